@@ -71,13 +71,13 @@ def truth(pair: str, d: int, s: float = 1.0) -> Frontier:
         at_p = d * np.log(s) + (1 / s**2 - 1) / 2 * np.exp(v)
         at_q = d * np.log(s) + (1 - s**2) / 2 * np.exp(v)
     own, rest = np.log(REFERENCE_WEIGHTS)[:, None], np.log1p(-REFERENCE_WEIGHTS)[:, None]
-    type1 = -(share_q * np.logaddexp(own + at_q, rest)).sum(axis=1)
-    type2 = -(share_p * np.logaddexp(own, rest - at_p)).sum(axis=1)
-    return Frontier(REFERENCE_WEIGHTS, type1, type2)
+    type_1 = -(share_q * np.logaddexp(own + at_q, rest)).sum(axis=1)
+    type_2 = -(share_p * np.logaddexp(own, rest - at_p)).sum(axis=1)
+    return Frontier(REFERENCE_WEIGHTS, type_1, type_2)
 
 
 def middle(frontier: Frontier) -> float:
-    return float(frontier.type1[MIDDLE] + frontier.type2[MIDDLE]) / 2
+    return float(frontier.type_1[MIDDLE] + frontier.type_2[MIDDLE]) / 2
 
 
 def area(frontier: Frontier) -> float:

@@ -79,10 +79,10 @@ def probes(run_id: str) -> str:
     found = robustness.stored_probes(RunStore().load(run_id))
     if found is None:
         return ""
-    lines = ["| comparison half | " + " | ".join(robustness.MEASURES) + " |"]
-    lines.append("| --- |" + " --- |" * len(robustness.MEASURES))
+    lines = ["| comparison half | " + " | ".join(robustness.PROBE_SCORES) + " |"]
+    lines.append("| --- |" + " --- |" * len(robustness.PROBE_SCORES))
     for line in found.lines:
-        spreads = [line.scores[name] for name in robustness.MEASURES]
+        spreads = [line.scores[name] for name in robustness.PROBE_SCORES]
         cells = [f"{one.mean:.3g}" + ("" if one.sd is None else f" ± {one.sd:.1g}") for one in spreads]
         name = f"*{line.name}*" if line.kind == "source" else line.name
         lines.append(f"| {name} | " + " | ".join(cells) + " |")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods.method import PRESETS
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.text_measures.stored import measure_run
@@ -39,7 +39,7 @@ def make_full_run(home: Path) -> Run:
     AttributesTask(run.id, splits=2).compute()
     ids = run.corpora[HUMAN].ids[::2]
     table = table_of(run, {"typos": {ids[0]: 1}, "drop-articles": {ids[1]: 0}})
-    RunStore(run.path.parent).attach(run.id, PROBES, to_json(table))
+    RunStore(run.path.parent).attach(run.id, PROBES, dataclass_to_json(table))
     RunStore(run.path.parent).describe(run.id, tags=["a"], notes="notes")
     return run
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.robustness import MEASURES, Flow, ProbeLine, ProbeTable
+from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeLine, ProbeTable
 from mauve_core.experiments.robustness.table import LineKind
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
@@ -23,7 +23,7 @@ def scores_of(divergence: float, repeats: int = REPEATS) -> dict[str, SeedSpread
     noise = np.arange(repeats) / 100
     return {
         measure: SeedSpread.of(((1 - divergence if measure == "mauve" else divergence) + place / 10 + noise).tolist())
-        for place, measure in enumerate(MEASURES)
+        for place, measure in enumerate(PROBE_SCORES)
     }
 
 

@@ -26,7 +26,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class _Entry(Generic[R]):
+class _Box(Generic[R]):
     """Wrapper that Streamlit stores in place of a value; it reveals when Streamlit drops the value."""
 
     def __init__(self, value: R) -> None:
@@ -34,65 +34,66 @@ class _Entry(Generic[R]):
 
 
 @dataclass(frozen=True)
-class _Line:
+class _Entry:
     size: int
     function: str
     drop: Callable[[], object]
     watch: weakref.finalize[Any, Any]
 
 
-class Ledger:
+class Budget:
     """All entries, the most recently used last.
 
     Streamlit drops entries under its own locks, so nothing here calls Streamlit while holding the lock.
     """
 
     def __init__(self) -> None:
-        self._lines: OrderedDict[int, _Line] = OrderedDict()
+        self._entries: OrderedDict[int, _Entry] = OrderedDict()
         self._lock = threading.RLock()
 
-    def enter(self, entry: _Entry[Any], function: str, size: int, drop: Callable[[], object]) -> None:
+    def add(self, box: _Box[Any], function: str, size: int, drop: Callable[[], object]) -> None:
         """Add an entry and drop others until all fit."""
-        number = id(entry)
-        watch = weakref.finalize(entry, self._forget, number)
-        watch.atexit = False
+        number = id(box)
+        watch = weakref.finalize(box, self._forget, number)
+        watch.atexit = False  # when the process ends, nothing needs to be forgotten
         with self._lock:
-            self._lines[number] = _Line(size, function, drop, watch)
-            dropped = self._too_many(limits.cache_mb() * MEGABYTE)
-        for line in dropped:
-            line.drop()
+            self._entries[number] = _Entry(size, function, drop, watch)
+            evicted = self._evict(limits.cache_mb() * MEGABYTE)
+        for entry in evicted:
+            entry.drop()
 
-    def use(self, entry: _Entry[Any]) -> None:
+    def use(self, box: _Box[Any]) -> None:
         """Mark an entry as just used."""
         with self._lock:
-            if id(entry) in self._lines:
-                self._lines.move_to_end(id(entry))
+            if id(box) in self._entries:
+                self._entries.move_to_end(id(box))
 
     @property
     def bytes(self) -> int:
         """Approximate size of all entries."""
         with self._lock:
-            return sum(line.size for line in self._lines.values())
+            return sum(entry.size for entry in self._entries.values())
 
     def _forget(self, number: int) -> None:
         with self._lock:
-            self._lines.pop(number, None)
+            self._entries.pop(number, None)
 
-    def _too_many(self, most: int) -> list[_Line]:
-        total = sum(line.size for line in self._lines.values())
-        last = {line.function: number for number, line in self._lines.items()}
-        gone = []
-        for number in [number for number, line in self._lines.items() if last[line.function] != number]:
+    def _evict(self, most: int) -> list[_Entry]:
+        """Remove entries until at most ``most`` bytes are left, and return them; each function keeps its last one."""
+        total = sum(entry.size for entry in self._entries.values())
+        last = {entry.function: number for number, entry in self._entries.items()}
+        evicted = []
+        for number in [number for number, entry in self._entries.items() if last[entry.function] != number]:
             if total <= most:
                 break
-            line = self._lines.pop(number)
-            line.watch.detach()
-            total -= line.size
-            gone.append(line)
-        return gone
+            entry = self._entries.pop(number)
+            entry.watch.detach()
+            total -= entry.size
+            evicted.append(entry)
+        return evicted
 
 
-LEDGER = Ledger()
+BUDGET = Budget()
 
 
 def kept(
@@ -114,22 +115,22 @@ def kept(
 
         @st.cache_resource(max_entries=max_entries, show_spinner=show_spinner)
         @functools.wraps(function)
-        def entry_of(*args: Any, version: Hashable, **kwargs: Any) -> _Entry[R]:  # noqa: ARG001 (part of the key)
-            return _Entry(function(*args, **kwargs))
+        def box_of(*args: Any, version: Hashable, **kwargs: Any) -> _Box[R]:  # noqa: ARG001 (part of the key)
+            return _Box(function(*args, **kwargs))
 
-        noted: weakref.WeakSet[_Entry[R]] = weakref.WeakSet()
+        noted: weakref.WeakSet[_Box[R]] = weakref.WeakSet()
 
         @functools.wraps(function)
         def value_of(*args: P.args, **kwargs: P.kwargs) -> R:
             current = None if version is None else version(*args, **kwargs)
-            entry = entry_of(*args, version=current, **kwargs)
-            if entry in noted:
-                LEDGER.use(entry)
+            box = box_of(*args, version=current, **kwargs)
+            if box in noted:
+                BUDGET.use(box)
             else:
-                noted.add(entry)
-                size = memory_use((entry.value, args, kwargs))
-                LEDGER.enter(entry, name, size, functools.partial(entry_of.clear, *args, version=current, **kwargs))
-            return entry.value
+                noted.add(box)
+                size = memory_use((box.value, args, kwargs))
+                BUDGET.add(box, name, size, functools.partial(box_of.clear, *args, version=current, **kwargs))
+            return box.value
 
         return value_of
 

@@ -331,6 +331,13 @@ def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -
     return run_cluster_words(load_run(run_id), kind, candidate, seed)
 
 
+@kept_by_run(max_entries=16, show_spinner=False)
+def leading_words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: int) -> dict[int, str]:
+    """The first ``most`` of the ``cluster_words`` in one line, for every cluster that has any."""
+    found = cluster_words(run_id, kind, candidate, seed)
+    return {cluster: ", ".join(word.word for word in words[:most]) for cluster, words in enumerate(found) if words}
+
+
 @kept_by_run(max_entries=512, show_spinner=False)
 def contrasting_words(
     run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int

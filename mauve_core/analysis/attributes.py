@@ -7,6 +7,7 @@ purity. For numbers: held-out R^2 (figure 13).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -137,27 +138,19 @@ def attributes(
     found, notes = _columns(corpora, columns)
     surface = text_properties([text for corpus in corpora.values() for text in corpus.texts])
     values: list[tuple[str, Kind, NDArray[Any]]] = [*found, *((name, "surface", surface[name]) for name in SURFACE)]
-    by_k: dict[int, list[NDArray[np.int32]]] = {}
-    for part in partitions:
-        by_k.setdefault(part.k, []).append(np.concatenate([part.labels[name] for name in corpora]))
+    by_k = _labels_by_k(partitions, list(corpora))
+    steps = len(values) * len(by_k)
     rows = []
     for index, (column, kind, cells) in enumerate(values):
-        present = np.array([not is_missing(cell) for cell in cells.tolist()])
-        halves = train[:, present]
-        problem = _problem(kind, cells[present], ids[present]) or _problem_of_halves(kind, cells[present], halves)
+        present, problem = _filled(kind, cells, ids)
+        problem = problem or _problem_of_halves(kind, cells[present], train[:, present])
         if problem:
             notes.append(f"{column}: left out because {problem}")
             continue
         for done, k in enumerate(sorted(by_k), start=index * len(by_k)):
-            progress(STAGE, done, len(values) * len(by_k))
-            labels = [row[present] for row in by_k[k]]
-            if kind == "category":
-                scores, by_value = _category(cells[present], labels, k, halves)
-            else:
-                scores, by_value = _number(cells[present], labels, halves), ()
-            n = int(present.sum())
-            rows.append(Attribute(column, kind, k, n, int(present.size - n), scores, by_value))
-    progress(STAGE, len(values) * len(by_k), len(values) * len(by_k))
+            progress(STAGE, done, steps)
+            rows.append(_judged(column, kind, cells, present, k, by_k[k], train))
+    progress(STAGE, steps, steps)
     return Attributes(tuple(rows), tuple(notes))
 
 
@@ -169,8 +162,7 @@ def category_columns(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[Any]]:
     ids = np.array([text_id for corpus in corpora.values() for text_id in corpus.ids])
     usable = {}
     for name, kind, cells in _columns(corpora, None)[0]:
-        present = np.array([not is_missing(cell) for cell in cells.tolist()])
-        if kind == "category" and not _problem(kind, cells[present], ids[present]):
+        if kind == "category" and not _filled(kind, cells, ids)[1]:
             usable[name] = cells
     return usable
 
@@ -182,6 +174,14 @@ def _require_fit(partitions: Sequence[Partition], corpora: Mapping[str, Corpus])
         for name, corpus in corpora.items():
             if len(part.labels.get(name, ())) != len(corpus):
                 raise InputError(f"A partition does not belong to the {len(corpus)} texts of {name!r}")
+
+
+def _labels_by_k(partitions: Sequence[Partition], names: Sequence[str]) -> dict[int, list[NDArray[np.int32]]]:
+    """Return the labels of the pooled sources under each partition, by number of clusters."""
+    by_k: dict[int, list[NDArray[np.int32]]] = {}
+    for part in partitions:
+        by_k.setdefault(part.k, []).append(np.concatenate([part.labels[name] for name in names]))
+    return by_k
 
 
 def _columns(
@@ -207,6 +207,12 @@ def _is_number(column: pd.Series[Any]) -> bool:
     return str(column.dtype) in ("int64", "Int64", "float64")
 
 
+def _filled(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> tuple[NDArray[np.bool_], str]:
+    """Return which cells have a value, and why these values cannot be judged, or an empty string."""
+    present = np.array([not is_missing(cell) for cell in cells.tolist()])
+    return present, _problem(kind, cells[present], ids[present])
+
+
 def _problem(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> str:
     if cells.size < LEAST_TEXTS:
         return f"it has {cells.size} values; at least {LEAST_TEXTS} are needed"
@@ -229,15 +235,34 @@ def _problem_of_halves(kind: str, cells: NDArray[Any], train: NDArray[np.bool_])
     return ""
 
 
+def _judged(
+    column: str,
+    kind: Kind,
+    cells: NDArray[Any],
+    present: NDArray[np.bool_],
+    k: int,
+    labels: Sequence[NDArray[np.int32]],
+    train: NDArray[np.bool_],
+) -> Attribute:
+    """Judge one column at one k by its filled cells; ``labels`` has one row per seed, ``train`` one per split."""
+    values, labels, halves = cells[present], [row[present] for row in labels], train[:, present]
+    if kind == "category":
+        scores, by_value = _category(values, labels, k, halves)
+    else:
+        scores, by_value = _number(values, labels, halves), ()
+    return Attribute(column, kind, k, len(values), len(cells) - len(values), scores, by_value)
+
+
 def _category(
     cells: NDArray[Any], labels: Sequence[NDArray[np.int32]], k: int, train: NDArray[np.bool_]
 ) -> tuple[dict[str, SeedSpread], tuple[ValuePurity, ...]]:
     from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
-    names, codes, counts = np.unique([str(cell) for cell in cells], return_inverse=True, return_counts=True)
+    counts = Counter(str(cell) for cell in cells)
     # The most frequent value gets number 0, so that it wins ties in a cluster.
-    order = np.argsort(-counts, kind="stable")
-    codes = np.argsort(order)[codes.ravel()]
+    names = sorted(counts, key=lambda name: (-counts[name], name))
+    code_of = {name: code for code, name in enumerate(names)}
+    codes = np.array([code_of[str(cell)] for cell in cells])
     guesses = [guess_categories(row, codes, train) for row in labels]
     purities = [purity(row, k, codes) for row in labels]
     scores = {
@@ -249,12 +274,12 @@ def _category(
     }
     by_value = tuple(
         ValuePurity(
-            str(names[order[code]]),
-            int(counts[order[code]]),
+            name,
+            counts[name],
             float(purities[0].share[code]),
             SeedSpread.of([each.by_value[code] for each in purities]),
         )
-        for code in range(names.size)
+        for code, name in enumerate(names)
     )
     return scores, by_value
 

@@ -284,7 +284,7 @@ def _arrays_of_basis(basis: ScoreBasis) -> _Arrays:
     arrays: _Arrays = {}
     for name, pair in (("plain", basis.plain), ("star", basis.star)):
         for which, frontier in zip(("own", "resampled"), pair, strict=True):
-            arrays |= {f"{name}-{which}-1": frontier.type1, f"{name}-{which}-2": frontier.type2}
+            arrays |= {f"{name}-{which}-1": frontier.type_1, f"{name}-{which}-2": frontier.type_2}
     for name, spread in (("integral", basis.frontier_integral), ("mid", basis.mid)):
         arrays |= {f"{name}-own": spread.values, f"{name}-resampled": spread.resampled}
     return arrays

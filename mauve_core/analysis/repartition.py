@@ -37,4 +37,4 @@ def repartition(run: Run, candidate: str, kind: PartitionKind = "joint") -> tupl
     numbers = [max(2, round(own.k * factor)) for factor in FACTORS]
     usable = [k for k in dict.fromkeys(numbers) if k != own.k and k <= len(reduced) // 2]
     settings = [dataclasses.replace(score, k=k, restarts=1) for k in usable]
-    return tuple(partition(kind, reduced, sizes, 0, seed, each) for each in settings)
+    return tuple(partition(kind, reduced, sizes, seed_index=0, seed=seed, score=each) for each in settings)

@@ -223,7 +223,7 @@ def _spreads(prepared: Prepared, weights: Mapping[str, NDArray[np.float64]]) -> 
         "mauve": trapezoid_area(*plain.curve(scale)),
         "mauve_star": trapezoid_area(*star.curve(scale)),
         "frontier_integral": integral,
-        "mid": np.minimum((plain.type1[..., half] + plain.type2[..., half]) / 2, SCORE_BOUNDS["mid"][1]),
+        "mid": np.minimum((plain.type_1[..., half] + plain.type_2[..., half]) / 2, SCORE_BOUNDS["mid"][1]),
     }
     return {name: Spread(values[name], resampled[name]) for name in SCORE_BOUNDS}
 

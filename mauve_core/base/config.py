@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
-from mauve_core.base.json_codec import check_fields, from_json, to_json
+from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json
 from mauve_core.base.names import require_text
 from mauve_core.base.validation import Holds, NotBlank, Seeds, Within
 
@@ -42,7 +42,7 @@ class _Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values in the order of the fields."""
-        return to_json(self)
+        return dataclass_to_json(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

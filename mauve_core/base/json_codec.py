@@ -41,7 +41,7 @@ MAX_DEPTH = 20
 """Maximum nesting of free-form values, such as settings."""
 
 
-def to_json(instance: Any) -> dict[str, Any]:
+def dataclass_to_json(instance: Any) -> dict[str, Any]:
     """Return the fields of a dataclass as plain JSON values, in order; :func:`from_json` reads them back."""
     hints = _hints(instance.__class__)
     return {
@@ -77,7 +77,7 @@ def check_fields(instance: Any, noun: str = "entry") -> None:
     """Raise InputError for a field that :func:`from_json` would refuse; ``noun`` is the word for a field."""
     hints = _hints(instance.__class__)
     with _worded(_words(instance.__class__), noun):
-        for name, value in to_json(instance).items():
+        for name, value in dataclass_to_json(instance).items():
             _read(hints[name], value, name)
 
 
@@ -91,7 +91,7 @@ def _plain(value: Any, annotation: Any = None) -> Any:
     for mark in marks(annotation, Written):
         return mark.write(value)
     if dataclasses.is_dataclass(value):
-        return to_json(value)
+        return dataclass_to_json(value)
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

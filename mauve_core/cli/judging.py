@@ -13,7 +13,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, written
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import write, write_json
 from mauve_core.corpus import Corpus
 from mauve_core.experiments.indicators import score_indicators
@@ -150,7 +150,9 @@ def _rank(args: argparse.Namespace) -> int:
     agreeing = [correlations(ranking, indicators) for ranking in rankings]
     if args.json:
         pairs = zip(rankings, agreeing, strict=True)
-        entries = [{**to_json(ranking), "correlations": [asdict(row) for row in rows]} for ranking, rows in pairs]
+        entries = [
+            {**dataclass_to_json(ranking), "correlations": [asdict(row) for row in rows]} for ranking, rows in pairs
+        ]
         write_json({"source": args.what, "rankings": entries, "notes": list(notes)})
         return 0
     parts = [_table(ranking, rows) for ranking, rows in zip(rankings, agreeing, strict=True)]

@@ -8,7 +8,7 @@ import dataclasses
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, with_spread
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
     add_field_options,
     add_output_options,
@@ -19,7 +19,7 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.experiments.text_measures import MEASURES, Measurements, MetricContext, Value, measure
+from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.comparison import TextFile
@@ -53,7 +53,7 @@ def _measure(args: argparse.Namespace) -> int:
     with results_only():
         measurements = _of_run(args) if args.human is None else _of_files(args)
     if args.json:
-        write_json({**to_json(measurements), **({} if args.id is None else {"run": args.id})})
+        write_json({**dataclass_to_json(measurements), **({} if args.id is None else {"run": args.id})})
         return 0
     write(table(measurements))
     for note in dict.fromkeys(
@@ -77,7 +77,7 @@ def _of_files(args: argparse.Namespace) -> Measurements:
     files = {name: TextFile(path, **source_fields(args, name, list(paths))) for name, path in paths.items()}
     corpora = {name: file.read(name) for name, file in files.items()}
     sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
-    human, context = sides.pop(HUMAN), MetricContext(args.scorer, device=args.device)
+    human, context = sides.pop(HUMAN), MeasureContext(args.scorer, device=args.device)
     measurements = measure(human, sides, _names(args), context=context, progress=progress_of(args))
     notes = (f"{name}: {note}" for name, corpus in corpora.items() for note in corpus.notes)
     return dataclasses.replace(measurements, notes=(*notes, *measurements.notes))

@@ -16,7 +16,7 @@ from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodTable, parse_method
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.figures.method_tests import LEVEL, Tested, p_values_of
-from mauve_core.scoring.tables import aligned, printable
+from mauve_core.scoring.tables import HALVES_TITLE, aligned, printable
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 
@@ -84,7 +84,7 @@ def task_of(args: argparse.Namespace) -> CompareMethodsTask:
 
 def scores_table(table: MethodTable) -> str:
     """One row per method, one column per candidate: value and standard deviations over seeds and texts."""
-    rows, tests = [["Method", *map(printable, table.candidates), "ceiling: human vs. human"]], p_values_of(table)
+    rows, tests = [["Method", *map(printable, table.candidates), HALVES_TITLE]], p_values_of(table)
     for result in table.results:
         scores = [result.scores[name] for name in table.candidates]
         decimals = even_decimals([decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores])

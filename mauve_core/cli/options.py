@@ -11,7 +11,7 @@ from typing import Any, NoReturn, get_args
 
 from mauve_core.base.config import DEFAULT_MODEL, HUMAN, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.decoding.decoders import DECODERS, DecoderKind
 from mauve_core.scoring.tables import printable
@@ -266,7 +266,7 @@ def show_result(
     with results_only():
         found = task.compute(progress_of(args))
     if args.json:
-        write_json({**to_json(found), "run": task.run})
+        write_json({**dataclass_to_json(found), "run": task.run})
         return 0
     write(table(found))
     for note in notes(found):

@@ -8,7 +8,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, as_percent, with_spread
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
-from mauve_core.experiments.robustness import MEASURES, PAPER, SPLITS, ProbeTable
+from mauve_core.experiments.robustness import PAPER, PROBE_SCORES, SPLITS, ProbeTable
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.probe import ProbeTask
@@ -61,11 +61,11 @@ def _notes(found: ProbeTable) -> list[str]:
 
 def table(found: ProbeTable) -> str:
     """One row per line: shares of changed and moved texts, and each measure with its spread."""
-    rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in MEASURES)]]
+    rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in PROBE_SCORES)]]
     for line in found.lines:
         moved = NONE if line.flow is None else as_percent(len(line.flow.moved) / len(line.flow.ids))
         changed = NONE if line.kind == "source" else as_percent(line.changed)
-        cells = [_cell(line.scores[measure]) for measure in MEASURES]
+        cells = [_cell(line.scores[measure]) for measure in PROBE_SCORES]
         rows.append([printable(line.name), changed, moved, *cells])
     first = found.lines[0]
     return (

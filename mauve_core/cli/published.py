@@ -9,9 +9,9 @@ from mauve_core.base.formatting import NONE, interval, written
 from mauve_core.cli.options import write, write_json
 from mauve_core.experiments.published import (
     DOMAINS,
-    MEASURES,
     OUTCOMES,
     PAPERS,
+    PUBLISHED_COLUMNS,
     REFERENCES,
     Agreement,
     ColumnAgreement,
@@ -56,7 +56,7 @@ def _table(paper: str) -> str:
     rows = [["Domain", "Reference", "Measure", *_HEADINGS, "Outcome"]]
     for row in agreements():
         if row.paper == paper:
-            names = [DOMAINS[row.domain].title, REFERENCES[row.reference].title, MEASURES[row.measure].title]
+            names = [DOMAINS[row.domain].title, REFERENCES[row.reference].title, PUBLISHED_COLUMNS[row.measure].title]
             rows.append([*names, str(row.n), written(row.plain, 3), _worst(row), *_beside(row), OUTCOMES[row.outcome]])
     return f"{PAPERS[paper].title}\n{aligned(rows)}"
 

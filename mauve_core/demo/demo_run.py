@@ -19,7 +19,7 @@ from mauve_core.base.array_files import load_array
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import digest_of_file, write_array, write_atomically
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
@@ -28,7 +28,7 @@ from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
-from mauve_core.experiments.text_measures.stored import ATTACHMENT as MEASURES
+from mauve_core.experiments.text_measures.stored import ATTACHMENT as MEASURES_ATTACHMENT
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
@@ -127,10 +127,10 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
         comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
         run = runs.save(DEMO_RUN, comparison, corpora, features, replace=True)
         derive(run, progress)
-    if run.attachment(MEASURES) is None:
+    if run.attachment(MEASURES_ATTACHMENT) is None:
         _import_measures(run, data)
     if run.attachment(attachment_name("decoder")) is None:
-        runs.attach(run.id, attachment_name("decoder"), to_json(sweep_run(run, "decoder")))
+        runs.attach(run.id, attachment_name("decoder"), dataclass_to_json(sweep_run(run, "decoder")))
     return run.id
 
 
@@ -257,7 +257,7 @@ def _build_measures(data: Path, device: str, progress: Progress) -> dict[str, An
     """Measure all sides with the model that wrote them, and return the manifest entry on the texts measured."""
     run = RunStore().load(prepare_demo(data, progress=progress))
     measured = measure_run(run, model=MODEL, device=device, progress=progress)
-    _write(data / MEASURES_FILE, json.dumps(to_json(measured), indent=1, ensure_ascii=False) + "\n")
+    _write(data / MEASURES_FILE, json.dumps(dataclass_to_json(measured), indent=1, ensure_ascii=False) + "\n")
     sources = {source.name: source.digest for source in run.comparison.sources}
     return {"file": MEASURES_FILE, "sources": sources}
 
@@ -272,7 +272,7 @@ def _import_measures(run: Run, data: Path) -> None:
             "The committed measures were not made from the committed texts",
             todo="Rebuild the demo: mauve-lens demo --rebuild",
         )
-    RunStore().attach(run.id, MEASURES, json.loads((data / entry["file"]).read_text(encoding="utf-8")))
+    RunStore().attach(run.id, MEASURES_ATTACHMENT, json.loads((data / entry["file"]).read_text(encoding="utf-8")))
 
 
 def _write(path: Path, text: str) -> None:

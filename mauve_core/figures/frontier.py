@@ -64,14 +64,14 @@ class ErrorCurve:
     ----------
     weights : (m,) float64
         Weight of P in the mixture, ascending.
-    type1, type2 : (seeds, m) float64
+    type_1, type_2 : (seeds, m) float64
         KL(Q|R) and KL(P|R) in nats, nonnegative, for each k-means seed.
     """
 
     candidate: str
     weights: NDArray[np.float64]
-    type1: NDArray[np.float64]
-    type2: NDArray[np.float64]
+    type_1: NDArray[np.float64]
+    type_2: NDArray[np.float64]
 
 
 def error_curves(comparison: Comparison, kind: PartitionKind, smoothing: Smoothing = "none") -> list[ErrorCurve]:
@@ -82,7 +82,7 @@ def error_curves(comparison: Comparison, kind: PartitionKind, smoothing: Smoothi
         p = probabilities(np.stack([part.counts(HUMAN) for part in parts]), smoothing)
         q = probabilities(np.stack([part.counts(candidate.name) for part in parts]), smoothing)
         frontier = divergence_frontier(p, q, DRAWN_WEIGHTS)
-        curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type1, frontier.type2))
+        curves.append(ErrorCurve(candidate.name, frontier.weights, frontier.type_1, frontier.type_2))
     return curves
 
 
@@ -114,9 +114,9 @@ def frontier_figure(
     by_candidate = _by_candidate(points)
     numbered = list(enumerate(by_candidate.items()))
     banded = banded_names(list(by_candidate), chosen)
-    crowded = len(numbered) > MOST_BANDS
-    if crowded and chosen in by_candidate:
-        numbered.sort(key=lambda item: item[1][0] == chosen)  # the last one drawn is on top
+    crowded = len(banded) < len(by_candidate)
+    if crowded:
+        numbered.sort(key=lambda item: item[1][0] in banded)  # the last one drawn is on top
     ranks = {name: rank for rank, name in enumerate(order or by_candidate, start=1)}
     traces = [_band(part, index) for index, (name, part) in numbered if name in banded]
     traces += [_closing(part, index) for index, (_, part) in numbered]
@@ -164,15 +164,15 @@ def _by_candidate(points: pd.DataFrame) -> dict[str, _Part]:
 
 
 def _points_of(curve: ErrorCurve, scale: float) -> pd.DataFrame:
-    x, y = np.exp(-scale * curve.type1), np.exp(-scale * curve.type2)
+    x, y = np.exp(-scale * curve.type_1), np.exp(-scale * curve.type_2)
     return pd.DataFrame(
         {
             "candidate": curve.candidate,
             "weight": curve.weights,
-            "type_1": curve.type1.mean(axis=0),
-            "type_1_sd": _sd(curve.type1),
-            "type_2": curve.type2.mean(axis=0),
-            "type_2_sd": _sd(curve.type2),
+            "type_1": curve.type_1.mean(axis=0),
+            "type_1_sd": _sd(curve.type_1),
+            "type_2": curve.type_2.mean(axis=0),
+            "type_2_sd": _sd(curve.type_2),
             "x": x.mean(axis=0),
             "y": y.mean(axis=0),
             "x_low": x.min(axis=0),
@@ -197,13 +197,18 @@ def _hovered(part: _Part) -> NDArray[np.float32]:
 
 def _hover(part: _Part) -> str:
     """Hover template with decimals that fit most of the part; only numbers are sent per point, not sentences."""
-    lines = ["<b>%{meta}</b>", "weight of P %{customdata[0]:.2f}"]
+    lines = ["<b>%{meta}</b>", f"weight of P {_placeholder('weight', 2)}"]
     for title, column in (("type I", "type_1"), ("type II", "type_2")):
-        index, sd = HOVERED.index(column), float(np.median(part[f"{column}_sd"]))
-        form = f":.{decimals_of(float(np.median(part[column])), sd)}f"
-        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}%{{customdata[{index + 1}]{form}}}"
-        lines.append(f"{title} %{{customdata[{index}]{form}}}{spread} nats")
+        sd = float(np.median(part[f"{column}_sd"]))
+        decimals = decimals_of(float(np.median(part[column])), sd)
+        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}{_placeholder(f'{column}_sd', decimals)}"
+        lines.append(f"{title} {_placeholder(column, decimals)}{spread} nats")
     return "<br>".join(lines) + "<extra></extra>"
+
+
+def _placeholder(column: str, decimals: int) -> str:
+    """Where Plotly writes the point's value of a column of ``HOVERED``."""
+    return "%{customdata[" + str(HOVERED.index(column)) + f"]:.{decimals}f" + "}"
 
 
 def _band(part: _Part, index: int) -> Trace:

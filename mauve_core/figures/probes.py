@@ -19,7 +19,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_spread
 from mauve_core.experiments.methods import SUMMARIES
 from mauve_core.experiments.perturbations import Perturbation, parse_perturbation
-from mauve_core.experiments.robustness import MEASURES, ProbeLine, ProbeTable
+from mauve_core.experiments.robustness import PROBE_SCORES, ProbeLine, ProbeTable
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -98,8 +98,8 @@ def probes_frame(table: ProbeTable) -> pd.DataFrame:
     for line in table.lines:
         row: dict[str, Any] = {"kind": line.kind, "name": line.name, "title": line.title, "source": table.source}
         row |= {"n": line.n, "k": line.k, "changed": line.changed, "moved": moved_share(line)}
-        row["repeats"] = len(line.scores[MEASURES[0]].values)
-        for measure in MEASURES:
+        row["repeats"] = len(line.scores[PROBE_SCORES[0]].values)
+        for measure in PROBE_SCORES:
             own, over = line.scores[measure], table.over_control(line, measure)
             row |= {measure: own.mean, f"{measure}_sd": _sd(own)}
             row |= {f"{measure}_over_control": over.mean, f"{measure}_over_control_sd": _sd(over)}
@@ -123,19 +123,19 @@ def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) ->
     The first value of a clicked point's ``customdata`` is its index in the table's lines.
     """
     lines = [*by_distance(table, measure, sources=sources), table.control]
-    rows = -(-len(MEASURES) // COLUMNS)
+    rows = -(-len(PROBE_SCORES) // COLUMNS)
     height = MODE_BAR + rows * (_ROW_HEIGHT * max(len(lines), 2) + _PANEL_MARGIN)
     layout = draw.panels(
         rows=rows,
         cols=COLUMNS,
         shared_yaxes=True,
-        subplot_titles=[titled(name) for name in MEASURES],
+        subplot_titles=[titled(name) for name in PROBE_SCORES],
         horizontal_spacing=0.03,
         vertical_spacing=min(0.9 * _PANEL_MARGIN / height, 1 / rows),
     )
     traces: list[Trace] = []
     shapes: list[dict[str, Any]] = []
-    for panel, name in enumerate(MEASURES, start=1):
+    for panel, name in enumerate(PROBE_SCORES, start=1):
         traces += [draw.on_panel(_dots(table, lines, name, kind), panel) for kind in _LOOKS]
         shapes += _noise_floor(table.control.scores[name], panel)
     layout = draw.with_axes(layout, "x", showgrid=True, zeroline=False, nticks=5, linecolor=NEUTRAL_COLOUR)

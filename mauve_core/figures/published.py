@@ -14,7 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, interval, written
-from mauve_core.experiments.published import DOMAINS, MEASURES, OUTCOMES, REFERENCES, Agreement
+from mauve_core.experiments.published import DOMAINS, OUTCOMES, PUBLISHED_COLUMNS, REFERENCES, Agreement
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, translucent
@@ -69,7 +69,7 @@ def shown_table(frame: pd.DataFrame) -> pd.DataFrame:
     for (domain, reference), part in frame.groupby(["domain", "reference"], sort=False):
         cells = {row.measure: _cell(row) for row in part.itertuples()}
         record = {"Reference": f"**{REFERENCES[str(reference)].title}**  \n{DOMAINS[str(domain)].title}"}
-        records.append(record | {MEASURES[name].title: cells[name] for name in names})
+        records.append(record | {PUBLISHED_COLUMNS[name].title: cells[name] for name in names})
     return pd.DataFrame(records)
 
 
@@ -95,7 +95,7 @@ def agreement_figure(frame: pd.DataFrame) -> go.Figure:
         layout,
         "y",
         tickvals=list(range(len(measures))),
-        ticktext=[MEASURES[name].title for name in measures],
+        ticktext=[PUBLISHED_COLUMNS[name].title for name in measures],
         range=[len(measures) - 0.5, -0.5],
         showgrid=False,
         zeroline=False,
@@ -173,7 +173,7 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[Trace]:
 
 
 def _hover(row: Any) -> str:
-    title = html.escape(MEASURES[row.measure].title)
+    title = html.escape(PUBLISHED_COLUMNS[row.measure].title)
     return (
         f"<b>{title}</b>, {row.statistic}, n = {row.n}<br>ours {_correlation(row.ours)}, "
         f"published {_correlation(row.published)}"

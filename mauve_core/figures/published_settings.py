@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from mauve_core.base.formatting import with_spread
-from mauve_core.experiments.published import MEASURES, REFERENCES
+from mauve_core.experiments.published import PUBLISHED_COLUMNS, REFERENCES
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style
@@ -63,9 +63,9 @@ def plane_frame(settings: pd.DataFrame, reference: str, *, ranks: bool = False) 
 def settings_figure(settings: pd.DataFrame, measure: str, reference: str, *, ranks: bool = False) -> go.Figure:
     """Draw one measure against one reference; bars are standard deviations, if printed."""
     frame = plane_frame(settings, reference, ranks=ranks)
-    x_turned = ranks or MEASURES[measure].is_gap
+    x_turned = ranks or PUBLISHED_COLUMNS[measure].is_gap
     y_turned = ranks or not REFERENCES[reference].higher_is_closer
-    logarithmic = not ranks and MEASURES[measure].is_gap and _spans_much(frame)
+    logarithmic = not ranks and PUBLISHED_COLUMNS[measure].is_gap and _spans_much(frame)
     across = np.log(frame["x"]) if logarithmic else frame["x"]
     barred = np.zeros(len(frame), dtype=np.bool_) if ranks else _barred(frame)
     indices = label_positions(-across if x_turned else across, -frame["y"] if y_turned else frame["y"], barred)
@@ -153,7 +153,7 @@ def _hover(row: Any) -> str:
 
 
 def _titles(measure: str, reference: str, ranks: bool) -> tuple[str, str]:
-    known, found = MEASURES[measure], REFERENCES[reference]
+    known, found = PUBLISHED_COLUMNS[measure], REFERENCES[reference]
     if ranks:
         first = "1: closest"
         return f"Rank by {'gap of ' if known.is_gap else ''}{known.title} ({first})", f"Rank by {found.title} ({first})"

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import write_atomically
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import remaining_seconds
 from mauve_core.base.validation import Holds
 
@@ -118,7 +118,7 @@ def read_state(folder: Path) -> JobState:
 def write_state(folder: Path, state: JobState) -> JobState:
     """Replace the state in a job's folder; return it with its time of writing."""
     state = replace(state, updated=datetime.now(UTC).isoformat())
-    write_json(folder / STATE, to_json(state))
+    write_json(folder / STATE, dataclass_to_json(state))
     return state
 
 

@@ -22,6 +22,7 @@ from mauve_core.reporting.attributes_section import TITLE as CAPTURED
 from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
 from mauve_core.reporting.judgments_section import judgments_blocks
+from mauve_core.scoring.tables import HALVES_TITLE
 from mauve_core.store import Run
 
 SWEPT_SCORE = "mauve"
@@ -100,7 +101,7 @@ def _methods(run: Run) -> tuple[Block, ...]:
         "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, = where "
         "it is shared. ↑ larger is closer to the human texts, ↓ smaller is."
     )
-    return (chart, Table("Methods", ("Method", *table.candidates, "ceiling: human vs. human"), tuple(rows), note))
+    return (chart, Table("Methods", ("Method", *table.candidates, HALVES_TITLE), tuple(rows), note))
 
 
 def _probes(run: Run) -> tuple[Block, ...]:

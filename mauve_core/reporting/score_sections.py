@@ -23,7 +23,7 @@ from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import HALVES_TITLE, standings
+from mauve_core.scoring.tables import ceiling_sentence, standings
 
 WEIGHT = 0.5
 """Mixture weight of P wherever a report shows errors at one weight."""
@@ -156,11 +156,7 @@ def _leaderboard_table(comparison: Comparison) -> Table:
 def _about_halves(comparison: Comparison) -> str:
     if comparison.halves is None:
         return ""
-    halves = comparison.halves
-    return (
-        f" {HALVES_TITLE.capitalize()}: one random half of the human texts against the other, {halves.source.n:,} a "
-        f"side in {halves.partitions[0].k:,} clusters: about what a candidate that writes like people would score."
-    )
+    return f" {ceiling_sentence(comparison.halves.source.n, comparison.halves.partitions[0].k)}"
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

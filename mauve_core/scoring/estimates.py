@@ -125,7 +125,7 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
 
     def frontiers(of: Callable[[ScoreBasis], tuple[Frontier, Frontier]]) -> tuple[Frontier, Frontier]:
         own, drawn = of(first)[0], [of(block)[1] for block in blocks]
-        errors = (np.concatenate([getattr(each, name) for each in drawn]) for name in ("type1", "type2"))
+        errors = (np.concatenate([getattr(each, name) for each in drawn]) for name in ("type_1", "type_2"))
         return own, Frontier(own.weights, *errors)
 
     star = frontiers(lambda basis: basis.star)
@@ -205,10 +205,10 @@ def _tabulated(pairs: CountPairs, added: float) -> _Taken:
     size = REFERENCE_WEIGHTS.size
     table = np.empty((p.size, 2 * size + 2))
     weights = REFERENCE_WEIGHTS[:, np.newaxis]
-    type1, type2 = mixture_terms(p, q, weights, 1 - weights)
-    table[:, :size], table[:, size : 2 * size] = type1.T, type2.T
-    type1, type2 = mixture_terms(p, q, 0.5, 0.5)
-    table[:, -2], table[:, -1] = integral_terms(p, q), (type1 + type2) / 2
+    type_1, type_2 = mixture_terms(p, q, weights, 1 - weights)
+    table[:, :size], table[:, size : 2 * size] = type_1.T, type_2.T
+    type_1, type_2 = mixture_terms(p, q, 0.5, 0.5)
+    table[:, -2], table[:, -1] = integral_terms(p, q), (type_1 + type_2) / 2
     sums = pairs.sums(table)
     frontier = Frontier(REFERENCE_WEIGHTS, sums[..., :size], sums[..., size : 2 * size])
     return _Taken(frontier, np.minimum(sums[..., -2], 1.0), np.minimum(sums[..., -1], np.log(2)))
@@ -240,9 +240,9 @@ def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
 
 def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
     """Compute areas a few curves at a time, because a curve takes more memory than its frontier."""
-    rows = range(0, len(frontier.type1), CURVES_AT_ONCE)
+    rows = range(0, len(frontier.type_1), CURVES_AT_ONCE)
     parts = (slice(start, start + CURVES_AT_ONCE) for start in rows)
-    some = (Frontier(frontier.weights, frontier.type1[part], frontier.type2[part]) for part in parts)
+    some = (Frontier(frontier.weights, frontier.type_1[part], frontier.type_2[part]) for part in parts)
     return np.concatenate([trapezoid_area(*each.curve(scale)) for each in some])
 
 

@@ -33,6 +33,9 @@ MIN_TEXTS = 20
 BYTES_TOGETHER = 2**30
 """Memory limit for the coordinates of candidates that are clustered at the same time."""
 
+_COORDINATE_BYTES = np.dtype(np.float32).itemsize
+_ONLY_GROUP = ""
+
 
 @dataclass(frozen=True)
 class Clusterings:
@@ -80,7 +83,7 @@ def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: 
     candidates = list(sides)[1:]
     joint_seeds, pairwise_seeds = clustering_seeds(score, len(candidates))
     advance = counted(progress, "clustering", (1 + len(candidates)) * score.seeds)
-    joint = grouped_partitions("joint", {"": sides}, {"": joint_seeds}, score, advance, device)[""]
+    joint = _partitions_of("joint", sides, joint_seeds, score, advance, device)
     pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in candidates}
     seeds = dict(zip(candidates, pairwise_seeds, strict=True))
     pairwise = grouped_partitions("pairwise", pairs, seeds, score, advance, device)
@@ -93,7 +96,8 @@ def _halves(
 ) -> tuple[tuple[Partition, ...], str]:
     """Cluster one random half of the human texts with the other under each seed, or return nothing and the reason.
 
-    The halves get half of the candidates' k clusters, so that a cluster holds as many texts. An odd text is left out.
+    ``k`` is that of the first candidate. The halves get half as many clusters, so that a cluster holds as many texts as
+    one of that candidate's. An odd text is left out.
     """
     if len(human) < 2 * MIN_TEXTS:
         return (), f"{len(human)} human texts are too few to compare one half with the other."
@@ -150,7 +154,20 @@ def partitions(
     InputError
         All features are equal, or there are fewer distinct ones than clusters.
     """
-    return grouped_partitions(kind, {"": measured(features)}, {"": seeds}, score, advance, device)[""]
+    return _partitions_of(kind, measured(features), seeds, score, advance, device)
+
+
+def _partitions_of(
+    kind: PartitionKind,
+    sides: Mapping[str, Side],
+    seeds: Sequence[SeedSequence],
+    score: ScoreConfig,
+    advance: Callable[[], None],
+    device: str,
+) -> tuple[Partition, ...]:
+    """:func:`grouped_partitions` of a single group of sides."""
+    found = grouped_partitions(kind, {_ONLY_GROUP: sides}, {_ONLY_GROUP: seeds}, score, advance, device)
+    return found[_ONLY_GROUP]
 
 
 def grouped_partitions(
@@ -170,24 +187,24 @@ def grouped_partitions(
     seeds : mapping of str to sequence of SeedSequence
         Seeds of each group; the result has one partition per seed.
     """
-    partitions: dict[str, list[Partition]] = {name: [] for name in groups}
+    partitions_of_group: dict[str, list[Partition]] = {name: [] for name in groups}
     reduce = partial(reduce_sides, explained_variance=score.explained_variance)
     for batch in _batches(groups):
         reduced = parallel_map(reduce, [list(groups[name].values()) for name in batch])
         tasks = [
-            (name, space.array, index, seed)
+            (name, space.array, seed_index, seed)
             for name, space in zip(batch, reduced, strict=True)
-            for index, seed in enumerate(seeds[name])
+            for seed_index, seed in enumerate(seeds[name])
         ]
 
         def cluster(task: tuple[str, NDArray[np.float32], int, SeedSequence]) -> tuple[str, Partition]:
-            name, array, index, seed = task
+            name, array, seed_index, seed = task
             sizes = {source: len(side.table) for source, side in groups[name].items()}
-            return name, partition(kind, array, sizes, index, seed, score, device)
+            return name, partition(kind, array, sizes, seed_index=seed_index, seed=seed, score=score, device=device)
 
         for name, found in parallel_map(cluster, tasks, advance):
-            partitions[name].append(found)
-    return {name: tuple(found) for name, found in partitions.items()}
+            partitions_of_group[name].append(found)
+    return {name: tuple(found) for name, found in partitions_of_group.items()}
 
 
 def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
@@ -195,7 +212,7 @@ def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
     batches: list[list[str]] = [[]]
     batch_bytes = 0
     for name, sides in groups.items():
-        size = sum(4 * len(side.table) * len(side.reference) for side in sides.values())
+        size = sum(_COORDINATE_BYTES * len(side.table) * len(side.reference) for side in sides.values())
         if batches[-1] and batch_bytes + size > BYTES_TOGETHER:
             batches.append([])
             batch_bytes = 0
@@ -213,14 +230,19 @@ def partition(
     kind: PartitionKind,
     reduced: NDArray[np.float32],
     sizes: Mapping[str, int],
-    index: int,
+    *,
+    seed_index: int,
     seed: SeedSequence,
     score: ScoreConfig,
     device: str = "cpu",
 ) -> Partition:
-    """Cluster the rows of :func:`reduced_together` under one seed; ``sizes`` are the sides' numbers of texts."""
+    """Cluster the rows of :func:`reduced_together` under one seed.
+
+    ``sizes`` are the sides' numbers of texts; ``seed_index`` is kept with the partition as its seed.
+    """
     human, *others = sizes.values()
     k = score.k or default_k(human, min(others))
     found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device)
     pieces = np.split(found.labels, np.cumsum(list(sizes.values()))[:-1])
-    return Partition(kind, index, k, found.objective, dict(zip(sizes, pieces, strict=True)))
+    labels = dict(zip(sizes, pieces, strict=True))
+    return Partition(kind=kind, seed=seed_index, k=k, objective=found.objective, labels=labels)

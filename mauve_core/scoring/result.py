@@ -40,10 +40,6 @@ class Estimate:
     high: float
     values: tuple[float, ...]
 
-    def overlaps(self, other: Estimate) -> bool:
-        """Whether the two intervals share a point."""
-        return self.low <= other.high and other.low <= self.high
-
 
 @dataclass(frozen=True)
 class SeedSpread:

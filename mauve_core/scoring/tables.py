@@ -6,11 +6,12 @@ the encoder. Candidates that the intervals do not separate share a rank.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mauve_core.base.config import SCORES, CompareConfig, PartitionKind
+from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_plain_spaces, with_spread
 from mauve_core.scoring.result import Candidate, Comparison, Estimate, Source
@@ -22,6 +23,16 @@ TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Fronti
 
 HALVES_TITLE = "ceiling: human vs. human"
 """Table label of the human texts compared with themselves."""
+
+
+def ceiling_sentence(n: int, k: int | None = None) -> str:
+    """Explain the ceiling in a sentence: ``n`` texts per side, in ``k`` clusters if there are any."""
+    clusters = "" if k is None else f" in {k:,} clusters"
+    return (
+        f"{HALVES_TITLE.capitalize()}: one random half of the human texts against the other, {n:,} texts per side"
+        f"{clusters}: about what a candidate that writes like people would score."
+    )
+
 
 _GAP = "  "
 
@@ -66,15 +77,19 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
     return [Standing(rank, tied, candidate) for (rank, tied), candidate in zip(ranks, ordered, strict=True)]
 
 
+def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    """Whether two intervals, each (low, high), share a point."""
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
 def shared_ranks(intervals: Sequence[tuple[float, float]]) -> list[tuple[int, bool]]:
     """Return each item's rank and whether it is shared, by the rule of :func:`standings`; the best interval comes
     first.
     """
     leaders: list[int] = []
-    for index, (low, high) in enumerate(intervals):
+    for index, own in enumerate(intervals):
         leader = leaders[-1] if leaders else index
-        overlaps = low <= intervals[leader][1] and intervals[leader][0] <= high
-        leaders.append(leader if overlaps else index)
+        leaders.append(leader if overlap(own, intervals[leader]) else index)
     return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
 
 
@@ -111,7 +126,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 def to_table(comparison: Comparison) -> str:
     """Format a leaderboard with spread and intervals, then texts, settings and warnings; safe for a terminal."""
-    parts = [_leaderboard(comparison), _reading_help(comparison.config), _texts(comparison)]
+    parts = [_leaderboard(comparison), _reading_help(comparison), _texts(comparison)]
     parts.append("Settings\n" + "\n".join(f"  {line}" for line in _settings(comparison)))
     if comparison.warnings:
         parts.append("Warnings\n" + "\n".join(f"  ! {printable(warning)}" for warning in comparison.warnings))
@@ -168,8 +183,8 @@ def _interval_row(candidate: Candidate) -> list[str]:
     return ["", "", "", "", *(interval_of(candidate.scores[score]) for score in SCORES)]
 
 
-def _reading_help(config: CompareConfig) -> str:
-    score = config.score
+def _reading_help(comparison: Comparison) -> str:
+    score, halves = comparison.config.score, comparison.halves
     spread = "one k-means seed, so the spread is unknown"
     if score.seeds > 1:
         spread = f"mean \u00b1 standard deviation over {score.seeds} k-means seeds"
@@ -180,8 +195,7 @@ def _reading_help(config: CompareConfig) -> str:
             "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
             "Rank: by mean MAUVE. From the top, a candidate whose MAUVE interval overlaps that of its group's first",
             "ties with it (=); the first candidate that does not overlap starts the next group.",
-            f"{HALVES_TITLE.capitalize()}: one random half of the human texts against the other, half as many texts in",
-            "half as many clusters: about what a candidate that writes like people would score.",
+            *([] if halves is None else textwrap.wrap(ceiling_sentence(halves.source.n, halves.partitions[0].k), 110)),
         ]
     )
 

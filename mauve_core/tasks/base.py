@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
-from mauve_core.base.json_codec import check_fields, from_json, marks, to_json
+from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json, marks
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
 from mauve_core.store import Run, RunStore, run_id
@@ -74,7 +74,7 @@ class Task(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Return the task as plain JSON values."""
-        return to_json(self)
+        return dataclass_to_json(self)
 
     @classmethod
     def from_json(cls, values: object) -> Self:
@@ -130,7 +130,7 @@ class RunTask(Task):
     def keep(self, attachment: str, result: object, progress: Progress = silent) -> None:
         """Attach a result to the run."""
         progress(SAVING, 0, 1)
-        RunStore().attach(self.run, attachment, to_json(result))
+        RunStore().attach(self.run, attachment, dataclass_to_json(result))
         progress(SAVING, 1, 1)
 
 

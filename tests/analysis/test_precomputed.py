@@ -65,8 +65,8 @@ def assert_equal_bases(found: dict[str, ScoreBasis], expected: dict[str, ScoreBa
         for pair, other in ((found[name].plain, basis.plain), (found[name].star, basis.star)):
             for one, two in zip(pair, other, strict=True):
                 np.testing.assert_array_equal(one.weights, two.weights)
-                np.testing.assert_array_equal(one.type1, two.type1)
-                np.testing.assert_array_equal(one.type2, two.type2)
+                np.testing.assert_array_equal(one.type_1, two.type_1)
+                np.testing.assert_array_equal(one.type_2, two.type_2)
         for spread, other_spread in (
             (found[name].mid, basis.mid), (found[name].frontier_integral, basis.frontier_integral)
         ):  # fmt: skip

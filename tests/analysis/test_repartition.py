@@ -35,7 +35,7 @@ def test_half_and_twice_the_clusters_of_the_same_texts(run: Run, kind: Partition
     for part in found:
         settings = dataclasses.replace(score, k=part.k, restarts=1)
         sizes = {name: len(array) for name, array in sides.items()}
-        again = partition(kind, reduced_together(sides, score), sizes, 0, seed, settings)
+        again = partition(kind, reduced_together(sides, score), sizes, seed_index=0, seed=seed, score=settings)
         assert list(part.labels) == names
         for name in names:
             np.testing.assert_array_equal(part.labels[name], again.labels[name])

@@ -20,7 +20,7 @@ from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus.metadata import python_values
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, usual_ks
 from mauve_core.figures.attributes import MOST_LINES, shown_table
@@ -187,7 +187,7 @@ def test_stored_numbers_can_be_computed_again(open_page: OpenPage, run: Run, sta
 
 def keep(run: Run, *rows: Attribute) -> AttributeTable:
     made = AttributeTable(rows, {"seeds": 1, "splits": 1, "texts": {NASTY: 9}, "own_k": 6}, (f"a note {NASTY}",))
-    RunStore().attach(run.id, "attributes", to_json(made))
+    RunStore().attach(run.id, "attributes", dataclass_to_json(made))
     return made
 
 

@@ -76,7 +76,7 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
         name: shown(halves.scores[name]) for name in SCORES
     }
     assert rows[escaped(HALVES_TITLE)]["Rank"] == "–"
-    assert any(f"{halves.source.n:,} per side" in caption.value for caption in app.caption)
+    assert any(f"{halves.source.n:,} texts per side" in caption.value for caption in app.caption)
     assert escaped(HALVES_TITLE) not in leaderboard(open_page(partition="joint"))
 
 

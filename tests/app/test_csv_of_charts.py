@@ -22,7 +22,7 @@ from app.components import charts
 from app.components.export import csv_bytes
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT as ATTRIBUTES
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
@@ -136,12 +136,12 @@ def run(stored_run: Run, own_home: Path) -> Run:
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     found = AttributesTask(run.id, ks=(3, 6), splits=4).compute()
     number = Attribute("length", "surface", 6, 9, 0, {"r2": SeedSpread(0.4, 0.1, (0.3, 0.5))})
-    store.attach(run.id, ATTRIBUTES, to_json(AttributeTable((*found.rows, number), found.settings)))
-    store.attach(run.id, attachment_name("scale"), to_json(sweep_run(run, "scale")))
+    store.attach(run.id, ATTRIBUTES, dataclass_to_json(AttributeTable((*found.rows, number), found.settings)))
+    store.attach(run.id, attachment_name("scale"), dataclass_to_json(sweep_run(run, "scale")))
     part = run.comparison.joint[0]
     ids, labels = run.corpora[HUMAN].ids[::2], part.labels[HUMAN][::2]
     moved = {text_id: (int(label) + 1) % part.k for text_id, label in zip(ids[:6], labels[:6], strict=True)}
-    store.attach(run.id, PROBES, to_json(table_of(run, {"typos": moved, "typos@0.5": {}})))
+    store.attach(run.id, PROBES, dataclass_to_json(table_of(run, {"typos": moved, "typos@0.5": {}})))
     plan, ratings = pair_plan(run.corpora, rater="Ann"), RatingStore(run.ratings_path)
     for i in range(30):
         option = OPTIONS[0] if plan[i].left < plan[i].right else OPTIONS[4]

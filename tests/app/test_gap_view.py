@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.views.gap.gap_ledger import stability_basis
 from mauve_core.analysis.cluster_table import cluster_table, error_intervals
 from mauve_core.analysis.gap_table import error_totals
 from mauve_core.analysis.repartition import repartition
@@ -306,6 +307,12 @@ def test_too_few_texts_cannot_be_compared_in_full(open_page: OpenPage, stored_ru
     app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen=",".join(str(j) for j in range(counts.size) if j != kept))
     assert app.button(key="what_if_start").disabled
     assert "Fewer than 20 texts" in app.button(key="what_if_start").help
+
+
+def test_one_seed_has_no_other_seeds_to_compare_with() -> None:
+    assert stability_basis(3, [5, 20], "") == "Stability: compared with 2 other seeds and k = 5 and k = 20."
+    assert stability_basis(1, [], "No features") == "Stability: one seed and no other k. No features."
+    assert stability_basis(1, [5], "") == "Stability: compared with k = 5 and no other seed."
 
 
 def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run: Run) -> None:

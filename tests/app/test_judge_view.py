@@ -17,7 +17,7 @@ from app.views.judge.answer_panel import EXTRA, KEYS, Message, read_message
 from app.views.judge.judge_results import raters_frame
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import UNBROKEN
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.experiments.indicators import measure_indicators, score_indicators
 from mauve_core.experiments.text_measures import Measurements, Row, Value
@@ -360,7 +360,7 @@ def test_every_score_is_correlated_with_people(
     rate(store, plan, 0, 30)
     gaps = {"close": Value(0.1, 0.02), "shifted": Value(0.3, 0.05), "collapsed": Value(0.2)}
     rows = tuple(Row("zipf", name, Value(1.0), Value(1.0), gap) for name, gap in gaps.items())
-    RunStore().attach(run.id, "measures", to_json(Measurements(rows, {})))
+    RunStore().attach(run.id, "measures", dataclass_to_json(Measurements(rows, {})))
     app = open_page(VIEW, tab="results")
     assert not app.exception
     shown = {row["Indicator"]: row for row in tables(app)[1]}

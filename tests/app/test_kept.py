@@ -66,7 +66,7 @@ def test_what_was_used_for_longest_goes_first(
     for number in (0, 1, 2, 0, 3):  # 3 takes the place of 1
         assert arrays(number)[0] == number
     assert calls == [("array", number) for number in (0, 1, 2, 3)]
-    assert 30 * MB <= bounded.LEDGER.bytes <= 31 * MB
+    assert 30 * MB <= bounded.BUDGET.bytes <= 31 * MB
     for number in (0, 2, 3):
         arrays(number)
     assert len(calls) == 4
@@ -84,7 +84,7 @@ def test_all_functions_share_the_bytes_and_each_keeps_its_last(
     arrays(1)
     for number in range(5):
         texts(number)
-    assert 20 * MB <= bounded.LEDGER.bytes <= 21 * MB
+    assert 20 * MB <= bounded.BUDGET.bytes <= 21 * MB
     before = len(calls)
     arrays(1)
     texts(4)
@@ -113,10 +113,10 @@ def test_what_was_dropped_is_not_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_streamlit_drops_is_not_counted(arrays: Callable[[int], np.ndarray]) -> None:
     arrays(0)
     arrays(1)
-    assert bounded.LEDGER.bytes >= 20 * MB
+    assert bounded.BUDGET.bytes >= 20 * MB
     streamlit.cache_resource.clear()
     gc.collect()
-    assert bounded.LEDGER.bytes == 0
+    assert bounded.BUDGET.bytes == 0
 
 
 def test_a_bound_that_is_no_number_is_an_error(
@@ -136,7 +136,7 @@ def test_pages_runs_stay_within_the_bound(own_home: Path, monkeypatch: pytest.Mo
     for run in runs:
         shown = cache.load_run(run.id)
         assert cache.load_run(run.id) is shown
-        assert bounded.LEDGER.bytes <= 1.5 * alone
+        assert bounded.BUDGET.bytes <= 1.5 * alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.components.markup import with_minus
 from app.views.methods.method_form import GROUPS
 from app.views.methods.method_table import SHOWN, shown_scores
 from mauve_core.base.formatting import UNBROKEN, with_two_spreads
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.figures.methods import score_labels
@@ -305,7 +305,7 @@ def test_stored_methods_can_be_computed_again(open_page: OpenPage, run: Run, sta
 
 def keep(run: Run, *results: MethodResult) -> MethodTable:
     made = MethodTable(results, {"seeds": 1})
-    RunStore().attach(run.id, "methods", to_json(made))
+    RunStore().attach(run.id, "methods", dataclass_to_json(made))
     return made
 
 

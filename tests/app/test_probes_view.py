@@ -20,12 +20,12 @@ from app.views.probes.moved_texts import PAGE_SIZE
 from app.views.probes.probe_table import shown_scores
 from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.perturbations import parse_perturbation, perturb
-from mauve_core.experiments.robustness import MEASURES, SPLITS, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness import PROBE_SCORES, SPLITS, ProbeTable, probe_run, stored_probes
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.figures.flows import flows_frame, moved_along, moves
 from mauve_core.figures.probes import by_distance, spread_label
@@ -77,7 +77,7 @@ def table(run: Run) -> ProbeTable:
     first, second = [cluster for cluster in range(part.k) if cluster != big][:2]
     moved = {**dict.fromkeys(there[:5], first), **dict.fromkeys(there[5:6], second)}
     found = table_of(run, {"shuffle-words": moved, "typos": {there[0]: first}, "typos@0.5": {}})
-    RunStore().attach(run.id, ATTACHMENT, to_json(found))
+    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(found))
     return found
 
 
@@ -272,7 +272,7 @@ def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: Pr
     shown = app.dataframe[0].value
     lines = [table.control, *by_distance(table, "jensen-shannon")]
     for (_, row), line in zip(shown.iterrows(), lines, strict=True):
-        for measure in MEASURES:
+        for measure in PROBE_SCORES:
             assert row[measure] == spread_label(line.scores[measure])
     assert shown["half"][0] == "None (control)"
     assert shown["changed"].tolist() == ["–", *("90%" if x.kind == "perturbation" else "–" for x in lines[1:])]
@@ -288,7 +288,7 @@ def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeT
     shown = app.dataframe[0].value
     typos = shown[shown["half"] == "Typos, 5% of letters"].iloc[0]
     assert typos["auc"] == spread_label(table.over_control(table.line("typos"), "auc"))
-    assert set(shown.iloc[0][list(MEASURES)]) == {"–"}
+    assert set(shown.iloc[0][list(PROBE_SCORES)]) == {"–"}
 
 
 def test_what_sorts_is_chosen(open_page: OpenPage, table: ProbeTable) -> None:
@@ -399,7 +399,7 @@ def test_another_perturbation_forgets_the_flow_and_one_without_movement_says_so(
 
 
 def test_probes_of_other_texts_are_an_error_not_a_crash(open_page: OpenPage, run: Run, table: ProbeTable) -> None:
-    values = to_json(table)
+    values = dataclass_to_json(table)
     flow = values["lines"][1]["flow"]
     moved = next(place for place, (b, a) in enumerate(zip(flow["before"], flow["after"], strict=True)) if b != a)
     flow["ids"][moved] = "a stranger"
@@ -435,7 +435,7 @@ def encoded_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run = RunStore(home / "runs").save("encoded", comparison, corpora, features)
     specs = ("lowercase", "swap-halves", "typos")
     made = probe_run(run, [parse_perturbation(spec) for spec in specs], splits=2, device="cpu", feature_store=store)
-    RunStore(home / "runs").attach(run.id, ATTACHMENT, to_json(made))
+    RunStore(home / "runs").attach(run.id, ATTACHMENT, dataclass_to_json(made))
     return home
 
 

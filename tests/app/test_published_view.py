@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.experiments.published import (
-    MEASURES,
     PAPERS,
+    PUBLISHED_COLUMNS,
     REFERENCES,
     TABLES,
     agreements,
@@ -57,7 +57,7 @@ def test_ours_stands_beside_the_published_number_and_the_difference_below(open_p
     rows = shown(app)
     assert len(rows) == 5
     human = rows["Human-like", "Web text, GPT-2"]
-    assert list(human) == [measure.title for name, measure in MEASURES.items() if name != "mauve"]
+    assert list(human) == [measure.title for name, measure in PUBLISHED_COLUMNS.items() if name != "mauve"]
     assert human["MAUVE*"] == "**0.857** = 0.857  \n0.000"  # JMLR 2023, table 4
     assert human["Self-BLEU"] == "**0.515** ≈ 0.500  \n+0.015"
     assert rows["Discriminator accuracy", "News, Grover"]["Generation perplexity"] == "**0.763** ≠ 0.468  \n+0.295"
@@ -134,7 +134,7 @@ def test_the_dots_are_the_numbers(paper: str) -> None:
     measures = figures.best_first(frame)
     assert measures[0] == PAPERS[paper].mauve
     assert measures[-1] == "repetition"
-    assert list(figure.layout.yaxis.ticktext) == [MEASURES[name].title for name in measures]
+    assert list(figure.layout.yaxis.ticktext) == [PUBLISHED_COLUMNS[name].title for name in measures]
     for name, column in (("ours", "ours"), ("published", "published")):
         traces = [trace for trace in figure.data if trace.name == name]
         assert [trace.showlegend for trace in traces] == [True, False, False, False, False]

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app.views.clusters import purity_list
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
 from mauve_core.figures.attributes import MOST_LINES
@@ -62,7 +62,7 @@ def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     rows = [Attribute(f"column {i}", "category", 6, 9, 0, scores) for i in range(MOST_LINES + 2)]
     rows += [Attribute(f"number {i}", "number", 6, 9, 0, {"r2": SeedSpread(0.2, None, (0.2,))}) for i in range(7)]
     settings = {"seeds": 1, "splits": 1, "texts": {HUMAN: 9}, "own_k": 6}
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, to_json(AttributeTable(tuple(rows), settings)))
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(AttributeTable(tuple(rows), settings)))
     return run
 
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import check_fields, from_json, to_json
+from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json
 from mauve_core.base.validation import Extended, Holds, NotBlank, Within, Written
 
 
@@ -58,7 +58,9 @@ def test_a_dataclass_reads_back_and_is_written_as_it_was() -> None:
     assert (found.inner, found.by_name["one"]) == (Inner("x", 1), (Inner("y", 0.25),))
     assert (found.labels.dtype, found.labels.tolist()) == (np.int32, [3, 0, 2])
     assert (found.value, found.word, found.notes, found.made) == (-math.inf, 1 + 2j, ("n",), 3)
-    assert json.dumps(to_json(found)) == json.dumps(VALUES), "order, whole numbers and all; nothing that is derived"
+    assert json.dumps(dataclass_to_json(found)) == json.dumps(VALUES), (
+        "order, whole numbers and all; nothing that is derived"
+    )
 
 
 def test_what_has_a_default_may_be_missing_but_for_what_is_empty_by_default() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
 from mauve_core.store import Run, RunStore
@@ -71,7 +71,7 @@ def _probe(run: Run) -> None:
     there = [text_id for text_id, cluster in zip(ids, labels, strict=True) if cluster == big]
     moved = dict.fromkeys(there[:4], (big + 1) % part.k)
     table = table_of(run, {"shuffle-words": moved, "typos": moved, "typos@0.5": {}})
-    RunStore(run.path.parent).attach(run.id, PROBES, to_json(table))
+    RunStore(run.path.parent).attach(run.id, PROBES, dataclass_to_json(table))
 
 
 def _rate(run: Run) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from app.views.probes.moved_texts import PAGE_SIZE
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.perturbations import parse_perturbation
@@ -61,7 +61,7 @@ def flow(run: Run) -> Flow:
     store = FeatureStore(run.path.parent.parent / "features")
     specs = [parse_perturbation(spec) for spec in ("shuffle-words", "typos")]
     table = probe_run(run, specs, splits=1, device="cpu", feature_store=store)
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, to_json(table))
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(table))
     found = table.line("shuffle-words").flow
     assert found is not None
     return found

@@ -18,7 +18,7 @@ from mauve_core.analysis.attributes import NUMERIC, SURFACE, Attribute, attribut
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.attributes_over_k import (
     ALL,
     AttributeTable,
@@ -233,7 +233,7 @@ def test_numbers_that_clusters_do_not_tell_are_explained(tmp_path: Path) -> None
 
 
 def test_the_table_survives_json(table: AttributeTable) -> None:
-    again = from_json(AttributeTable, json.loads(json.dumps(to_json(table), allow_nan=False)))
+    again = from_json(AttributeTable, json.loads(json.dumps(dataclass_to_json(table), allow_nan=False)))
     assert again == replace(table, settings=json.loads(json.dumps(table.settings)))
 
 
@@ -260,7 +260,7 @@ def change(path: tuple[str | int, ...], value: object) -> Callable[[dict[str, An
     ],
 )
 def test_a_damaged_table_is_refused(table: AttributeTable, damage: Callable[[dict[str, Any]], object]) -> None:
-    values = json.loads(json.dumps(to_json(table)))
+    values = json.loads(json.dumps(dataclass_to_json(table)))
     damage(values)
     with pytest.raises(InputError):
         from_json(AttributeTable, values)

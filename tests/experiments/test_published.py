@@ -16,8 +16,8 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.experiments.published import (
     DOMAINS,
-    MEASURES,
     PAPERS,
+    PUBLISHED_COLUMNS,
     REFERENCES,
     TABLES,
     agreements,
@@ -365,6 +365,6 @@ class TestCommand:
 
 
 def test_titles_tell_all_names_apart() -> None:
-    for named in (MEASURES, REFERENCES, DOMAINS, PAPERS, TABLES):
+    for named in (PUBLISHED_COLUMNS, REFERENCES, DOMAINS, PAPERS, TABLES):
         titles = [entry.title for entry in named.values()]
         assert len(set(titles)) == len(titles)

@@ -14,13 +14,13 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
-from mauve_core.experiments.robustness import MEASURES, PAPER, Flow, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness import PAPER, PROBE_SCORES, Flow, ProbeTable, probe_run, stored_probes
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
 from mauve_core.numerics.divergences.summaries import FIVE
@@ -137,7 +137,7 @@ def test_an_encoder_that_is_blind_to_order_sees_no_flow_in_shuffled_words(run):
 def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
     table = probes(run, splits=2)
     features = run.features(HUMAN)
-    values = {measure: [] for measure in MEASURES}
+    values = {measure: [] for measure in PROBE_SCORES}
     rows = np.arange(N)
     score = run.comparison.config.score
     for split in split_rows(run.corpora, HUMAN, rows, 0, 2, 2):
@@ -154,7 +154,7 @@ def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
                 smooth = [(counts + 1) / (counts + 1).sum() for counts in (p, q)]
                 values[name].append(float(function(*smooth)))
             values["mauve"].append(float(mauve(p / p.sum(), q / q.sum(), score.scale)))
-    for measure in MEASURES:
+    for measure in PROBE_SCORES:
         assert table.control.scores[measure].values == pytest.approx(values[measure], rel=1e-12)
     assert table.control.scores["auc"].sd == pytest.approx(np.std(values["auc"], ddof=1))
 
@@ -178,7 +178,7 @@ def test_sources_stand_in_with_as_many_texts_and_keep_their_order(run):
 def test_a_line_does_not_depend_on_the_others_and_more_splits_keep_the_first(run):
     alone = probes(run, "shuffle-words", splits=1)
     among = probes(run, "replace:/engine/violin/", "shuffle-words", splits=2)
-    assert to_json(probes(run, "shuffle-words", splits=1)) == to_json(alone)
+    assert dataclass_to_json(probes(run, "shuffle-words", splits=1)) == dataclass_to_json(alone)
     for name in ("none", "shuffle-words", "close"):
         one, other = (table.line(name).scores["forward-kl"].values for table in (alone, among))
         assert other[:2] == one
@@ -263,11 +263,11 @@ def test_frozen_clusters_learn_nothing_from_new_texts(run):
 
 def test_json_and_back(run):
     table = probes(run, "shuffle-words@0.5", splits=1)
-    again = from_json(ProbeTable, json.loads(json.dumps(to_json(table))))
-    assert to_json(again) == to_json(table)
+    again = from_json(ProbeTable, json.loads(json.dumps(dataclass_to_json(table))))
+    assert dataclass_to_json(again) == dataclass_to_json(table)
     assert again.line("shuffle-words@0.5").title == "Words shuffled, 50% of texts"
     assert again.line("shuffle-words@0.5").flow.transitions.tolist() == table.lines[1].flow.transitions.tolist()
-    for broken in ({}, {**to_json(table), "lines": [{}]}, {**to_json(table), "lines": None}):
+    for broken in ({}, {**dataclass_to_json(table), "lines": [{}]}, {**dataclass_to_json(table), "lines": None}):
         with pytest.raises(InputError):
             from_json(ProbeTable, broken)
     with pytest.raises(InputError, match="clusters do not match"):

@@ -16,7 +16,7 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
@@ -412,21 +412,21 @@ def test_default_values_are_halved_from_the_top() -> None:
 
 def test_a_sweep_reads_back_equal(run: Run) -> None:
     sweep = sweep_run(run, "scale", (1, 5))
-    assert from_json(Sweep, json.loads(json.dumps(to_json(sweep), allow_nan=False))) == sweep
+    assert from_json(Sweep, json.loads(json.dumps(dataclass_to_json(sweep), allow_nan=False))) == sweep
     with pytest.raises(InputError, match="No line 'best'"):
         sweep.line("best")
 
 
 @pytest.mark.parametrize("remove", ["over", "points", "settings", "notes"])
 def test_a_damaged_sweep_is_refused(run: Run, remove: str) -> None:
-    values = to_json(sweep_run(run, "scale", (1,)))
+    values = dataclass_to_json(sweep_run(run, "scale", (1,)))
     for broken in ({key: value for key, value in values.items() if key != remove}, {**values, remove: 3}):
         with pytest.raises(InputError):
             from_json(Sweep, broken)
 
 
 def test_damaged_points_are_refused(run: Run) -> None:
-    point = to_json(sweep_run(run, "scale", (1,)).points[0])
+    point = dataclass_to_json(sweep_run(run, "scale", (1,)).points[0])
     for broken in ({**point, "value": None}, {**point, "scores": {}}, {**point, "scores": {"mauve": 1.0}}):
         with pytest.raises(InputError, match=r"of the sweep point cannot be used|lacks scores"):
             from_json(SweepPoint, broken)
@@ -469,7 +469,7 @@ def test_a_task_keeps_its_sweep_beside_the_run(run: Run) -> None:
     assert task.perform() == run.id
     kept = stored_sweep(RunStore().load(run.id), "k")
     assert kept == sweep_run(run, "k", (2, 8), seeds=2)
-    assert run.attachment(attachment_name("k")) == to_json(kept)
+    assert run.attachment(attachment_name("k")) == dataclass_to_json(kept)
     assert kept.settings["run"] == run.id
     assert kept.settings["seeds"] == 2
     assert kept.settings["sources"]["close"] == {"n": N, "digest": run.corpora["close"].digest}

@@ -99,8 +99,8 @@ def test_curves_are_those_of_the_histograms_under_each_seed() -> None:
                 part = comparison.partition(kind, curve.candidate, seed)
                 p, q = (probabilities(part.counts(side)) for side in (HUMAN, curve.candidate))
                 alone = divergence_frontier(p, q, curve.weights)
-                np.testing.assert_allclose(curve.type1[seed], alone.type1, rtol=1e-12, atol=1e-15)
-                np.testing.assert_allclose(curve.type2[seed], alone.type2, rtol=1e-12, atol=1e-15)
+                np.testing.assert_allclose(curve.type_1[seed], alone.type_1, rtol=1e-12, atol=1e-15)
+                np.testing.assert_allclose(curve.type_2[seed], alone.type_2, rtol=1e-12, atol=1e-15)
 
 
 def renamed(name: str) -> Any:

@@ -39,7 +39,7 @@ def curve_of(name: str, pairs: list[tuple[list[float], list[float]]]) -> ErrorCu
     """The errors of a candidate whose histograms (p, q) under each seed are given."""
     p, q = (np.array([pair[side] for pair in pairs]) for side in (0, 1))
     found = divergence_frontier(p, q, DRAWN_WEIGHTS)
-    return ErrorCurve(name, found.weights, found.type1, found.type2)
+    return ErrorCurve(name, found.weights, found.type_1, found.type_2)
 
 
 DISJOINT = curve_of("disjoint", [([1, 0], [0, 1])])
@@ -72,7 +72,7 @@ def test_seeds_give_mean_spread_and_band() -> None:
     points = curve_points([NEAR], scale=5.0)
     row = at_weight(points, 0.25).iloc[0]
     place = int(np.argmin(np.abs(DRAWN_WEIGHTS - 0.25)))
-    ones, twos = NEAR.type1[:, place], NEAR.type2[:, place]
+    ones, twos = NEAR.type_1[:, place], NEAR.type_2[:, place]
     assert row["type_1"] == pytest.approx(ones.mean(), abs=1e-15)
     assert row["type_1_sd"] == pytest.approx(abs(ones[0] - ones[1]) / math.sqrt(2), rel=1e-12)
     assert row["x"] == pytest.approx(np.exp(-5 * ones).mean(), abs=1e-15)
@@ -99,8 +99,8 @@ def test_the_mark_lies_on_its_curve_at_the_weight(weight: float) -> None:
         assert mark.x[0] == line.x[place]
         assert mark.y[0] == line.y[place]
         assert mark.customdata[0][0] == pytest.approx(weight, abs=FLOAT32)
-        assert mark.customdata[0][1] == pytest.approx(curve.type1[:, place].mean(), abs=FLOAT32)
-        assert mark.customdata[0][3] == pytest.approx(curve.type2[:, place].mean(), abs=FLOAT32)
+        assert mark.customdata[0][1] == pytest.approx(curve.type_1[:, place].mean(), abs=FLOAT32)
+        assert mark.customdata[0][3] == pytest.approx(curve.type_2[:, place].mean(), abs=FLOAT32)
         assert mark.marker.color == line.line.color
 
 

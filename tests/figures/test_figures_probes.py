@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
-from mauve_core.experiments.robustness import MEASURES, Flow, ProbeTable
+from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable
 from mauve_core.figures.flows import (
     FLOW_SCALE,
     Move,
@@ -65,14 +65,14 @@ TABLE = ProbeTable(
 
 def panel(figure: go.Figure, measure: str) -> dict[str, go.Scatter]:
     """The traces of a measure's panel by kind."""
-    axis = "x" if measure == MEASURES[0] else f"x{MEASURES.index(measure) + 1}"
+    axis = "x" if measure == PROBE_SCORES[0] else f"x{PROBE_SCORES.index(measure) + 1}"
     return {trace.meta: trace for trace in figure.data if trace.xaxis == axis}
 
 
 # Scores
 
 
-@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("measure", PROBE_SCORES)
 def test_the_farthest_stands_on_top_whichever_way_a_measure_counts(measure: str) -> None:
     assert [line.name for line in by_distance(TABLE, measure)] == [
         "typos", "typos@0.5", NASTY, "<i>source", "drop-articles"
@@ -83,7 +83,7 @@ def test_the_farthest_stands_on_top_whichever_way_a_measure_counts(measure: str)
 def test_a_panel_a_measure_with_the_means_and_their_spread() -> None:
     figure = distance_figure(TABLE, "auc")
     order = [*by_distance(TABLE, "auc"), TABLE.control]
-    for measure in MEASURES:
+    for measure in PROBE_SCORES:
         found = panel(figure, measure)
         assert set(found) == {"control", "perturbation", "source"}
         for kind, trace in found.items():
@@ -94,15 +94,15 @@ def test_a_panel_a_measure_with_the_means_and_their_spread() -> None:
             assert [TABLE.lines[place] for (place,) in trace.customdata] == lines
         assert len(found["perturbation"].x) == 4
     assert list(figure.layout.yaxis.ticktext)[-1] == "None (control)"
-    assert [note.text for note in figure.layout.annotations] == [titled(measure) for measure in MEASURES]
+    assert [note.text for note in figure.layout.annotations] == [titled(measure) for measure in PROBE_SCORES]
 
 
 def test_the_control_is_a_band_in_every_panel() -> None:
     figure = distance_figure(TABLE, "auc")
     bands = {shape.xref: (shape.x0, shape.x1) for shape in figure.layout.shapes if shape.type == "rect"}
     lines = {shape.xref: shape.x0 for shape in figure.layout.shapes if shape.type == "line"}
-    assert len(bands) == len(lines) == len(MEASURES)
-    for place, measure in enumerate(MEASURES):
+    assert len(bands) == len(lines) == len(PROBE_SCORES)
+    for place, measure in enumerate(PROBE_SCORES):
         axis, control = "x" if not place else f"x{place + 1}", TABLE.control.scores[measure]
         assert control.sd is not None
         assert bands[axis] == (control.mean - control.sd, control.mean + control.sd)
@@ -141,7 +141,7 @@ def test_the_frame_holds_every_number() -> None:
     frame = probes_frame(TABLE).set_index("name")
     assert list(frame["kind"]) == [line.kind for line in TABLE.lines]
     for line in TABLE.lines:
-        for measure in MEASURES:
+        for measure in PROBE_SCORES:
             row, over = frame.loc[line.name], TABLE.over_control(line, measure)
             assert row[measure] == line.scores[measure].mean
             assert row[f"{measure}_sd"] == line.scores[measure].sd

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.judgments import Indicator, Player, Ranking, Rating, correlations, held, pair_plan, rank
 from mauve_core.numerics.statistics.bradley_terry import win_probability
 from tests.judgments.made_up import STRENGTHS, make_corpora, make_rating, simulated
@@ -157,7 +157,7 @@ class TestRank:
 
     def test_it_is_json(self):
         ratings = votes(("a", "b", "definitely A", 2))
-        record = to_json(rank(ratings, "abc", "sensible"))
+        record = dataclass_to_json(rank(ratings, "abc", "sensible"))
         assert json.loads(json.dumps(record, allow_nan=False)) == json.loads(json.dumps(record))
         assert [player["score"] for player in record["players"]] == ["inf", "-inf", None]
         assert record["players"][2]["low"] == "-inf"

@@ -51,12 +51,12 @@ class Pair:
     def frontier(self, weights: NDArray[np.float64]) -> Frontier:
         """The truth, by a trapezoidal rule over the one variable; the integrand is smooth, so about 1e-12 is lost."""
         at_p, share_p, at_q, share_q = self._law()
-        type1, type2 = [], []
+        type_1, type_2 = [], []
         for weight in weights:
             own, rest = np.log(weight), np.log1p(-weight)
-            type1.append(-(share_q * np.logaddexp(own + at_q, rest)).sum())
-            type2.append(-(share_p * np.logaddexp(own, rest - at_p)).sum())
-        return Frontier(weights, np.array(type1), np.array(type2))
+            type_1.append(-(share_q * np.logaddexp(own + at_q, rest)).sum())
+            type_2.append(-(share_p * np.logaddexp(own, rest - at_p)).sum())
+        return Frontier(weights, np.array(type_1), np.array(type_2))
 
     def _law(self) -> tuple[NDArray[np.float64], ...]:
         """Values of log p / q with their probabilities under P, and those under Q."""
@@ -77,7 +77,7 @@ def mid_error(estimate: Callable[[NDArray[np.float64], NDArray[np.float64]], Log
     errors = []
     for seed in range(runs):
         found = ratio_frontier(estimate(*pair.draw(n, n, seed)), weights=MIDDLE)
-        errors.append([found.type1[0] - truth.type1[0], found.type2[0] - truth.type2[0]])
+        errors.append([found.type_1[0] - truth.type_1[0], found.type_2[0] - truth.type_2[0]])
     return np.array(errors)
 
 
@@ -86,8 +86,8 @@ def assert_swapped(forward: LogRatios, backward: LogRatios, tolerance: float) ->
     np.testing.assert_allclose(forward.at_p, -backward.at_q, atol=tolerance)
     np.testing.assert_allclose(forward.at_q, -backward.at_p, atol=tolerance)
     one, other = ratio_frontier(forward), ratio_frontier(backward)
-    np.testing.assert_allclose(one.type1, other.type2[::-1], atol=10 * tolerance)
-    np.testing.assert_allclose(one.type2, other.type1[::-1], atol=10 * tolerance)
+    np.testing.assert_allclose(one.type_1, other.type_2[::-1], atol=10 * tolerance)
+    np.testing.assert_allclose(one.type_2, other.type_1[::-1], atol=10 * tolerance)
     assert np.isclose(sum(ratio_atoms(forward)).sum(), 2)
 
 

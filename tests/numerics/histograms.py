@@ -53,9 +53,9 @@ def exact_shares(p: NDArray[np.float64], q: NDArray[np.float64], weight: float) 
     """Type I and type II shares of each bin in 60 digits."""
     w = mpmath.mpf(weight)
     mixtures = [w * mpmath.mpf(a) + (1 - w) * mpmath.mpf(b) for a, b in zip(p, q, strict=True)]
-    type1 = [exact_terms(b, r) for b, r in zip(q, mixtures, strict=True)]
-    type2 = [exact_terms(a, r) for a, r in zip(p, mixtures, strict=True)]
-    return type1, type2
+    type_1 = [exact_terms(b, r) for b, r in zip(q, mixtures, strict=True)]
+    type_2 = [exact_terms(a, r) for a, r in zip(p, mixtures, strict=True)]
+    return type_1, type_2
 
 
 def exact_frontier_integral(p: NDArray[np.float64], q: NDArray[np.float64]) -> mpmath.mpf:

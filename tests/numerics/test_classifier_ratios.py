@@ -57,15 +57,15 @@ class TestTruth:
     def test_ends_are_near_the_closed_forms(self):
         pair = Pair(3, shift=1.0)
         found = ratio_frontier(estimate(*pair.draw(8000, 8000, 0)))
-        type1, type2 = pair.divergences()
-        assert found.type1[-1] == pytest.approx(type1, rel=0.15)
-        assert found.type2[0] == pytest.approx(type2, rel=0.15)
+        type_1, type_2 = pair.divergences()
+        assert found.type_1[-1] == pytest.approx(type_1, rel=0.15)
+        assert found.type_2[0] == pytest.approx(type_2, rel=0.15)
 
     def test_what_no_line_divides_is_not_seen(self):
         """Two scales about one middle: linear log odds have nothing to find, however many the texts."""
         pair = Pair(2, scale=2.0)
         found = ratio_frontier(estimate(*pair.draw(2000, 2000, 0)), weights=MIDDLE)
-        assert found.type1[0] < 0.02 < pair.frontier(MIDDLE).type1[0]
+        assert found.type_1[0] < 0.02 < pair.frontier(MIDDLE).type_1[0]
 
     def test_equal_sources(self):
         assert np.abs(mid_error(estimate, Pair(5), 1000, 3)).max() < 0.01
@@ -109,8 +109,8 @@ class TestHalves:
         """Other halves are drawn, so the errors change places up to chance, which is 0.02 at 3,000 texts."""
         x_p, x_q = Pair(3, shift=1.0).draw(3000, 3000, 0)
         forward, backward = (ratio_frontier(estimate(*sides), weights=MIDDLE) for sides in ((x_p, x_q), (x_q, x_p)))
-        assert forward.type1[0] == pytest.approx(backward.type2[0], abs=0.03)
-        assert forward.type2[0] == pytest.approx(backward.type1[0], abs=0.03)
+        assert forward.type_1[0] == pytest.approx(backward.type_2[0], abs=0.03)
+        assert forward.type_2[0] == pytest.approx(backward.type_1[0], abs=0.03)
 
 
 class TestPenalty:

@@ -53,21 +53,21 @@ class TestHandValues:
         assert kl_divergence(p, q) == np.inf
         assert mid_point(p, q) == pytest.approx(math.log(2), rel=1e-15)
         assert frontier_integral(p, q) == 1.0
-        type1, type2 = error_shares(p, q, 0.25)
-        np.testing.assert_allclose(type1, [0, -math.log(0.75)], rtol=1e-14)
-        np.testing.assert_allclose(type2, [-math.log(0.25), 0], rtol=1e-14)
-        type1, type2 = mixture_terms(np.array(p), np.array(q), 0.25, 0.75)
+        type_1, type_2 = error_shares(p, q, 0.25)
+        np.testing.assert_allclose(type_1, [0, -math.log(0.75)], rtol=1e-14)
+        np.testing.assert_allclose(type_2, [-math.log(0.25), 0], rtol=1e-14)
+        type_1, type_2 = mixture_terms(np.array(p), np.array(q), 0.25, 0.75)
         # q = 1 alone in its bin: -log(3/4) - 1 + 3/4; the bin it lacks adds r = 1/4. And the like for p.
-        np.testing.assert_allclose(type1, [0.25, -math.log(0.75) - 0.25], rtol=1e-14)
-        np.testing.assert_allclose(type2, [-math.log(0.25) - 0.75, 0.75], rtol=1e-14)
+        np.testing.assert_allclose(type_1, [0.25, -math.log(0.75) - 0.25], rtol=1e-14)
+        np.testing.assert_allclose(type_2, [-math.log(0.25) - 0.75, 0.75], rtol=1e-14)
 
     def test_shares_of_an_overwritten_and_a_missed_bin(self):
         # r = (0.3, 0.7): bin 0 is overwritten by the model, bin 1 missed.
-        type1, type2 = error_shares([0.2, 0.8], [0.4, 0.6], 0.5)
-        np.testing.assert_allclose(type1, [0.4 * math.log(4 / 3), 0.6 * math.log(6 / 7)], rtol=1e-14)
-        np.testing.assert_allclose(type2, [0.2 * math.log(2 / 3), 0.8 * math.log(8 / 7)], rtol=1e-14)
-        assert type1[0] > 0 > type1[1]
-        assert type2[0] < 0 < type2[1]
+        type_1, type_2 = error_shares([0.2, 0.8], [0.4, 0.6], 0.5)
+        np.testing.assert_allclose(type_1, [0.4 * math.log(4 / 3), 0.6 * math.log(6 / 7)], rtol=1e-14)
+        np.testing.assert_allclose(type_2, [0.2 * math.log(2 / 3), 0.8 * math.log(8 / 7)], rtol=1e-14)
+        assert type_1[0] > 0 > type_1[1]
+        assert type_2[0] < 0 < type_2[1]
 
     def test_candidate_inside_the_human_support(self):
         # P uniform on two bins, Q on one of them: Jensen-Shannon = 3/4 log(4/3).
@@ -82,12 +82,12 @@ class TestHandValues:
 
     def test_shares_at_the_ends_of_the_frontier_are_the_divergences(self):
         p, q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.2, 0.6])
-        type1, type2 = error_shares(p, q, 1.0)
-        assert type1.sum() == pytest.approx(float(kl_divergence(q, p)), rel=1e-15)
-        assert not type2.any()
-        type1, type2 = error_shares(p, q, 0.0)
-        assert type2.sum() == pytest.approx(float(kl_divergence(p, q)), rel=1e-15)
-        assert not type1.any()
+        type_1, type_2 = error_shares(p, q, 1.0)
+        assert type_1.sum() == pytest.approx(float(kl_divergence(q, p)), rel=1e-15)
+        assert not type_2.any()
+        type_1, type_2 = error_shares(p, q, 0.0)
+        assert type_2.sum() == pytest.approx(float(kl_divergence(p, q)), rel=1e-15)
+        assert not type_1.any()
 
 
 class TestNearlyEqualHistograms:
@@ -120,8 +120,8 @@ class TestNearlyEqualHistograms:
     @pytest.mark.parametrize("seed", range(3))
     def test_sums_against_sixty_digits(self, epsilon, seed):
         p, q = near_pair(epsilon, seed)
-        type1, type2 = exact_shares(p, q, 0.5)
-        assert relative_error(mid_point(p, q), (mpmath.fsum(type1) + mpmath.fsum(type2)) / 2) < RELATIVE
+        type_1, type_2 = exact_shares(p, q, 0.5)
+        assert relative_error(mid_point(p, q), (mpmath.fsum(type_1) + mpmath.fsum(type_2)) / 2) < RELATIVE
         divergence = mpmath.fsum(exact_terms(a, mpmath.mpf(b)) for a, b in zip(p, q, strict=True))
         assert relative_error(kl_divergence(p, q), divergence) < RELATIVE
         assert relative_error(frontier_integral(p, q), exact_frontier_integral(p, q)) < RELATIVE
@@ -214,10 +214,10 @@ class TestLaws:
     def test_swap_of_the_sides(self, pair, step):
         p, q = pair
         weight = step / 64  # exact in binary, and so is 1 - weight
-        type1, type2 = error_shares(p, q, weight)
+        type_1, type_2 = error_shares(p, q, weight)
         swapped1, swapped2 = error_shares(q, p, 1 - weight)
-        np.testing.assert_array_equal(type1, swapped2)
-        np.testing.assert_array_equal(type2, swapped1)
+        np.testing.assert_array_equal(type_1, swapped2)
+        np.testing.assert_array_equal(type_2, swapped1)
         assert mid_point(p, q) == mid_point(q, p)
         assert frontier_integral(p, q) == frontier_integral(q, p)
 
@@ -257,8 +257,8 @@ class TestLaws:
         nodes, factors = np.polynomial.legendre.leggauss(200)
         total = 0.0
         for node, factor in zip((nodes + 1) / 2, factors / 2, strict=True):
-            type1, type2 = error_shares(p, q, float(node))
-            total += 2 * factor * (node * type2.sum() + (1 - node) * type1.sum())
+            type_1, type_2 = error_shares(p, q, float(node))
+            total += 2 * factor * (node * type_2.sum() + (1 - node) * type_1.sum())
         assert frontier_integral(p, q) == pytest.approx(total, abs=1e-5)
 
 

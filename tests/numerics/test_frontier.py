@@ -37,9 +37,9 @@ def brute_force_area(p, q, scale):
     for s in np.array_split(np.linspace(-45, 45, 200_001), 50):
         mixture = expit(s)[:, None] * p + expit(-s)[:, None] * q
         safe = np.where(mixture > 0, mixture, 1.0)
-        type1 = (xlogy(q, q) - xlogy(q, safe)).sum(axis=1)
-        type2 = (xlogy(p, p) - xlogy(p, safe)).sum(axis=1)
-        points.append(np.exp(-scale * np.stack([type1, type2])))
+        type_1 = (xlogy(q, q) - xlogy(q, safe)).sum(axis=1)
+        type_2 = (xlogy(p, p) - xlogy(p, safe)).sum(axis=1)
+        points.append(np.exp(-scale * np.stack([type_1, type_2])))
     x, y = np.concatenate(points, axis=1)
     x, y = np.concatenate([[1], x, [0]]), np.concatenate([[0], y, [1]])
     return float(((x[:-1] - x[1:]) * (y[:-1] + y[1:])).sum() / 2)
@@ -58,8 +58,8 @@ class TestClosedForms:
     def test_disjoint_histograms_on_the_reference_grid(self):
         weights = REFERENCE_WEIGHTS
         frontier = divergence_frontier([1.0, 0.0], [0.0, 1.0])
-        np.testing.assert_allclose(frontier.type1, -np.log1p(-weights), rtol=1e-12)
-        np.testing.assert_allclose(frontier.type2, -np.log(weights), rtol=1e-12)
+        np.testing.assert_allclose(frontier.type_1, -np.log1p(-weights), rtol=1e-12)
+        np.testing.assert_allclose(frontier.type_2, -np.log(weights), rtol=1e-12)
         # The curve is ((1-l)^5, l^5) with its two ends, written out.
         x, y = np.concatenate([[1], (1 - weights) ** 5, [0]]), np.concatenate([[0], weights**5, [1]])
         expected = sum((x[i] - x[i + 1]) * (y[i] + y[i + 1]) / 2 for i in range(len(x) - 1))
@@ -122,9 +122,9 @@ class TestFrontier:
         weights = reference_weights(5)
         frontier = divergence_frontier(p, q, weights)
         for column, weight in enumerate(weights):
-            type1, type2 = exact_shares(p, q, weight)
-            assert relative_error(frontier.type1[column], mpmath.fsum(type1)) < RELATIVE
-            assert relative_error(frontier.type2[column], mpmath.fsum(type2)) < RELATIVE
+            type_1, type_2 = exact_shares(p, q, weight)
+            assert relative_error(frontier.type_1[column], mpmath.fsum(type_1)) < RELATIVE
+            assert relative_error(frontier.type_2[column], mpmath.fsum(type_2)) < RELATIVE
         x, y = frontier.curve()
         assert 0 <= min(x.min(), y.min()) <= max(x.max(), y.max()) <= 1
         # 1 - MAUVE is at most c times the larger error at the far ends, which is about c epsilon^2 / 2.
@@ -134,10 +134,10 @@ class TestFrontier:
         rng = np.random.default_rng(0)
         p, q = rng.dirichlet(np.ones(9), size=(3, 1)), rng.dirichlet(np.ones(9), size=(2, 4)[1:])
         frontier = divergence_frontier(p, q, [0.2, 0.7])
-        assert frontier.type1.shape == (3, 4, 2)
+        assert frontier.type_1.shape == (3, 4, 2)
         terms = mixture_terms(p[2, 0], q[3], 0.7, 1 - 0.7)
         shares = error_shares(p[2, 0], q[3], 0.7)
-        for found, own, signed in zip((frontier.type1, frontier.type2), terms, shares, strict=True):
+        for found, own, signed in zip((frontier.type_1, frontier.type_2), terms, shares, strict=True):
             # The same nine non-negative terms, summed alike.
             assert found[2, 3, 1] == pytest.approx(own.sum(), rel=1e-15)
             # Signed terms cancel: their rounding counts against terms of order 1, not against the sum.
@@ -163,10 +163,10 @@ class TestFrontier:
     def test_weights_from_end_to_end_are_allowed(self, pair):
         p, q = pair
         frontier = divergence_frontier(p, q, [0.0, 0.5, 1.0])
-        assert frontier.type1[0] == 0
-        assert frontier.type2[2] == 0
-        assert frontier.type1[2] == kl_divergence(q, p)
-        assert frontier.type2[0] == kl_divergence(p, q)
+        assert frontier.type_1[0] == 0
+        assert frontier.type_2[2] == 0
+        assert frontier.type_1[2] == kl_divergence(q, p)
+        assert frontier.type_2[0] == kl_divergence(p, q)
         x, y = frontier.curve()
         assert np.isfinite(x).all()
         assert np.isfinite(y).all()

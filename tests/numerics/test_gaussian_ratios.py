@@ -38,10 +38,10 @@ class TestTruth:
     def test_ends_are_the_closed_forms(self, pair):
         ratios = gaussian_ratios(*pair.draw(20_000, 20_000, 0), draws=100_000, seed=0)
         found = ratio_frontier(ratios, weights=ENDS)
-        type1, type2 = pair.divergences()
+        type_1, type_2 = pair.divergences()
         # 20,000 texts leave a standard error of about 1 % of the shift's KL, 2 % of the smaller one of the scale.
-        assert found.type1[1] == pytest.approx(type1, rel=0.06)
-        assert found.type2[0] == pytest.approx(type2, rel=0.06)
+        assert found.type_1[1] == pytest.approx(type_1, rel=0.06)
+        assert found.type_2[0] == pytest.approx(type_2, rel=0.06)
 
     def test_example_30_misses_the_modes(self):
         """P of two modes at -3 and 3, Q normal: the fitted KL(P || Q) is (mu^2 - log(1 + mu^2)) / 2, as printed."""
@@ -50,7 +50,7 @@ class TestTruth:
         x_q = rng.normal(size=(40_000, 1))
         ratios = gaussian_ratios(x_p, x_q, draws=100_000, seed=0)
         found = ratio_frontier(ratios, weights=[0.0, 0.5], expectation="first")
-        assert found.type2[0] == pytest.approx((9 - np.log(10)) / 2, rel=0.03)
+        assert found.type_2[0] == pytest.approx((9 - np.log(10)) / 2, rel=0.03)
 
     def test_equal_sources(self):
         assert np.abs(mid_error(estimate, Pair(5), 2000, 3)).max() < 0.01
@@ -64,8 +64,8 @@ class TestLaws:
             ratio_frontier(gaussian_ratios(*sides, draws=40_000, seed=0), weights=MIDDLE)
             for sides in ((x_p, x_q), (x_q, x_p))
         )
-        assert forward.type1[0] == pytest.approx(backward.type2[0], abs=0.015)
-        assert forward.type2[0] == pytest.approx(backward.type1[0], abs=0.015)
+        assert forward.type_1[0] == pytest.approx(backward.type_2[0], abs=0.015)
+        assert forward.type_2[0] == pytest.approx(backward.type_1[0], abs=0.015)
 
     def test_rotation_shift_and_scale(self):
         """The fitted ratio itself is unchanged; the draws differ, since principal axes have no particular sign."""
@@ -98,8 +98,8 @@ class TestDegenerateSides:
         x_p = np.random.default_rng(0).normal(size=(100, 3))
         found = ratio_frontier(gaussian_ratios(x_p, np.zeros((5, 3)), seed=0), weights=MIDDLE)
         # Nothing in common: the errors at weight 1/2 are log 2, but for the few points of P at the very place of Q.
-        assert found.type1[0] == pytest.approx(np.log(2), abs=1e-3)
-        assert found.type2[0] == pytest.approx(np.log(2), abs=1e-3)
+        assert found.type_1[0] == pytest.approx(np.log(2), abs=1e-3)
+        assert found.type_2[0] == pytest.approx(np.log(2), abs=1e-3)
 
     def test_without_a_ridge_they_are_refused(self):
         x = np.random.default_rng(0).normal(size=(100, 3))

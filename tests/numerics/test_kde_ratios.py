@@ -129,9 +129,9 @@ class TestTruth:
     def test_ends_are_near_the_closed_forms(self):
         pair = Pair(1, shift=1.0)
         found = ratio_frontier(kde_ratios(*pair.draw(1500, 1500, 0)))
-        type1, type2 = pair.divergences()
-        assert found.type1[-1] == pytest.approx(type1, rel=0.2)
-        assert found.type2[0] == pytest.approx(type2, rel=0.2)
+        type_1, type_2 = pair.divergences()
+        assert found.type_1[-1] == pytest.approx(type_1, rel=0.2)
+        assert found.type_2[0] == pytest.approx(type_2, rel=0.2)
 
     def test_equal_sources(self):
         errors = {n: mid_error(kde_ratios, Pair(3), n, 3).mean() for n in (200, 1000)}

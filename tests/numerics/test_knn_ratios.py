@@ -123,16 +123,16 @@ class TestTruth:
     def test_ends_are_near_the_closed_forms(self):
         pair = Pair(1, shift=1.0)
         found = ratio_frontier(knn_ratios(*pair.draw(2000, 2000, 0), k=60))
-        type1, type2 = pair.divergences()
-        assert found.type1[-1] == pytest.approx(type1, rel=0.2)
-        assert found.type2[0] == pytest.approx(type2, rel=0.2)
+        type_1, type_2 = pair.divergences()
+        assert found.type_1[-1] == pytest.approx(type_1, rel=0.2)
+        assert found.type_2[0] == pytest.approx(type_2, rel=0.2)
 
     def test_equal_sources(self):
         """Chance among k neighbours alone gives each error 1 / (2 k) at the mid-point: 0.01 at 50, 0.0017 at 300."""
         errors = mid_error(knn_ratios, Pair(5), 1000, 3)
         assert 0.004 < errors.mean() < 0.016
         point = ratio_frontier(knn_ratios(*Pair(5).draw(1000, 1000, 9), k=300), weights=MIDDLE)
-        assert point.type2[0] < 0.004
+        assert point.type_2[0] < 0.004
 
 
 class TestWhatIsRefused:

@@ -117,7 +117,7 @@ class TestLevelAndPower:
             float(frontier_integral(*(probabilities(np.bincount(side, minlength=10)) for side in (p, q)))), rel=1e-14
         )
         closeness = histogram_statistic(labels, 10, mauve)
-        near = permutation_test(closeness, 400, 300, permutations=199, seed=0, smaller_is_farther=True)
+        near = permutation_test(closeness, 400, 300, permutations=199, seed=0, higher_is_closer=True)
         assert near.p_value == 1 / 200
         assert permutation_test(closeness, 400, 300, permutations=199, seed=0).p_value == 1
 
@@ -126,7 +126,7 @@ class TestTies:
     def test_equal_scores_count_as_far(self):
         constant = lambda first, second: np.zeros(len(first))  # noqa: E731
         assert permutation_test(constant, 3, 3, permutations=99, seed=0).p_value == 1
-        assert permutation_test(constant, 3, 3, permutations=99, seed=0, smaller_is_farther=True).p_value == 1
+        assert permutation_test(constant, 3, 3, permutations=99, seed=0, higher_is_closer=True).p_value == 1
 
     def test_rounding_does_not_break_a_tie(self):
         # The score of one draw at a time is a rounding larger than that of many: the observed one would win alone.

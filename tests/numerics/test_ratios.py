@@ -54,10 +54,10 @@ class TestTheTruthItself:
     @pytest.mark.parametrize("pair", PAIRS)
     def test_ends_are_the_closed_forms(self, pair):
         truth = pair.frontier(np.array([1e-12, 1 - 1e-12]))
-        type1, type2 = pair.divergences()
+        type_1, type_2 = pair.divergences()
         # D(P || R) falls short of KL(P || Q) by l times chi-square or so, which is below 100 here.
-        assert truth.type2[0] == pytest.approx(type2, abs=1e-9)
-        assert truth.type1[1] == pytest.approx(type1, abs=1e-9)
+        assert truth.type_2[0] == pytest.approx(type_2, abs=1e-9)
+        assert truth.type_1[1] == pytest.approx(type_1, abs=1e-9)
 
     @pytest.mark.parametrize("pair", PAIRS)
     def test_points_between_against_a_plain_mean(self, pair):
@@ -67,8 +67,8 @@ class TestTheTruthItself:
         for column, weight in enumerate(INNER):
             at_p = -np.log(weight + (1 - weight) * np.exp(-ratios.at_p))
             at_q = -np.log(weight * np.exp(ratios.at_q) + 1 - weight)
-            assert abs(at_p.mean() - truth.type2[column]) < 5 * at_p.std() / math.sqrt(n)
-            assert abs(at_q.mean() - truth.type1[column]) < 5 * at_q.std() / math.sqrt(n)
+            assert abs(at_p.mean() - truth.type_2[column]) < 5 * at_p.std() / math.sqrt(n)
+            assert abs(at_q.mean() - truth.type_1[column]) < 5 * at_q.std() / math.sqrt(n)
 
 
 class TestExactRatios:
@@ -82,7 +82,7 @@ class TestExactRatios:
             errors = []
             for seed in range(6):
                 found = ratio_frontier(pair.exact(n, n, seed), weights=INNER, expectation=expectation)
-                errors.append(np.stack([found.type1 - truth.type1, found.type2 - truth.type2]))
+                errors.append(np.stack([found.type_1 - truth.type_1, found.type_2 - truth.type_2]))
             sizes[n] = float(np.sqrt(np.mean(np.square(errors))))
         assert sizes[8000] < sizes[500] / 2
         assert sizes[8000] < CLOSE[expectation]
@@ -90,10 +90,10 @@ class TestExactRatios:
     @pytest.mark.parametrize("pair", [Pair(3, shift=1.0), Pair(6, scale=0.8)])
     def test_ends_approach_the_closed_forms(self, pair):
         found = ratio_frontier(pair.exact(40_000, 40_000, 0), weights=ENDS)
-        type1, type2 = pair.divergences()
+        type_1, type_2 = pair.divergences()
         # The standard error of either is below 0.01 at 40,000 points; the weight 1e-6 moves them by 1e-5.
-        assert found.type2[0] == pytest.approx(type2, abs=0.04)
-        assert found.type1[1] == pytest.approx(type1, abs=0.04)
+        assert found.type_2[0] == pytest.approx(type_2, abs=0.04)
+        assert found.type_1[1] == pytest.approx(type_1, abs=0.04)
 
     def test_the_union_varies_least(self):
         """What speaks for it: with the same exact ratios its mid-point scatters less than the other two."""
@@ -102,22 +102,22 @@ class TestExactRatios:
             found = [
                 ratio_frontier(pair.exact(500, 500, seed), weights=[0.5], expectation=expectation) for seed in range(60)
             ]
-            spread[expectation] = np.std([point.type2[0] for point in found])
+            spread[expectation] = np.std([point.type_2[0] for point in found])
         assert spread["union"] < min(spread["second"], spread["first"])
 
     def test_sides_of_unequal_size_weigh_the_same(self):
         pair = Pair(3, shift=1.0)
         found, truth = ratio_frontier(pair.exact(30_000, 3_000, 2), weights=INNER), pair.frontier(INNER)
-        np.testing.assert_allclose(found.type1, truth.type1, atol=0.03)
-        np.testing.assert_allclose(found.type2, truth.type2, atol=0.03)
+        np.testing.assert_allclose(found.type_1, truth.type_1, atol=0.03)
+        np.testing.assert_allclose(found.type_2, truth.type_2, atol=0.03)
 
 
 class TestHandValues:
     @pytest.mark.parametrize("expectation", EXPECTATIONS)
     def test_ratios_of_one_give_zeros(self, expectation):
         found = ratio_frontier(LogRatios(np.zeros(7), np.zeros(3)), expectation=expectation)
-        np.testing.assert_allclose(found.type1, 0, atol=1e-15)
-        np.testing.assert_allclose(found.type2, 0, atol=1e-15)
+        np.testing.assert_allclose(found.type_1, 0, atol=1e-15)
+        np.testing.assert_allclose(found.type_2, 0, atol=1e-15)
 
     def test_atoms_of_two_points(self):
         # r = 3 at P's point, 1/3 at Q's: M = (1/2, 1/2), p = M 2r/(1+r) = (3/4, 1/4), q the other way round.
@@ -135,32 +135,32 @@ class TestHandValues:
     def test_separate_samples(self, far):
         ratios = LogRatios(np.full(4, far), np.full(9, -far))
         union, second = (ratio_frontier(ratios, expectation=name) for name in ("union", "second"))
-        np.testing.assert_allclose(union.type1, -np.log1p(-REFERENCE_WEIGHTS), rtol=1e-9)
-        np.testing.assert_allclose(union.type2, -np.log(REFERENCE_WEIGHTS), rtol=1e-9)
+        np.testing.assert_allclose(union.type_1, -np.log1p(-REFERENCE_WEIGHTS), rtol=1e-9)
+        np.testing.assert_allclose(union.type_2, -np.log(REFERENCE_WEIGHTS), rtol=1e-9)
         # The mean over the other sample never sees a side's own part: f_l(0) = (1 - l) f(0) = 1 - l.
-        np.testing.assert_allclose(second.type1, REFERENCE_WEIGHTS, rtol=1e-9)
-        np.testing.assert_allclose(second.type2, 1 - REFERENCE_WEIGHTS, rtol=1e-9)
+        np.testing.assert_allclose(second.type_1, REFERENCE_WEIGHTS, rtol=1e-9)
+        np.testing.assert_allclose(second.type_2, 1 - REFERENCE_WEIGHTS, rtol=1e-9)
         first = ratio_frontier(ratios, expectation="first")
-        np.testing.assert_allclose(first.type2, union.type2, atol=1e-12)
+        np.testing.assert_allclose(first.type_2, union.type_2, atol=1e-12)
 
     def test_second_sample_by_hand(self):
         # Q's points have r = 2 and 1/2, l = 1/2: f_l = 3/2 f(4/3) and 3/4 f(2/3), f(t) = t log t - t + 1.
         found = ratio_frontier(LogRatios([0.0], np.log([2.0, 0.5])), weights=[0.5], expectation="second")
         f = [t * math.log(t) - t + 1 for t in (4 / 3, 2 / 3)]
-        assert found.type2[0] == pytest.approx((1.5 * f[0] + 0.75 * f[1]) / 2, rel=1e-13)
-        assert found.type1[0] == 0
+        assert found.type_2[0] == pytest.approx((1.5 * f[0] + 0.75 * f[1]) / 2, rel=1e-13)
+        assert found.type_1[0] == 0
 
     def test_a_ratio_of_infinity_at_a_point_of_the_other_sample(self):
         ratios = LogRatios([0.0], [np.inf, 0.0])
         second = ratio_frontier(ratios, weights=[0.0, 0.5, 1.0], expectation="second")
-        np.testing.assert_array_equal(second.type2, [np.inf, np.inf, 0.0])
-        assert np.isfinite(ratio_frontier(ratios, weights=[0.5]).type2).all()
+        np.testing.assert_array_equal(second.type_2, [np.inf, np.inf, 0.0])
+        assert np.isfinite(ratio_frontier(ratios, weights=[0.5]).type_2).all()
 
     def test_negative_means_are_raised_to_zero(self):
         # P's point is likelier under Q: the mean of log(p / r) is below 0, which no divergence is.
         found = ratio_frontier(LogRatios([-2.0], [2.0]), weights=INNER, expectation="first")
-        assert not found.type1.any()
-        assert not found.type2.any()
+        assert not found.type_1.any()
+        assert not found.type_2.any()
 
 
 class TestTwins:
@@ -171,7 +171,7 @@ class TestTwins:
         found = ratio_frontier(ratios, generator, INNER, expectation="second")
         f = GENERATORS[name].f if name in GENERATORS else _skew_js
         for column, weight in enumerate(INNER):
-            for side, logs, own in ((found.type2, ratios.at_q, weight), (found.type1, -ratios.at_p, 1 - weight)):
+            for side, logs, own in ((found.type_2, ratios.at_q, weight), (found.type_1, -ratios.at_p, 1 - weight)):
                 mixtures = [own * math.exp(value) + 1 - own for value in logs]
                 terms = [mix * float(f(math.exp(value) / mix)) for value, mix in zip(logs, mixtures, strict=True)]
                 assert side[column] == pytest.approx(math.fsum(terms) / len(terms), rel=1e-11)
@@ -180,10 +180,10 @@ class TestTwins:
         ratios = Pair(2, shift=1.0).exact(60, 40, 3)
         found = ratio_frontier(ratios, weights=INNER, expectation="first")
         for column, weight in enumerate(INNER):
-            type2 = [math.log(1 / (weight + (1 - weight) * math.exp(-value))) for value in ratios.at_p]
-            type1 = [math.log(1 / (weight * math.exp(value) + 1 - weight)) for value in ratios.at_q]
-            assert found.type1[column] == pytest.approx(max(0.0, math.fsum(type1) / 40), abs=REORDERED)
-            assert found.type2[column] == pytest.approx(max(0.0, math.fsum(type2) / 60), abs=REORDERED)
+            type_2 = [math.log(1 / (weight + (1 - weight) * math.exp(-value))) for value in ratios.at_p]
+            type_1 = [math.log(1 / (weight * math.exp(value) + 1 - weight)) for value in ratios.at_q]
+            assert found.type_1[column] == pytest.approx(max(0.0, math.fsum(type_1) / 40), abs=REORDERED)
+            assert found.type_2[column] == pytest.approx(max(0.0, math.fsum(type_2) / 60), abs=REORDERED)
 
     @pytest.mark.parametrize("name", ["kl", "chi2", "js"])
     def test_union_against_plain_loops(self, name):
@@ -196,7 +196,7 @@ class TestTwins:
         found, f = ratio_frontier(ratios, name, INNER), GENERATORS[name].f
         for column, weight in enumerate(INNER):
             mixtures = [weight * a + (1 - weight) * b for a, b in zip(p, q, strict=True)]
-            for side, x in ((found.type1, q), (found.type2, p)):
+            for side, x in ((found.type_1, q), (found.type_2, p)):
                 terms = [r * float(f(a / r)) for a, r in zip(x, mixtures, strict=True)]
                 assert side[column] == pytest.approx(math.fsum(terms), rel=1e-11)
 
@@ -208,11 +208,14 @@ class TestLaws:
         assert p.sum() == pytest.approx(1, abs=1e-12)
         assert q.sum() == pytest.approx(1, abs=1e-12)
         found = ratio_frontier(ratios)
-        for side, highest in ((found.type1, -np.log1p(-REFERENCE_WEIGHTS)), (found.type2, -np.log(REFERENCE_WEIGHTS))):
+        for side, highest in (
+            (found.type_1, -np.log1p(-REFERENCE_WEIGHTS)),
+            (found.type_2, -np.log(REFERENCE_WEIGHTS)),
+        ):
             assert (side >= 0).all()
             assert (side <= highest * (1 + REORDERED)).all()
-        assert (np.diff(found.type1) >= -REORDERED).all()
-        assert (np.diff(found.type2) <= REORDERED).all()
+        assert (np.diff(found.type_1) >= -REORDERED).all()
+        assert (np.diff(found.type_2) <= REORDERED).all()
 
     @given(any_ratios())
     def test_the_ratio_of_the_atoms_is_the_ratio_given_up_to_one_factor(self, ratios):
@@ -230,18 +233,18 @@ class TestLaws:
             assume(not np.isneginf(ratios.at_p).any() and not np.isposinf(ratios.at_q).any())
         forward = ratio_frontier(ratios, generator, weights, expectation=expectation)
         backward = ratio_frontier(swapped(ratios), generator, 1 - weights[::-1], expectation=expectation)
-        np.testing.assert_allclose(forward.type1, backward.type2[::-1], rtol=1e-10, atol=1e-13)
-        np.testing.assert_allclose(forward.type2, backward.type1[::-1], rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(forward.type_1, backward.type_2[::-1], rtol=1e-10, atol=1e-13)
+        np.testing.assert_allclose(forward.type_2, backward.type_1[::-1], rtol=1e-10, atol=1e-13)
 
     def test_everything_for_histograms_takes_the_atoms(self):
         pair = Pair(3, shift=1.0)
         p, q = ratio_atoms(pair.exact(20_000, 20_000, 4))
         grid = np.linspace(0.0005, 0.9995, 1000)
         truth, middle = pair.frontier(grid), pair.frontier(np.array([0.5]))
-        integral = 2 * np.mean(grid * truth.type2 + (1 - grid) * truth.type1)
+        integral = 2 * np.mean(grid * truth.type_2 + (1 - grid) * truth.type_1)
         # Standard errors at 20,000 points are near 0.002.
         assert frontier_integral(p, q) == pytest.approx(integral, abs=0.01)
-        assert mid_point(p, q) == pytest.approx((middle.type1[0] + middle.type2[0]) / 2, abs=0.01)
+        assert mid_point(p, q) == pytest.approx((middle.type_1[0] + middle.type_2[0]) / 2, abs=0.01)
         scores = [float(mauve(p, q, scale)) for scale in sorted(SCALES.values())]
         assert scores == sorted(scores, reverse=True)
 
@@ -250,9 +253,9 @@ class TestLaws:
         for expectation in ("union", "second"):
             named = ratio_frontier(ratios, "chi2", INNER, expectation=expectation)
             itself = ratio_frontier(ratios, GENERATORS["chi2"], INNER, expectation=expectation)
-            np.testing.assert_array_equal(named.type1, itself.type1)
+            np.testing.assert_array_equal(named.type_1, itself.type_1)
         other = f_frontier(*ratio_atoms(ratios), "chi2", INNER)
-        np.testing.assert_array_equal(ratio_frontier(ratios, "chi2", INNER).type2, other.type2)
+        np.testing.assert_array_equal(ratio_frontier(ratios, "chi2", INNER).type_2, other.type_2)
 
 
 class TestDirect:
@@ -272,15 +275,15 @@ class TestDirect:
         truth = pair.frontier(INNER)
         found = ratio_frontier(ratios, weights=INNER, expectation="first")
         # Standard errors are below 0.015 at 5,000 points.
-        np.testing.assert_allclose(found.type1, truth.type1, atol=0.05)
-        np.testing.assert_allclose(found.type2, truth.type2, atol=0.05)
+        np.testing.assert_allclose(found.type_1, truth.type_1, atol=0.05)
+        np.testing.assert_allclose(found.type_2, truth.type_2, atol=0.05)
 
     def test_far_likelihoods_do_not_overflow(self):
         ratios = direct_ratios([-1e4, -2e4], [-3e4, -1.1e4], [-2.5e4], [-1e4])
         for expectation in ("union", "first"):
             found = ratio_frontier(ratios, expectation=expectation)
-            assert np.isfinite(found.type1).all()
-            assert np.isfinite(found.type2).all()
+            assert np.isfinite(found.type_1).all()
+            assert np.isfinite(found.type_2).all()
 
     @pytest.mark.parametrize(
         ("arrays", "said"),

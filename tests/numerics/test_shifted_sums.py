@@ -51,8 +51,8 @@ def test_they_are_those_of_all_bins(seed: int, n: int, m: int, added: float) -> 
         (side + added) / total[:, None, None] for side, total in zip((p_after, q_after), totals, strict=True)
     )
     found, expected = sums.frontier(totals, bins), frontier_by_logs(left, right)
-    np.testing.assert_allclose(found.type1, expected.type1, rtol=0, atol=ROUNDING)
-    np.testing.assert_allclose(found.type2, expected.type2, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found.type_1, expected.type_1, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found.type_2, expected.type_2, rtol=0, atol=ROUNDING)
     integral = sums.frontier_integral(totals, bins)
     np.testing.assert_allclose(integral, frontier_integral(left, right), rtol=0, atol=ROUNDING)
 

@@ -66,9 +66,9 @@ class TestFrontier:
         weights = reference_weights(3)
         frontier = f_frontier(p, q, generator, weights)
         for column, weight in enumerate(weights):
-            type1, type2 = exact_errors(generator, p, q, weight)
-            assert relative_error(frontier.type1[column], type1) < RELATIVE
-            assert relative_error(frontier.type2[column], type2) < RELATIVE
+            type_1, type_2 = exact_errors(generator, p, q, weight)
+            assert relative_error(frontier.type_1[column], type_1) < RELATIVE
+            assert relative_error(frontier.type_2[column], type_2) < RELATIVE
 
     @every_framed
     def test_a_coordinate_is_the_divergence_from_the_mixture(self, generator):
@@ -80,8 +80,8 @@ class TestFrontier:
         for column, weight in enumerate(frontier.weights):
             mixture = weight * p + (1 - weight) * q
             # The mixture is rounded here; far from p = q that moves nothing.
-            assert frontier.type1[column] == pytest.approx(float(f_divergence(q, mixture, generator)), rel=1e-12)
-            assert frontier.type2[column] == pytest.approx(float(f_divergence(p, mixture, generator)), rel=1e-12)
+            assert frontier.type_1[column] == pytest.approx(float(f_divergence(q, mixture, generator)), rel=1e-12)
+            assert frontier.type_2[column] == pytest.approx(float(f_divergence(p, mixture, generator)), rel=1e-12)
 
     def test_property_5_the_coordinates_of_kl_and_chi2_are_interpolated_divergences(self):
         rng = np.random.default_rng(5)
@@ -89,17 +89,17 @@ class TestFrontier:
         for base, family in (("kl", interpolated_kl), ("chi2", interpolated_chi2)):
             frontier = f_frontier(p, q, base, [0.125, 0.5, 0.875])
             for column, weight in enumerate(frontier.weights):
-                type2 = f_divergence(p, q, family(weight))
-                type1 = f_divergence(q, p, family(1 - weight))
-                assert frontier.type2[column] == pytest.approx(float(type2), rel=RELATIVE)
-                assert frontier.type1[column] == pytest.approx(float(type1), rel=RELATIVE)
+                type_2 = f_divergence(p, q, family(weight))
+                type_1 = f_divergence(q, p, family(1 - weight))
+                assert frontier.type_2[column] == pytest.approx(float(type_2), rel=RELATIVE)
+                assert frontier.type_1[column] == pytest.approx(float(type_1), rel=RELATIVE)
 
     def test_kl_is_the_frontier_that_was_there(self):
         rng = np.random.default_rng(6)
         p, q = rng.dirichlet(np.ones(30), size=(2, 3)), rng.dirichlet(np.ones(30))
         ours, there = f_frontier(p, q), divergence_frontier(p, q)
-        np.testing.assert_array_equal(ours.type1, there.type1)
-        np.testing.assert_array_equal(ours.type2, there.type2)
+        np.testing.assert_array_equal(ours.type_1, there.type_1)
+        np.testing.assert_array_equal(ours.type_2, there.type_2)
         np.testing.assert_array_equal(mauve_f(p, q, scale=3.0), mauve(p, q, 3.0))
         np.testing.assert_array_equal(mid_f(p, q), mid_point(p, q))
         np.testing.assert_array_equal(frontier_integral_f(p, q), frontier_integral(p, q))
@@ -110,11 +110,11 @@ class TestFrontier:
         # 300 rows of 250 bins lie in three blocks.
         p, q = rng.dirichlet(np.ones(250), size=(100, 1)), rng.dirichlet(np.ones(250), size=3)
         frontier = f_frontier(p, q, generator, [0.2, 0.7])
-        assert frontier.type1.shape == frontier.type2.shape == (100, 3, 2)
+        assert frontier.type_1.shape == frontier.type_2.shape == (100, 3, 2)
         for row in (0, 43, 44, 99):
             alone = f_frontier(p[row, 0], q[1], generator, [0.2, 0.7])
-            np.testing.assert_allclose(frontier.type1[row, 1], alone.type1, rtol=1e-14)
-            np.testing.assert_allclose(frontier.type2[row, 1], alone.type2, rtol=1e-14)
+            np.testing.assert_allclose(frontier.type_1[row, 1], alone.type_1, rtol=1e-14)
+            np.testing.assert_allclose(frontier.type_2[row, 1], alone.type_2, rtol=1e-14)
 
 
 class TestMidPoint:
@@ -163,8 +163,8 @@ class TestIntegral:
         p, q = [0.5, 0.3, 0.15, 0.05], [0.02, 0.2, 0.38, 0.4]
 
         def cost(weight):
-            type1, type2 = exact_errors(generator, p, q, weight)
-            return weight * type2 + (1 - weight) * type1
+            type_1, type_2 = exact_errors(generator, p, q, weight)
+            return weight * type_2 + (1 - weight) * type_1
 
         with mpmath.workdps(20):
             truth = 2 * mpmath.quad(cost, [0, 0.05, 0.3, 0.7, 0.95, 1], maxdegree=5)
@@ -176,9 +176,9 @@ class TestIntegral:
         # mixture is (1 + l) / 2, and (1 - l) / 2 where p = 0. Written out, with l integrated by mpmath.
         def cost(weight):
             first, second = (1 + weight) / 2, (1 - weight) / 2
-            type2 = (1 - mpmath.sqrt(first)) ** 2 + second
-            type1 = (mpmath.sqrt(0.5) - mpmath.sqrt(first)) ** 2 + (mpmath.sqrt(0.5) - mpmath.sqrt(second)) ** 2
-            return weight * type2 + (1 - weight) * type1
+            type_2 = (1 - mpmath.sqrt(first)) ** 2 + second
+            type_1 = (mpmath.sqrt(0.5) - mpmath.sqrt(first)) ** 2 + (mpmath.sqrt(0.5) - mpmath.sqrt(second)) ** 2
+            return weight * type_2 + (1 - weight) * type_1
 
         truth = 2 * mpmath.quad(cost, [0, 0.5, 1])
         assert relative_error(frontier_integral_f([1.0, 0.0], [0.5, 0.5], "squared-hellinger"), truth) < QUADRATURE

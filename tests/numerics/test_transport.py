@@ -227,18 +227,18 @@ class TestLinearFrontier:
         p, q, centres = histograms(8, 1)
         cost = squared_distances(centres, centres)
         frontier = linear_frontier(p, q, centres, WEIGHTS)
-        for weight, type1, type2 in zip(WEIGHTS, frontier.type1, frontier.type2, strict=True):
+        for weight, type_1, type_2 in zip(WEIGHTS, frontier.type_1, frontier.type_2, strict=True):
             mixture = weight * p + (1 - weight) * q
-            assert type1 == pytest.approx(by_linear_program(q, mixture, cost), rel=SOLVERS)
-            assert type2 == pytest.approx(by_linear_program(p, mixture, cost), rel=SOLVERS)
+            assert type_1 == pytest.approx(by_linear_program(q, mixture, cost), rel=SOLVERS)
+            assert type_2 == pytest.approx(by_linear_program(p, mixture, cost), rel=SOLVERS)
 
     def test_centres_that_are_equally_far_apart(self):
         p, q, _ = histograms(6, 2)
         whole = np.abs(p - q).sum() / 2
         frontier = linear_frontier(p, q, SIMPLEX)
         # The mixture at weight 1e-6 holds its difference to q to 1e-10.
-        np.testing.assert_allclose(frontier.type1, REFERENCE_WEIGHTS * whole, rtol=1e-8)
-        np.testing.assert_allclose(frontier.type2, (1 - REFERENCE_WEIGHTS) * whole, rtol=1e-8)
+        np.testing.assert_allclose(frontier.type_1, REFERENCE_WEIGHTS * whole, rtol=1e-8)
+        np.testing.assert_allclose(frontier.type_2, (1 - REFERENCE_WEIGHTS) * whole, rtol=1e-8)
 
     @pytest.mark.parametrize(("cost", "published"), [(0.090, 0.924), (0.061, 0.962)])
     def test_published_values(self, cost, published):
@@ -257,10 +257,10 @@ class TestLinearFrontier:
         p, q, centres = histograms(7, seed)
         whole = quantised_cost(p, q, centres)
         frontier = linear_frontier(p, q, centres, [0, 0.3, 0.7, 1])
-        assert (frontier.type1 <= frontier.weights * whole + 1e-12).all()
-        assert (frontier.type2 <= (1 - frontier.weights) * whole + 1e-12).all()
-        assert frontier.type1[[0, -1]] == pytest.approx([0, whole], rel=1e-9, abs=1e-14)
-        assert frontier.type2[[0, -1]] == pytest.approx([whole, 0], rel=1e-9, abs=1e-14)
+        assert (frontier.type_1 <= frontier.weights * whole + 1e-12).all()
+        assert (frontier.type_2 <= (1 - frontier.weights) * whole + 1e-12).all()
+        assert frontier.type_1[[0, -1]] == pytest.approx([0, whole], rel=1e-9, abs=1e-14)
+        assert frontier.type_2[[0, -1]] == pytest.approx([whole, 0], rel=1e-9, abs=1e-14)
 
     @pytest.mark.parametrize("weights", [[0.5, 0.4], [-0.1, 0.5], [0.5, 1.1], [], [[0.5]]])
     def test_weights_that_do_not_increase_within_0_and_1_are_refused(self, weights):
@@ -273,8 +273,8 @@ class TestLinearFrontier:
 class TestFreeBarycentre:
     def test_two_points(self):
         frontier = barycentric_frontier([1, 0], [0, 1], [[0.0, 0.0], [3.0, 4.0]], WEIGHTS)
-        np.testing.assert_allclose(frontier.type1, WEIGHTS**2 * 25, rtol=1e-14)
-        np.testing.assert_allclose(frontier.type2, (1 - WEIGHTS) ** 2 * 25, rtol=1e-14)
+        np.testing.assert_allclose(frontier.type_1, WEIGHTS**2 * 25, rtol=1e-14)
+        np.testing.assert_allclose(frontier.type_2, (1 - WEIGHTS) ** 2 * 25, rtol=1e-14)
 
     def test_two_gaussians(self):
         import ot
@@ -282,21 +282,21 @@ class TestFreeBarycentre:
         rng = np.random.default_rng(0)
         means, covariances = rng.normal(size=(2, 4)), np.stack([covariance(4, 4, 1), covariance(4, 4, 2)])
         frontier = displacement_frontier(gaussian_cost(means[0], covariances[0], means[1], covariances[1]), WEIGHTS)
-        for weight, type1, type2 in zip(WEIGHTS, frontier.type1, frontier.type2, strict=True):
+        for weight, type_1, type_2 in zip(WEIGHTS, frontier.type_1, frontier.type_2, strict=True):
             mean, middle = ot.gaussian.bures_wasserstein_barycenter(
                 means, covariances, weights=np.array([weight, 1 - weight]), eps=1e-12, num_iter=10_000
             )
-            assert type1 == pytest.approx(gaussian_cost(means[1], covariances[1], mean, middle), rel=1e-6)
-            assert type2 == pytest.approx(gaussian_cost(means[0], covariances[0], mean, middle), rel=1e-6)
+            assert type_1 == pytest.approx(gaussian_cost(means[1], covariances[1], mean, middle), rel=1e-6)
+            assert type_2 == pytest.approx(gaussian_cost(means[0], covariances[0], mean, middle), rel=1e-6)
 
     def test_the_costs_are_those_to_a_barycentre_made_of_the_plan(self):
         p, q, centres = histograms(10, 3)
         rows, columns, mass = exact_plan(p, q, squared_distances(centres, centres))
         frontier = barycentric_frontier(p, q, centres, WEIGHTS)
-        for weight, type1, type2 in zip(WEIGHTS, frontier.type1, frontier.type2, strict=True):
+        for weight, type_1, type_2 in zip(WEIGHTS, frontier.type_1, frontier.type_2, strict=True):
             atoms = weight * centres[rows] + (1 - weight) * centres[columns]
-            assert type1 == pytest.approx(exact_cost(q, mass, squared_distances(centres, atoms)), rel=SOLVERS)
-            assert type2 == pytest.approx(exact_cost(p, mass, squared_distances(centres, atoms)), rel=SOLVERS)
+            assert type_1 == pytest.approx(exact_cost(q, mass, squared_distances(centres, atoms)), rel=SOLVERS)
+            assert type_2 == pytest.approx(exact_cost(p, mass, squared_distances(centres, atoms)), rel=SOLVERS)
 
     @pytest.mark.parametrize("cost", [-1.0, np.inf, np.nan])
     def test_a_cost_that_is_none_is_refused(self, cost):
@@ -310,11 +310,11 @@ class TestBarycentreOnCentres:
         p, q, centres = histograms(7, seed)
         cost = squared_distances(centres, centres)
         frontier = barycentric_frontier(p, q, centres, WEIGHTS, barycentre="centres")
-        for weight, type1, type2 in zip(WEIGHTS, frontier.type1, frontier.type2, strict=True):
-            found = weight * type2 + (1 - weight) * type1
+        for weight, type_1, type_2 in zip(WEIGHTS, frontier.type_1, frontier.type_2, strict=True):
+            found = weight * type_2 + (1 - weight) * type_1
             assert found == pytest.approx(barycentre_objective(p, q, cost, weight), rel=SOLVERS)
             free = displacement_frontier(quantised_cost(p, q, centres), [weight])
-            assert found >= weight * free.type2[0] + (1 - weight) * free.type1[0] - 1e-12
+            assert found >= weight * free.type_2[0] + (1 - weight) * free.type_1[0] - 1e-12
 
     def test_it_is_the_free_one_where_a_centre_lies_at_each_step(self):
         grid = np.arange(5.0)[:, None]
@@ -322,14 +322,14 @@ class TestBarycentreOnCentres:
         weights = [0.25, 0.5, 0.75]
         found = barycentric_frontier(p, q, grid, weights, barycentre="centres")
         free = barycentric_frontier(p, q, grid, weights)
-        np.testing.assert_allclose(found.type1, free.type1, rtol=1e-14)
-        np.testing.assert_allclose(found.type2, free.type2, rtol=1e-14)
+        np.testing.assert_allclose(found.type_1, free.type_1, rtol=1e-14)
+        np.testing.assert_allclose(found.type_2, free.type_2, rtol=1e-14)
         np.testing.assert_array_equal(barycentre_on_centres(p, q, squared_distances(grid, grid), 0.75), np.eye(5)[1])
 
     def test_two_centres_jump_at_one_half(self):
         frontier = barycentric_frontier([1, 0], [0, 1], [[0.0], [2.0]], [0.4, 0.6], barycentre="centres")
-        np.testing.assert_array_equal(frontier.type1, [0, 4])
-        np.testing.assert_array_equal(frontier.type2, [4, 0])
+        np.testing.assert_array_equal(frontier.type_1, [0, 4])
+        np.testing.assert_array_equal(frontier.type_2, [4, 0])
 
 
 class TestEntropicBarycentre:
@@ -370,12 +370,12 @@ class TestEntropicBarycentre:
         p, q, centres = histograms(6, 4, empty=False)
         cost = squared_distances(centres, centres)
         exact = barycentric_frontier(p, q, centres, WEIGHTS, barycentre="centres")
-        least = WEIGHTS * exact.type2 + (1 - WEIGHTS) * exact.type1
+        least = WEIGHTS * exact.type_2 + (1 - WEIGHTS) * exact.type_1
         gaps = []
         for share in (1, 0.1, 0.02):
             size = share * median_cost(cost)
             found = barycentric_frontier(p, q, centres, WEIGHTS, barycentre="entropic", regularisation=size)
-            gaps.append(WEIGHTS * found.type2 + (1 - WEIGHTS) * found.type1 - least)
+            gaps.append(WEIGHTS * found.type_2 + (1 - WEIGHTS) * found.type_1 - least)
             # Entropies of plans over 36 entries lie between 0 and log 36, and so bound what the term can cost.
             assert (gaps[-1] >= -1e-9).all()
             assert (gaps[-1] <= size * np.log(36)).all()
@@ -387,9 +387,9 @@ class TestEntropicBarycentre:
         size = float(np.median([((a - b) ** 2).sum() for i, a in enumerate(centres) for b in centres[:i]]))
         given_ = barycentric_frontier(p, p, centres, WEIGHTS, barycentre="entropic", regularisation=size)
         default = barycentric_frontier(p, p, centres, WEIGHTS, barycentre="entropic")
-        np.testing.assert_array_equal(default.type1, given_.type1)
-        assert (default.type1 > 0.01 * size).all()
-        np.testing.assert_allclose(default.type1, default.type2, rtol=1e-6)
+        np.testing.assert_array_equal(default.type_1, given_.type_1)
+        assert (default.type_1 > 0.01 * size).all()
+        np.testing.assert_allclose(default.type_1, default.type_2, rtol=1e-6)
 
     def test_settings_that_cannot_serve_are_refused(self):
         p, q, centres = histograms(5)

@@ -104,16 +104,16 @@ class TestFastFrontier:
     def test_it_is_the_frontier(self, pair):
         p, q = (probabilities(side) for side in pair)
         found, exact = frontier_by_logs(p, q), divergence_frontier(p, q)
-        np.testing.assert_allclose(found.type1, exact.type1, rtol=0, atol=ROUNDING)
-        np.testing.assert_allclose(found.type2, exact.type2, rtol=0, atol=ROUNDING)
+        np.testing.assert_allclose(found.type_1, exact.type_1, rtol=0, atol=ROUNDING)
+        np.testing.assert_allclose(found.type_2, exact.type_2, rtol=0, atol=ROUNDING)
 
     def test_many_at_once(self):
         rng = np.random.default_rng(0)
         p, q = rng.dirichlet(np.full(900, 0.1), size=(3, 1)), rng.dirichlet(np.full(900, 0.1), size=50)
         found, exact = frontier_by_logs(p, q), divergence_frontier(p, q)
-        assert found.type1.shape == (3, 50, 25)
-        np.testing.assert_allclose(found.type1, exact.type1, rtol=0, atol=ROUNDING)
-        np.testing.assert_allclose(found.type2, exact.type2, rtol=0, atol=ROUNDING)
+        assert found.type_1.shape == (3, 50, 25)
+        np.testing.assert_allclose(found.type_1, exact.type_1, rtol=0, atol=ROUNDING)
+        np.testing.assert_allclose(found.type_2, exact.type_2, rtol=0, atol=ROUNDING)
 
 
 def brute_force(p, q, action: str, score: str, steps: int) -> list[tuple[int, float]]:

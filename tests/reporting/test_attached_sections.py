@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.figures.attributes import MOST_LINES, TITLES
 from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
@@ -99,7 +99,9 @@ def test_many_columns_are_drawn_in_part_and_listed_in_full(run: Run) -> None:
     table = AttributesTask(run.id, ks=KS, columns=("topic",), splits=2).compute()
     first = [row for row in table.rows if row.column == "topic"]
     many = [vars(row) | {"column": f"column {number}"} for number in range(MOST_LINES + 2) for row in first]
-    record = to_json(AttributeTable((), table.settings, ())) | {"rows": json.loads(json.dumps(many, default=vars))}
+    record = dataclass_to_json(AttributeTable((), table.settings, ())) | {
+        "rows": json.loads(json.dumps(many, default=vars))
+    }
     RunStore().attach(run.id, "attributes", record)
     (section,) = attached_sections(run)
     chart = next(block for block in section.blocks if isinstance(block, Chart))

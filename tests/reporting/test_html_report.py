@@ -18,7 +18,7 @@ import pytest
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces, with_spreads
-from mauve_core.base.json_codec import to_json
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
@@ -260,8 +260,8 @@ def test_what_was_found_out_later_has_sections_of_its_own(run: Run, page: Page) 
     measure_run(run, ("diversity", "length"))
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     store = RunStore()
-    store.attach(run.id, attachment_name("scale"), to_json(sweep_run(run, "scale")))
-    store.attach(run.id, PROBES, to_json(table_of(run, {"typos": {}})))
+    store.attach(run.id, attachment_name("scale"), dataclass_to_json(sweep_run(run, "scale")))
+    store.attach(run.id, PROBES, dataclass_to_json(table_of(run, {"typos": {}})))
     found = Page(html_report(store.load(run.id)))
     assert {"measures", "methods", "probes", "sweep-scale"} <= set(found.charts)
     assert [row[0] for row in found.tables["Text measures"]] == [

@@ -98,13 +98,13 @@ def test_the_tabulated_frontier_is_that_of_each_histogram_alone(data: st.DataObj
     found = basis_of(CountSamples(p[0], q[0], p, q), smoothing).plain[1]
     plain = divergence_frontier(probabilities(p, smoothing), probabilities(q, smoothing))
     np.testing.assert_array_equal(found.weights, plain.weights)
-    np.testing.assert_allclose(found.type1, plain.type1, rtol=0, atol=ROUNDING)
-    np.testing.assert_allclose(found.type2, plain.type2, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found.type_1, plain.type_1, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(found.type_2, plain.type_2, rtol=0, atol=ROUNDING)
     for place in np.ndindex(rows, 2):
         sides = probabilities(p[place], smoothing), probabilities(q[place], smoothing)
         expected = errors_by_definition(*sides, found.weights)
-        assert np.abs(found.type1[place] - expected[0]).max() < ROUNDING
-        assert np.abs(found.type2[place] - expected[1]).max() < ROUNDING
+        assert np.abs(found.type_1[place] - expected[0]).max() < ROUNDING
+        assert np.abs(found.type_2[place] - expected[1]).max() < ROUNDING
 
 
 def test_an_unknown_smoothing_is_refused(comparison: Comparison) -> None:

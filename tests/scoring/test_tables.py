@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
-from mauve_core.scoring.tables import aligned, printable, standings, to_json, to_table
+from mauve_core.scoring.tables import aligned, ceiling_sentence, printable, standings, to_json, to_table
 from tests.handmade import N, estimate, make_comparison
 
 
@@ -189,6 +189,8 @@ def test_the_human_halves_stand_below_the_ranking_and_in_the_json() -> None:
     found = to_json(comparison)["halves"]
     assert (found["n"], found["k"]) == (3, 2)
     assert found["mauve"] == {"mean": 0.6, "sd": 0.01, "low": 0.55, "high": 0.65}
+    assert ceiling_sentence(3, 2) in to_table(comparison).replace("\n", " ")
     without = dataclasses.replace(comparison, halves=None)
+    assert "one random half" not in to_table(without)
     assert to_json(without)["halves"] is None
     assert not any(line.startswith("–     ceiling: human vs. human") for line in to_table(without).splitlines())

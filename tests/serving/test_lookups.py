@@ -18,7 +18,7 @@ from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.cli import options
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import PACKAGED, check_model, identify, must_be_fetched
-from mauve_core.experiments.text_measures import MetricContext
+from mauve_core.experiments.text_measures import MeasureContext
 from tests.files_on_disk import write_study
 from tests.lookups import ROOT, looked_up, watched
 
@@ -62,7 +62,7 @@ def test_a_named_hub_model_is_looked_up(tmp_path: Path, files: list[str]) -> Non
 
 def test_there_is_one_default() -> None:
     assert DEFAULT_MODEL in PACKAGED
-    assert EncoderConfig().model == MetricContext().tokenizer == DEFAULT_MODEL
+    assert EncoderConfig().model == MeasureContext().tokenizer == DEFAULT_MODEL
     taken = inspect.signature(compute_mauve).parameters["featurize_model_name"].default
     assert taken == PAPERS_MODEL == "gpt2-large", "the reference package's signature"
 

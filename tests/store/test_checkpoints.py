@@ -32,9 +32,9 @@ def clustered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """The settings of every clustering."""
     calls: list[Any] = []
 
-    def spy(*args: Any) -> Any:
-        calls.append(args[-1])
-        return partition(*args)
+    def spy(*args: Any, **named: Any) -> Any:
+        calls.append(named["score"])
+        return partition(*args, **named)
 
     monkeypatch.setattr("mauve_core.experiments.sweeps.clustered.partition", spy)
     return calls

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.methods import MethodTable
 from mauve_core.experiments.robustness import ProbeTable
@@ -50,7 +50,7 @@ def test_a_stored_task_opens_and_is_written_as_it_was(kind: str, values: Any) ->
 def test_a_stored_result_opens_and_is_written_as_it_was(name: str) -> None:
     values = STORED["attached"][name]
     found = from_json(RESULTS[name], values)
-    assert json.dumps(to_json(found), allow_nan=False) == json.dumps(values)
+    assert json.dumps(dataclass_to_json(found), allow_nan=False) == json.dumps(values)
 
 
 @pytest.mark.parametrize("values", STORED["states"], ids=lambda values: values["status"])

@@ -15,7 +15,7 @@ from mauve_core.base.config import PartitionKind
 from mauve_core.base.formatting import with_spreads
 from mauve_core.figures import frontier, leaderboard
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.tables import standings
+from mauve_core.scoring.tables import ceiling_sentence, standings
 from mauve_core.store import Run
 
 _FRONTIER_HELP = (
@@ -73,10 +73,7 @@ def _about_halves(run: Run, partition: PartitionKind) -> str:
     halves = leaderboard.shown_halves(run.comparison, partition)
     if halves is None:
         return ""
-    return (
-        f" Ceiling: one random half of the human texts against the other, {halves.source.n:,} per side in "
-        f"{halves.partitions[0].k:,} clusters: about what a candidate that writes like people would score."
-    )
+    return f" {ceiling_sentence(halves.source.n, halves.partitions[0].k)}"
 
 
 @st.fragment

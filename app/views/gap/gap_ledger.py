@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,6 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import cache
-from app.caching.by_run import kept_by_run
 from app.components import charts, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
@@ -19,7 +19,7 @@ from app.url import bound, session
 from app.url.parameters import State
 from mauve_core.analysis.cluster_table import CONFIDENCE
 from mauve_core.analysis.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels
-from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import (
     NATS_DECIMALS,
     as_percent,
@@ -58,38 +58,33 @@ def show(here: Focus, table: pd.DataFrame, weight: float, state: State) -> None:
         for column, error in zip(st.columns(2, gap="small"), ERRORS, strict=True):
             with column:
                 _list(here, error, ledgers[error])
+    stability = cache.cluster_stability(*here.key)
+    notes = "".join(f" {escaped(note)}." for note in stability.notes)
+    run_id, kind, candidate, _ = here.key
+    others, why_no_others = cache.other_clusterings(run_id, kind, candidate)
+    basis = stability_basis(here.run.comparison.config.score.seeds, [part.k for part in others], why_no_others)
     st.caption(
         f"{here.partition.k} clusters of the {here.partition.kind} partition at weight {written(weight, 2)}, "
         f"{score_controls.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
         f"texts, clusters held fixed. Texts: human : model. Click a bar to read the cluster's texts."
-        + "".join(f" {escaped(note)}." for note in cache.cluster_stability(*here.key).notes)
-        + _trusted_over(here)
+        f"{notes} {basis}"
     )
 
 
-def _trusted_over(here: Focus) -> str:
-    run_id, kind, candidate, _ = here.key
-    others, why_not = cache.other_clusterings(run_id, kind, candidate)
-    seeds = here.run.comparison.config.score.seeds
-    numbers = " and ".join(f"k = {part.k}" for part in others) or "no other k"
-    reason = f" {escaped(why_not)}." if why_not else ""
-    return f" Stability: compared with {seeds - 1} other seeds and {numbers}.{reason}"
-
-
-def words_of(here: Focus, most: int) -> dict[int, str]:
-    """The most distinctive words of every cluster that has any."""
-    return _words(*here.key, most)
-
-
-@kept_by_run(max_entries=16, show_spinner=False)
-def _words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: int) -> dict[int, str]:
-    found = cache.cluster_words(run_id, kind, candidate, seed)
-    return {cluster: ", ".join(word.word for word in words[:most]) for cluster, words in enumerate(found) if words}
+def stability_basis(seeds: int, ks: Sequence[int], why_no_k: str) -> str:
+    """What the partition was compared with, of a run with so many seeds; ``ks`` of the partitions with another k."""
+    other_k = " and ".join(f"k = {k}" for k in ks) or "no other k"
+    reason = f" {escaped(why_no_k)}." if why_no_k else ""
+    if seeds > 1:
+        return f"Stability: compared with {seeds - 1} other seeds and {other_k}.{reason}"
+    if ks:
+        return f"Stability: compared with {other_k} and no other seed.{reason}"
+    return f"Stability: one seed and no other k.{reason}"
 
 
 def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.DataFrame:
     """The ledger as a list: cluster, share with its interval, stability, human and model texts, words."""
-    words = words_of(here, _WORDS_LISTED)
+    words = cache.leading_words(*here.key, _WORDS_LISTED)
     single = rows["cluster"] != TOGETHER
     return pd.DataFrame(
         {
@@ -125,7 +120,7 @@ def _error(here: Focus, error: str, rows: pd.DataFrame, totals: np.ndarray, reac
     title, colour, name = TITLES[error]
     total = totals[here.partition.seed]
     st.markdown(f"**:{colour}[{title}]**  \n{name}: {_total_in_words(total, totals)}")
-    words = words_of(here, _WORDS_BY_BAR)
+    words = cache.leading_words(*here.key, _WORDS_BY_BAR)
     charts.show_chart(
         ledger_figure(rows, error, words, reach=reach, chosen=here.cluster),
         key=_CHART.format(error),
@@ -159,7 +154,7 @@ def _sum_in_words(rows: pd.DataFrame, total: float) -> str:
 
 def _list(here: Focus, error: str, rows: pd.DataFrame) -> None:
     title, colour, _ = TITLES[error]
-    words = words_of(here, _WORDS_BY_BAR)
+    words = cache.leading_words(*here.key, _WORDS_BY_BAR)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"**:{colour}[{title.partition(':')[0]}]**, cluster by cluster", width="stretch")
         charts.csv_button(

@@ -11,7 +11,7 @@ from app.components.focus import Focus
 from app.components.markup import escaped
 from app.url import bound
 from app.url.parameters import GreedyAction, State
-from app.views.gap.gap_ledger import COUNTS_HELP, counts_label, words_of
+from app.views.gap.gap_ledger import COUNTS_HELP, counts_label
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, with_spread, written
 from mauve_core.figures.gap import steps_figure
@@ -53,7 +53,7 @@ def show(here: Focus, state: State, scale: float) -> None:
     name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
     with left:
         charts.show_chart(
-            steps_figure(rows, state.score, words_of(here, _WORDS)),
+            steps_figure(rows, state.score, cache.leading_words(*here.key, _WORDS)),
             key="greedy_chart",
             file_name=name,
             alt=f"{TITLES[state.score]} after each cluster; the table beside it has the same numbers.",
@@ -80,7 +80,7 @@ def show(here: Focus, state: State, scale: float) -> None:
 
 def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
     """The list: cluster, the score here and over seeds, share of the gap closed, texts of both sides, words."""
-    words, steps = words_of(here, _WORDS), rows.iloc[1:]
+    words, steps = cache.leading_words(*here.key, _WORDS), rows.iloc[1:]
     human, model = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     clusters = steps["cluster"].astype(int)
     return pd.DataFrame(

@@ -15,7 +15,6 @@ from app.server import access
 from app.url import bound
 from app.url.codecs import MAX_CHOSEN
 from app.url.parameters import FACTORS, Action, Selection, Side, State
-from app.views.gap.gap_ledger import words_of
 from mauve_core.analysis.selection import inside_polygon
 from mauve_core.analysis.what_if import WhatIf
 from mauve_core.analysis.what_if_weights import (
@@ -113,7 +112,7 @@ def _clusters(here: Focus, state: State) -> Groups | None:
     unknown = [cluster for cluster in state.what_if_clusters or () if cluster >= here.partition.k]
     if unknown:
         st.info(f"There is no cluster {', '.join(map(str, unknown))} here.")
-    words, clusters = words_of(here, _WORDS), chosen_clusters(here, state)
+    words, clusters = cache.leading_words(*here.key, _WORDS), chosen_clusters(here, state)
     bound.multiselect(
         "what_if_clusters",
         "Clusters",

@@ -13,6 +13,7 @@ from mauve_core.base.formatting import written
 from mauve_core.experiments.methods import Disagreement, Method, MethodTable
 from mauve_core.figures import agreement, method_tests, methods
 from mauve_core.figures.theme import short_name
+from mauve_core.scoring.tables import HALVES_TITLE, ceiling_sentence
 from mauve_core.store import Run
 
 SHOWN = 12
@@ -90,15 +91,12 @@ def _scores(run: Run, table: MethodTable) -> None:
                 f"line_{index}": st.column_config.TextColumn(short_name(name))
                 for index, name in enumerate(table.candidates)
             },
-            "ceiling": st.column_config.TextColumn("ceiling: human vs. human"),
+            "ceiling": st.column_config.TextColumn(HALVES_TITLE),
             "seconds": st.column_config.TextColumn("seconds", help="Time of the estimator for all candidates"),
         },
     )
     ceiling = table.results[0].ceiling
-    halves = "" if ceiling is None else (
-        f"Ceiling: one random half of the human texts against the other, {ceiling.n:,} texts per side, half as many "
-        "as elsewhere: about what a candidate that writes like people would score. "
-    )  # fmt: skip
+    halves = "" if ceiling is None else f"{ceiling_sentence(ceiling.n)} "
     sizes = sorted({score.n for result in table.results for score in result.scores.values()})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     st.caption(

@@ -13,7 +13,7 @@ from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import Baseline, State
 from mauve_core.base.formatting import NONE, as_percent
-from mauve_core.experiments.robustness import MEASURES, ProbeTable
+from mauve_core.experiments.robustness import PROBE_SCORES, ProbeTable
 from mauve_core.figures import probes as figures
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
@@ -62,7 +62,7 @@ def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame
     rows = []
     for line in [table.control, *figures.by_distance(table, measure)]:
         row = {"half": figures.row_label(line)}
-        for name in MEASURES:
+        for name in PROBE_SCORES:
             found = table.over_control(line, name) if over else line.scores[name]
             row[name] = NONE if over and line.kind == "control" else figures.spread_label(found)
         row["changed"] = as_percent(line.changed if line.kind == "perturbation" else math.nan)
@@ -77,7 +77,7 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
         measure = bound.selectbox(
             "probes_order",
             "Sort by",
-            {name: figures.titled(name) for name in MEASURES},
+            {name: figures.titled(name) for name in PROBE_SCORES},
             _USUAL,
             key="url_probes_order",
             width=220,
@@ -97,7 +97,7 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
 
 def _caption(table: ProbeTable) -> None:
     control = table.control
-    repeats = len(control.scores[MEASURES[0]].values)
+    repeats = len(control.scores[PROBE_SCORES[0]].values)
     spread = "one value, no spread" if repeats == 1 else f"mean ± standard deviation over {_repeats(table, repeats)}"
     alone = " With one split, the spread says nothing about other texts." if table.settings.get("splits") == 1 else ""
     others = (
@@ -136,7 +136,7 @@ def _scores(table: ProbeTable, measure: str) -> None:
             "half": st.column_config.TextColumn("compared half", pinned=True),
             "changed": st.column_config.TextColumn(help="Share of its texts that differ from the originals"),
             "moved": st.column_config.TextColumn(help="Share of its texts now in another cluster of the run"),
-            **{name: st.column_config.TextColumn(figures.titled(name)) for name in MEASURES},
+            **{name: st.column_config.TextColumn(figures.titled(name)) for name in PROBE_SCORES},
         },
     )
 

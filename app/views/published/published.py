@@ -17,9 +17,9 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
 from mauve_core.experiments.published import (
     DOMAINS,
-    MEASURES,
     OUTCOMES,
     PAPERS,
+    PUBLISHED_COLUMNS,
     REFERENCES,
     Agreement,
     agreements,
@@ -133,7 +133,7 @@ def _settings_plot(paper: str) -> None:
         key="published_settings_table",
         column_config={
             "setting": st.column_config.TextColumn("Setting", help=COLUMN_HELP["setting"]),
-            "value": _number("T(Q)", MEASURES[measure].unit),
+            "value": _number("T(Q)", PUBLISHED_COLUMNS[measure].unit),
             "value_sd": _number("sd", "Standard deviation of T(Q) over 5 random seeds, same unit; –: not printed"),
             "human": _number("T(P)", "The same for human text"),
             "closeness": _number("Closeness", "−|T(Q) − T(P)|, or MAUVE itself; larger is closer to human text"),
@@ -148,7 +148,7 @@ def _plot_controls(
 ) -> tuple[str, tuple[str, str], PlotAxes]:
     """The measure, the text type and reference with which it is correlated, and the axes."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        titles = {name: MEASURES[name].title for name in measures}
+        titles = {name: PUBLISHED_COLUMNS[name].title for name in measures}
         key = f"url_published_{paper}"
         measure = bound.selectbox("published_measure", "Measure", titles, measures[-1], key=key, width=220)
         against = bound.selectbox(
@@ -232,7 +232,7 @@ def _rounded(difference: float) -> float:
 
 def _record(row: Agreement) -> dict[str, object]:
     return {
-        "Measure": MEASURES[row.measure].title,
+        "Measure": PUBLISHED_COLUMNS[row.measure].title,
         "Reference": f"{REFERENCES[row.reference].title} · {DOMAINS[row.domain].title}",
         "n": row.n,
         "Plain": row.plain,
@@ -247,7 +247,7 @@ def _record(row: Agreement) -> dict[str, object]:
 
 
 def _title(column: str) -> str:
-    known = REFERENCES.get(column) or MEASURES.get(column)
+    known = REFERENCES.get(column) or PUBLISHED_COLUMNS.get(column)
     return known.title if known else COLUMN_HELP[column].split(",")[0]
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.components import charts
 from app.url import bound, session
-from mauve_core.experiments.published import MEASURES, REFERENCES, TABLES, table
+from mauve_core.experiments.published import PUBLISHED_COLUMNS, REFERENCES, TABLES, table
 
 EMPTY = "–"
 """Cell of a figure that is not printed."""
@@ -26,7 +26,7 @@ COLUMN_HELP = {
     "epsilon_perplexity": "Perplexity of human text under the smoothed model, smaller is better",
     "diversity": "Product of the shares of distinct 2-, 3- and 4-grams × 100",
     "length": "Mean tokens per text",
-    **{name: measure.unit for name, measure in MEASURES.items()},
+    **{name: measure.unit for name, measure in PUBLISHED_COLUMNS.items()},
     **{name: reference.unit for name, reference in REFERENCES.items()},
 }
 

@@ -172,7 +172,7 @@ def _partitions(
         settings, parts = replace(score, k=k), list[Partition]()
         try:
             for index, seed in enumerate(chosen):
-                parts.append(partition(clustering.kind, reduced, sizes, index, seed, settings))
+                parts.append(partition(clustering.kind, reduced, sizes, seed_index=index, seed=seed, score=settings))
                 progress(STAGE, step * score.seeds + index + 1, total)
         except InputError as error:
             notes.append(f"k = {k} is left out: {error}")

@@ -20,7 +20,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import identify
 from mauve_core.encoders.models import load_tokenizer
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios
 
 
@@ -57,7 +57,7 @@ class Likelihoods:
 
     def _under(self, model: str) -> dict[str, NDArray[np.float64]]:
         """Log-likelihoods of all sources under one model; only one model is in memory at a time."""
-        context = MetricContext(model, device=self._device)
+        context = MeasureContext(model, device=self._device)
         return {
             name: log_likelihoods(context, model, collection, self._progress)
             for name, collection in self._texts.items()
@@ -76,7 +76,7 @@ class Likelihoods:
 
 
 def log_likelihoods(
-    context: MetricContext, model: str, texts: Collection, progress: Progress = silent
+    context: MeasureContext, model: str, texts: Collection, progress: Progress = silent
 ) -> NDArray[np.float64]:
     """(n,) log-likelihood of each whole text under the model, in nats.
 

@@ -284,7 +284,7 @@ def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) 
             permutations=permutations,
             seed=seed,
             blocks=np.array([*ids[0], *ids[1]]) if set(ids[0]) & set(ids[1]) else None,
-            smaller_is_farther=result.method.higher_is_closer,
+            higher_is_closer=result.method.higher_is_closer,
         )
         scores[name] = replace(scores[name], p_value=found.p_value)
         notes += [f"{name}: {note}" for note in found.notes]

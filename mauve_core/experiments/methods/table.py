@@ -17,6 +17,7 @@ from mauve_core.base.validation import As, Count, Extended, NotNegative, Setting
 from mauve_core.experiments.methods.method import Method, parse_method
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.statistics.rank_correlation import spearman
+from mauve_core.scoring.tables import overlap
 from mauve_core.store import Run
 
 ATTACHMENT = "methods"
@@ -60,7 +61,7 @@ class MethodScore:
         """Whether the intervals overlap; True if either score has no interval."""
         if self.low is None or self.high is None or other.low is None or other.high is None:
             return True
-        return self.low <= other.high and other.low <= self.high
+        return overlap((self.low, self.high), (other.low, other.high))
 
 
 @dataclass(frozen=True)

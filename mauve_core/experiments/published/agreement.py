@@ -24,7 +24,15 @@ from scipy.stats import t as student
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, written
-from mauve_core.experiments.published.tables import DOMAINS, MEASURES, REFERENCES, UNIT, printed, settings, table
+from mauve_core.experiments.published.tables import (
+    DOMAINS,
+    PUBLISHED_COLUMNS,
+    REFERENCES,
+    UNIT,
+    printed,
+    settings,
+    table,
+)
 from mauve_core.numerics.statistics.rank_correlation import WorstCase, spearman, worst_case_spearman
 from mauve_core.numerics.statistics.rounding import Printed, attainable_correlations, find_unrounded, worst_case_range
 
@@ -49,7 +57,7 @@ class Agreement:
     Attributes
     ----------
     paper, domain, reference, measure : str
-        Keys of ``PAPERS``, ``DOMAINS``, ``REFERENCES``, ``MEASURES``.
+        Keys of ``PAPERS``, ``DOMAINS``, ``REFERENCES``, ``PUBLISHED_COLUMNS``.
     statistic : {"plain", "worst-case"}
         Which one the paper prints.
     n : int
@@ -231,7 +239,7 @@ def _plain_outcome(ours: float, published: float, possible: NDArray[np.float64])
 def _joint_notes() -> Iterable[str]:
     """One sentence on measures whose numbers one set of figures explains by rounding."""
     rows = [row for row in agreements() if row.outcome == "rounding" and row.joint]
-    names = dict.fromkeys(f"{MEASURES[row.measure].title} ({DOMAINS[row.domain].title})" for row in rows)
+    names = dict.fromkeys(f"{PUBLISHED_COLUMNS[row.measure].title} ({DOMAINS[row.domain].title})" for row in rows)
     if names:
         yield (
             f"Our numbers differ from the published ones only by rounding for {'; '.join(names)}: each has figures "

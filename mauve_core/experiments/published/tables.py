@@ -26,7 +26,7 @@ HUMAN_ROW = "human"
 
 
 @dataclass(frozen=True)
-class Measure:
+class PublishedColumn:
     """A text measure as a table column; larger ``closeness`` in :func:`settings` means closer to human text."""
 
     name: str
@@ -73,16 +73,16 @@ class Paper:
     mauve: str
 
 
-MEASURES = {
+PUBLISHED_COLUMNS = {
     measure.name: measure
     for measure in (
-        Measure("generation_perplexity", "Generation perplexity", "perplexity under GPT-2 large"),
-        Measure("zipf", "Zipf coefficient", "slope of log rank against log frequency of words"),
-        Measure("repetition", "Repetition", "share of texts that end in a repeated phrase"),
-        Measure("distinct_4", "Distinct-4", "share of 4-grams that are distinct"),
-        Measure("self_bleu", "Self-BLEU", "BLEU of a text against the others, 4-grams"),
-        Measure("mauve", "MAUVE", "0 to 1", is_gap=False),
-        Measure("mauve_star", "MAUVE*", "0 to 1, smoothed counts", is_gap=False),
+        PublishedColumn("generation_perplexity", "Generation perplexity", "perplexity under GPT-2 large"),
+        PublishedColumn("zipf", "Zipf coefficient", "slope of log rank against log frequency of words"),
+        PublishedColumn("repetition", "Repetition", "share of texts that end in a repeated phrase"),
+        PublishedColumn("distinct_4", "Distinct-4", "share of 4-grams that are distinct"),
+        PublishedColumn("self_bleu", "Self-BLEU", "BLEU of a text against the others, 4-grams"),
+        PublishedColumn("mauve", "MAUVE", "0 to 1", is_gap=False),
+        PublishedColumn("mauve_star", "MAUVE*", "0 to 1, smoothed counts", is_gap=False),
     )
 }
 
@@ -151,7 +151,7 @@ def settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFr
     Raises
     ------
     InputError
-        A name is not a key of ``PAPERS``, ``DOMAINS``, ``MEASURES``, or not a reference of the domain.
+        A name is not a key of ``PAPERS``, ``DOMAINS``, ``PUBLISHED_COLUMNS``, or not a reference of the domain.
     StorageError
         The table is missing or damaged.
     """
@@ -167,7 +167,7 @@ def printed(frame: pd.DataFrame) -> Printed:
 
 @functools.cache
 def _settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataFrame:
-    for name, known in ((paper, PAPERS), (domain, DOMAINS), (measure, MEASURES)):
+    for name, known in ((paper, PAPERS), (domain, DOMAINS), (measure, PUBLISHED_COLUMNS)):
         if name not in known:
             raise InputError("No such published figures", allowed=", ".join(known), received=repr(name))
     if reference not in DOMAINS[domain].references:
@@ -176,7 +176,7 @@ def _settings(paper: str, domain: str, measure: str, reference: str) -> pd.DataF
     frame = table(DOMAINS[domain].table)
     is_human = frame["setting"] == HUMAN_ROW
     rows = frame[~is_human & frame[[PAPERS[paper].mauve, measure, reference]].notna().all(axis=1)]
-    human = float(frame.loc[is_human, measure].iloc[0]) if MEASURES[measure].is_gap else float("nan")
+    human = float(frame.loc[is_human, measure].iloc[0]) if PUBLISHED_COLUMNS[measure].is_gap else float("nan")
     found = pd.DataFrame(
         {
             "setting": rows["setting"],

@@ -4,11 +4,11 @@ probe_run(run, [parse_perturbation("drop-articles"), parse_perturbation("shuffle
 """
 
 from mauve_core.experiments.robustness.experiment import PAPER, SPLITS, probe_run
-from mauve_core.experiments.robustness.table import MEASURES, Flow, ProbeLine, ProbeTable, stored_probes
+from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, ProbeLine, ProbeTable, stored_probes
 
 __all__ = [
-    "MEASURES",
     "PAPER",
+    "PROBE_SCORES",
     "SPLITS",
     "Flow",
     "ProbeLine",

@@ -23,7 +23,7 @@ from mauve_core.experiments.perturbations import CONTROL, Perturbation, Perturbe
 from mauve_core.experiments.perturbations.applying import dosed
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
-from mauve_core.experiments.robustness.table import MEASURES, Flow, LineKind, ProbeLine, ProbeTable
+from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.experiments.sweeps.request import STAGE, Request
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.smoothing import probabilities
@@ -220,7 +220,7 @@ class _Work:
     def _line(
         self, kind: LineKind, name: str, arrays: Sequence[_Array], changed: float, progress: _Counter
     ) -> ProbeLine:
-        values: dict[str, list[float]] = {measure: [] for measure in MEASURES}
+        values: dict[str, list[float]] = {measure: [] for measure in PROBE_SCORES}
         for split, array in zip(self.splits, arrays, strict=True):
             for measure, found in self._scores(split, array, progress).items():
                 values[measure] += found
@@ -236,7 +236,7 @@ class _Work:
         p, q = (probabilities(count, CLUSTER_SMOOTHING) for count in counts)
         found = {measure: np.asarray(value(p, q)) for measure, value in FIVE.items()}
         found["mauve"] = mauve(probabilities(counts[0]), probabilities(counts[1]), self.score.scale)
-        return {measure: found[measure].tolist() for measure in MEASURES}
+        return {measure: found[measure].tolist() for measure in PROBE_SCORES}
 
 
 class _Counter:

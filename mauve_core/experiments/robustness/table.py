@@ -23,7 +23,7 @@ from mauve_core.store import Run
 ATTACHMENT = "probes"
 """Attachment name of the table."""
 
-MEASURES = (*FIVE, "mauve")
+PROBE_SCORES = (*FIVE, "mauve")
 """The five divergences of ICLR 2023, larger for halves that differ more, and MAUVE, which is smaller."""
 
 LineKind = Literal["control", "perturbation", "source"]
@@ -82,7 +82,7 @@ class ProbeLine:
     changed : float
         Share of the half's texts that differ from the originals, over all splits; 0 for the control, 1 for a source.
     scores : mapping of str to SeedSpread
-        For each of ``MEASURES``, over splits and k-means seeds: the seeds of the first split, then those of the next.
+        For each of ``PROBE_SCORES``, over splits and k-means seeds: those of the first split, then those of the next.
     flow : Flow or None
         For a perturbation, of the first split's comparison half.
     notes : tuple of str
@@ -99,8 +99,8 @@ class ProbeLine:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not set(MEASURES) <= set(self.scores):
-            raise InputError("A line of probes lacks scores", allowed=", ".join(MEASURES))
+        if not set(PROBE_SCORES) <= set(self.scores):
+            raise InputError("A line of probes lacks scores", allowed=", ".join(PROBE_SCORES))
 
     @property
     def title(self) -> str:
@@ -129,7 +129,7 @@ class ProbeTable:
 
     def __post_init__(self) -> None:
         for line in (self.control, *self.lines):  # raises without a control or for an invalid name
-            if not line.title or any(not line.scores[measure].values for measure in MEASURES):
+            if not line.title or any(not line.scores[measure].values for measure in PROBE_SCORES):
                 raise InputError("A line of probes has no name or no scores")
 
     @property
@@ -149,8 +149,8 @@ class ProbeTable:
 
         Both share the reference half and the random starts, so their common effects cancel.
         """
-        if measure not in MEASURES:
-            raise InputError("No measure of that name", allowed=", ".join(MEASURES), received=repr(measure))
+        if measure not in PROBE_SCORES:
+            raise InputError("No measure of that name", allowed=", ".join(PROBE_SCORES), received=repr(measure))
         pairs = zip(line.scores[measure].values, self.control.scores[measure].values, strict=True)
         return SeedSpread.of([value - floor for value, floor in pairs])
 

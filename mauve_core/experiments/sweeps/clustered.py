@@ -54,7 +54,8 @@ def over_k(request: Request) -> Swept:
         for k in (k for k in ks if collector.missing(k, name)):
             with collector.point(k, name) as parts:
                 for index, seed in enumerate(seeds):
-                    parts.append(partition("pairwise", reduced, sizes, index, seed, replace(score, k=k)))
+                    at_k = replace(score, k=k)
+                    parts.append(partition("pairwise", reduced, sizes, seed_index=index, seed=seed, score=at_k))
                     collector.advance()
     thin = ", ".join(str(k) for k in ks if fewest < FEW_PER_CLUSTER * k)
     return collector.finished(
@@ -86,7 +87,7 @@ def over_n(request: Request) -> Swept:
                 for index, seed in enumerate(seeds):
                     drawn = {side: array[np.sort(orders[side][index][:n])] for side, array in pair.items()}
                     reduced, sizes = reduced_together(drawn, score), dict.fromkeys(drawn, n)
-                    parts.append(partition("pairwise", reduced, sizes, index, seed, score))
+                    parts.append(partition("pairwise", reduced, sizes, seed_index=index, seed=seed, score=score))
                     collector.advance()
     all_equal = {source.n for source in request.run.comparison.sources} == {fewest}
     return collector.finished(

@@ -11,7 +11,7 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.sweeps.sweep import SweepPoint
@@ -112,7 +112,7 @@ class Collector:
             point = point_of(value, candidate, parts, self._request.score.scale)
             self._points[float(value), candidate] = point
             if self._request.finished is not None:
-                self._request.finished.keep(_name(value, candidate), to_json(point))
+                self._request.finished.keep(_name(value, candidate), dataclass_to_json(point))
 
     def finished(self, notes: Iterable[str]) -> Swept:
         """All points and the nonempty notes; InputError without any point."""

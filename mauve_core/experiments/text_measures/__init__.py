@@ -1,6 +1,6 @@
 """Text measures: properties of a collection of texts, and their gaps between a candidate and the human side.
 
-    measure(human, {"greedy": greedy}, context=MetricContext())
+    measure(human, {"greedy": greedy}, context=MeasureContext())
 
 :data:`MEASURES` is the registry. A new measure is one file in this package and one line below; :func:`measure` adds
 spread and gap to all of them. JMLR 2023, section 6.3; NeurIPS 2021, appendix C.4.
@@ -24,7 +24,7 @@ from mauve_core.experiments.text_measures.base import (
     Value,
 )
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.discriminator import Discriminator
 from mauve_core.experiments.text_measures.distinct import Distinct
 from mauve_core.experiments.text_measures.diversity import Diversity
@@ -54,8 +54,8 @@ __all__ = [
     "MEASURES",
     "Collection",
     "Measure",
+    "MeasureContext",
     "Measurements",
-    "MetricContext",
     "NotDefinedError",
     "Row",
     "Terms",
@@ -107,7 +107,7 @@ def measure(
     candidates: Mapping[str, Collection],
     names: Sequence[str] | None = None,
     *,
-    context: MetricContext,
+    context: MeasureContext,
     progress: Progress = silent,
 ) -> Measurements:
     """Measure every candidate and the human side.
@@ -120,7 +120,7 @@ def measure(
         The candidates, Q, by name.
     names : sequence of str, optional
         Measures of :data:`MEASURES`; None takes all whose needs are met and notes the others.
-    context : MetricContext
+    context : MeasureContext
         Tokenizer, scoring model, seed.
     progress : callable
         Called with (stage, done, total).
@@ -148,7 +148,7 @@ def measure(
 
 
 def _choose(
-    collections: Sequence[Collection], names: Sequence[str] | None, context: MetricContext
+    collections: Sequence[Collection], names: Sequence[str] | None, context: MeasureContext
 ) -> tuple[list[Measure], tuple[str, ...]]:
     """The measures to compute in registry order, and a note on each that is unavailable."""
     unknown = [name for name in names or () if name not in MEASURES]
@@ -169,7 +169,7 @@ def _choose(
 
 
 def _rows(
-    item: Measure, human: _Side, sides: Mapping[str, _Side], context: MetricContext, progress: Progress
+    item: Measure, human: _Side, sides: Mapping[str, _Side], context: MeasureContext, progress: Progress
 ) -> list[Row]:
     stage = f"Measuring: {item.title}"
     progress(stage, 0, len(sides) + 1)
@@ -184,7 +184,7 @@ def _rows(
 
 
 def _human_value(
-    item: Measure, human: _Side, context: MetricContext, progress: Progress
+    item: Measure, human: _Side, context: MeasureContext, progress: Progress
 ) -> tuple[Replicates | None, Value | None, str]:
     """T(P) with and without each group, with its spread, and a note."""
     try:
@@ -206,7 +206,7 @@ def _row(
     reference: Replicates | None,
     human_value: Value | None,
     human_note: str,
-    context: MetricContext,
+    context: MeasureContext,
     progress: Progress,
 ) -> Row:
     try:

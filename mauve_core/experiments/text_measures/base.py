@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import As, Count, NotNegative
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 
 Need = Literal["model", "features"]
 """Requirements of a measure: a causal model that scores texts, or the features of both sides."""
@@ -143,7 +143,7 @@ class MeanTerms(Terms):
 
 
 class Measure(ABC):
-    """One text measure. Add one as a subclass in its own file and a line in
+    """One text measure. Add one as a subclass, or as one of :class:`PlainMeasure`, in its own file and a line in
     :data:`mauve_core.experiments.text_measures.MEASURES`.
 
     Attributes
@@ -181,12 +181,14 @@ class Measure(ABC):
     depends_on_n: ClassVar[bool] = False
 
     def prepare(  # noqa: B027 (few measures share work)
-        self, candidates: Sequence[Collection], human: Collection, context: MetricContext, progress: Progress
+        self, candidates: Sequence[Collection], human: Collection, context: MeasureContext, progress: Progress
     ) -> None:
         """Do shared work once, before the first candidate."""
 
     @abstractmethod
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
+    def terms(
+        self, texts: Collection, human: Collection, context: MeasureContext, progress: Progress = silent
+    ) -> Terms:
         """T of ``texts``, against ``human`` if T is relational.
 
         Raises
@@ -195,11 +197,11 @@ class Measure(ABC):
             The measure is undefined for these texts.
         """
 
-    def human_terms(self, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms | None:
+    def human_terms(self, human: Collection, context: MeasureContext, progress: Progress = silent) -> Terms | None:
         """T(P), or None if undefined."""
         return self.halves(human, context, progress) if self.relational else self.terms(human, human, context, progress)
 
-    def halves(self, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
+    def halves(self, human: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:
         """T between two random halves of the human side, the first in the role of a candidate."""
         order = context.rng("halves of the human side").permutation(len(human))
         first, second = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
@@ -208,9 +210,26 @@ class Measure(ABC):
         inner = self.terms(human.take(first), human.take(second), context, progress)
         return _Halves(inner, first, second)
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002 (measures that have settings use it)
+    def settings(self, context: MeasureContext) -> dict[str, Any]:  # noqa: ARG002 (measures that have settings use it)
         """Settings, other than the texts, that decide the numbers."""
         return {}
+
+
+class PlainMeasure(Measure):
+    """A measure of the texts alone: T(Q) ignores the human side, and T(P) is T of all human texts."""
+
+    @abstractmethod
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:
+        """T of ``texts``; raises as :meth:`terms`."""
+
+    def terms(
+        self,
+        texts: Collection,
+        human: Collection,  # noqa: ARG002
+        context: MeasureContext,
+        progress: Progress = silent,
+    ) -> Terms:
+        return self.terms_of(texts, context, progress)
 
 
 class _Halves(Terms):

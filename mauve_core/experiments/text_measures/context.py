@@ -57,7 +57,7 @@ class Tokens:
         return np.split(self.ids, np.cumsum(self.lengths)[:-1])
 
 
-class MetricContext:
+class MeasureContext:
     """Tokenizer, scoring model and random streams for measures.
 
     Parameters
@@ -222,7 +222,7 @@ def _of_decoders(decoders: Sequence[Decoder], logits: torch.Tensor, targets: tor
 def _of_distribution(
     logits: torch.Tensor, targets: torch.Tensor, warpers: Sequence[Any], *, greedy: bool
 ) -> torch.Tensor:
-    """(t, 3) float64: p(x), the sum of p squared, V; see :meth:`MetricContext.truncated`."""
+    """(t, 3) float64: p(x), the sum of p squared, V; see :meth:`MeasureContext.truncated`."""
     import torch
 
     size = logits.new_full((len(logits),), logits.shape[-1], dtype=torch.float64)

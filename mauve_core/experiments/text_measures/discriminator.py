@@ -13,7 +13,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 
 TEST_SHARE = 0.25
 FOLDS = 5
@@ -45,12 +45,18 @@ class Discriminator(Measure):
     needs = frozenset({"features"})
     bounds = (0.0, 1.0)
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms(
+        self,
+        texts: Collection,
+        human: Collection,
+        context: MeasureContext,
+        progress: Progress = silent,  # noqa: ARG002
+    ) -> Terms:
         if min(len(texts), len(human)) < LEAST:
             raise NotDefinedError(f"fewer than {LEAST} texts on a side")
         return _DiscriminatorTerms(texts, human, context.rng("discriminator"))
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MeasureContext) -> dict[str, Any]:  # noqa: ARG002
         return {"test": TEST_SHARE, "folds": FOLDS, "penalties": list(PENALTIES)}
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 
-class Distinct(Measure):
+class Distinct(PlainMeasure):
     """Number of distinct n-grams of all texts together, divided by the number of all n-grams; n is 4 in the papers."""
 
     name = "distinct"
@@ -27,11 +27,11 @@ class Distinct(Measure):
     def __init__(self, n: int = 4) -> None:
         self.n = n
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:
         tokens = context.tokens(texts, progress)
         return _DistinctTerms(ngrams(tokens.ids, tokens.lengths, self.n)[-1], self.n)
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:
+    def settings(self, context: MeasureContext) -> dict[str, Any]:
         return {"tokenizer": context.tokenizer, "n-gram": self.n}
 
 

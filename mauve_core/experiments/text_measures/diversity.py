@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.numerics.strings.ngrams import NGrams, ngrams
 
 ORDERS = (2, 3, 4)
 
 
-class Diversity(Measure):
+class Diversity(PlainMeasure):
     """Product over n = 2, 3, 4 of (distinct n-grams within each text, summed over texts) / (all n-grams), in words.
 
     Unlike distinct-n, it compares a text only with itself, so it hardly depends on the number of texts. White space
@@ -33,12 +33,12 @@ class Diversity(Measure):
     source = "Su et al. 2022, A Contrastive Framework for Neural Text Generation, section 5"
     bounds = (0.0, 1.0)
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
         words = context.words(texts)
         found = ngrams(words.ids, words.lengths, max(ORDERS))
         return _DiversityTerms([_counts(found[order - 1], len(texts)) for order in ORDERS])
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MeasureContext) -> dict[str, Any]:  # noqa: ARG002
         return {"tokens": "white-space words", "n-grams": list(ORDERS)}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.truncated import TruncatedMeasure
 
 EPSILON = 1e-5
@@ -35,5 +35,5 @@ class EpsilonPerplexity(TruncatedMeasure):
     ) -> float:
         return float(np.exp(-np.mean(np.log((p + EPSILON) / (1 + EPSILON * vocabulary)))))
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:
+    def settings(self, context: MeasureContext) -> dict[str, Any]:
         return {**super().settings(context), "epsilon": EPSILON}

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import MeanTerms, Measure, Terms
+from mauve_core.experiments.text_measures.base import MeanTerms, PlainMeasure, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 
 
-class Length(Measure):
+class Length(PlainMeasure):
     """Mean number of white-space words per text, without its prompt; independent of the model."""
 
     name = "length"
@@ -22,8 +22,8 @@ class Length(Measure):
     larger = "longer texts"
     source = "Su et al. 2022, section 5"
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
         return MeanTerms(context.words(texts).lengths.astype(np.float64))
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MeasureContext) -> dict[str, Any]:  # noqa: ARG002
         return {"tokens": "white-space words"}

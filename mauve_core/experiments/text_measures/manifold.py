@@ -12,7 +12,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import Measure, Need, NotDefinedError, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.numerics.feature_space.neighbours import coverage
 
 NEIGHBOURS = 5
@@ -29,12 +29,18 @@ class ManifoldMeasure(Measure):
     of_human: ClassVar[bool]
     """Whether to look for human texts in the candidate's manifold, not the reverse."""
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms(
+        self,
+        texts: Collection,
+        human: Collection,
+        context: MeasureContext,  # noqa: ARG002
+        progress: Progress = silent,  # noqa: ARG002
+    ) -> Terms:
         if texts.features is None or human.features is None:
             raise InputError("Precision and recall need the features of both sides")
         return _ManifoldTerms(texts.features, human.features, swapped=self.of_human)
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MeasureContext) -> dict[str, Any]:  # noqa: ARG002
         return {"neighbours": NEIGHBOURS}
 
 

@@ -6,13 +6,13 @@ import math
 from typing import Any
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Measure, Rows, Terms
+from mauve_core.experiments.text_measures.base import PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.positions import Positions
 
 
-class Perplexity(Measure):
+class Perplexity(PlainMeasure):
     """exp(sum of -log Q(token) / number of tokens), over all tokens of all texts, each text after its prompt."""
 
     name = "perplexity"
@@ -23,10 +23,10 @@ class Perplexity(Measure):
     needs = frozenset({"model"})
     bounds = (1.0, float("inf"))
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:
         return _PerplexityTerms(context.likelihoods(texts, progress))
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:
+    def settings(self, context: MeasureContext) -> dict[str, Any]:
         return {"scorer": context.scorer, "max_tokens": context.max_tokens}
 
 

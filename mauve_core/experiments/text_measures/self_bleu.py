@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.numerics.strings.overlaps import Overlap
 
 SAMPLE = 1000
@@ -19,7 +19,7 @@ SMOOTHING = {"smooth_method": "floor", "smooth_value": 0.1}
 """Orders without a match count 0.1 matches: method 1 of Chen and Cherry 2014, as in the papers' tool."""
 
 
-class SelfBleu(Measure):
+class SelfBleu(PlainMeasure):
     """Mean sentence BLEU of 1,000 sampled texts, each with all other texts as references; 4-grams, from 0 to 1.
 
     sacrebleu's 13a tokenizer gives the words, and sacrebleu scores each text from its n-gram statistics; only the
@@ -34,13 +34,13 @@ class SelfBleu(Measure):
     bounds = (0.0, 1.0)
     depends_on_n = True
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
         if len(texts) < 2:
             raise NotDefinedError("a single text has no others to compare with")
         sample = np.sort(context.rng("self-BLEU").permutation(len(texts))[:SAMPLE])
         return _SelfBleuTerms(*word_ids(texts.texts), sample)
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:  # noqa: ARG002
+    def settings(self, context: MeasureContext) -> dict[str, Any]:  # noqa: ARG002
         from importlib.metadata import version
 
         return {"tokenizer": "13a", "sacrebleu": version("sacrebleu"), "sample": SAMPLE, **SMOOTHING}

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import DEFAULT_MODEL, HUMAN
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
 from mauve_core.decoding import parse_decoder
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.feature_store import DamagedEntryWarning
-from mauve_core.experiments.text_measures import MEASURES, Collection, Measurements, MetricContext, Row, measure
+from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, Measurements, Row, measure
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "measures"
@@ -70,10 +70,10 @@ def measure_run(
         tokenizer, revision = DEFAULT_MODEL, None
     else:
         tokenizer, revision = encoder.model, encoder.revision
-    context = MetricContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
+    context = MeasureContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
     fresh = measure(human, sides, names, context=context, progress=progress)
     merged = fresh if existing is None else _merged(existing, fresh, tuple(sides))
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, to_json(merged))
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(merged))
     return merged
 
 

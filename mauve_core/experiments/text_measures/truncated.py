@@ -20,7 +20,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.decoding.decoders import Decoder, parse_decoder
 from mauve_core.experiments.text_measures.base import Measure, Need, NotDefinedError, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.positions import Positions
 
 
@@ -35,7 +35,7 @@ class TruncatedMeasure(Measure):
         """T from p(x), the sum of p squared and the vocabulary size at each token of the human text."""
 
     def prepare(
-        self, candidates: Sequence[Collection], human: Collection, context: MetricContext, progress: Progress
+        self, candidates: Sequence[Collection], human: Collection, context: MeasureContext, progress: Progress
     ) -> None:
         """Score the human text once for the decoders of all candidates."""
         decoders = []
@@ -44,7 +44,9 @@ class TruncatedMeasure(Measure):
                 decoders.append(_decoder_of(texts))
         context.truncated_by_all(human, list({decoder.spec: decoder for decoder in decoders}.values()), progress)
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:
+    def terms(
+        self, texts: Collection, human: Collection, context: MeasureContext, progress: Progress = silent
+    ) -> Terms:
         decoder = _decoder_of(texts)
         positions = context.truncated(human, decoder, progress)
         how = (
@@ -52,10 +54,10 @@ class TruncatedMeasure(Measure):
         )
         return _TruncatedTerms(self, positions, "; ".join(part for part in (how, positions.note) if part))
 
-    def human_terms(self, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms | None:  # noqa: ARG002
+    def human_terms(self, human: Collection, context: MeasureContext, progress: Progress = silent) -> Terms | None:  # noqa: ARG002
         return None
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:
+    def settings(self, context: MeasureContext) -> dict[str, Any]:
         return {"scorer": context.scorer, "max_tokens": context.max_tokens}
 
 

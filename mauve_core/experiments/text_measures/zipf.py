@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.base import Measure, NotDefinedError, Rows, Terms
+from mauve_core.experiments.text_measures.base import NotDefinedError, PlainMeasure, Rows, Terms
 from mauve_core.experiments.text_measures.collection import Collection
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 
 TOP_RANKS = 5000
 """Ranks in the fit, as in the implementation of Holtzman et al. 2020 that the papers use. The tail of tokens seen
 once or twice is a plateau that depends more on the number of texts than on their words."""
 
 
-class Zipf(Measure):
+class Zipf(PlainMeasure):
     """Negative slope of the least-squares line through (log rank, log frequency) of the 5,000 most frequent tokens.
 
     A steeper fall gives a larger coefficient; human web text has 0.952 in GPT-2's tokens (NeurIPS 2021, table 6).
@@ -34,12 +34,12 @@ class Zipf(Measure):
     bounds = (float("-inf"), float("inf"))
     depends_on_n = True
 
-    def terms(self, texts: Collection, human: Collection, context: MetricContext, progress: Progress = silent) -> Terms:  # noqa: ARG002
+    def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:
         tokens = context.tokens(texts, progress)
         _, ids = np.unique(tokens.ids, return_inverse=True)
         return _ZipfTerms(ids, tokens.owner)
 
-    def settings(self, context: MetricContext) -> dict[str, Any]:
+    def settings(self, context: MeasureContext) -> dict[str, Any]:
         return {"tokenizer": context.tokenizer, "ranks": TOP_RANKS}
 
 

@@ -55,13 +55,13 @@ class Frontier:
     ----------
     weights : (m,) float64 array
         Weight of P in the mixture, increasing.
-    type1, type2 : (..., m) float64 arrays
+    type_1, type_2 : (..., m) float64 arrays
         KL(Q || R) and KL(P || R) in nats, in [0, inf].
     """
 
     weights: NDArray[np.float64]
-    type1: NDArray[np.float64]
-    type2: NDArray[np.float64]
+    type_1: NDArray[np.float64]
+    type_2: NDArray[np.float64]
 
     def curve(self, scale: float = 5.0) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Exponentiate the frontier, in increasing order of the weight of P.
@@ -74,12 +74,12 @@ class Frontier:
         Returns
         -------
         x, y : (..., m + 2) float64 arrays in [0, 1]
-            exp(-c type1), decreasing, and exp(-c type2), increasing, with (1, 0) added first and (0, 1) last.
+            exp(-c type_1), decreasing, and exp(-c type_2), increasing, with (1, 0) added first and (0, 1) last.
         """
         c = _checks.positive("The scale", scale)
-        ends = np.zeros((*self.type1.shape[:-1], 1)), np.ones((*self.type1.shape[:-1], 1))
+        ends = np.zeros((*self.type_1.shape[:-1], 1)), np.ones((*self.type_1.shape[:-1], 1))
         with np.errstate(under="ignore"):
-            x, y = np.exp(-c * self.type1), np.exp(-c * self.type2)
+            x, y = np.exp(-c * self.type_1), np.exp(-c * self.type_2)
         return np.concatenate([ends[1], x, ends[0]], axis=-1), np.concatenate([ends[0], y, ends[1]], axis=-1)
 
 
@@ -96,7 +96,7 @@ def divergence_frontier(p: ArrayLike, q: ArrayLike, weights: ArrayLike = REFEREN
     Returns
     -------
     Frontier
-        type1 and type2 of shape (..., m), relative error below 1e-13.
+        type_1 and type_2 of shape (..., m), relative error below 1e-13.
 
     Raises
     ------
@@ -114,8 +114,8 @@ def divergence_frontier(p: ArrayLike, q: ArrayLike, weights: ArrayLike = REFEREN
         for column, weight in enumerate(grid):
             for kind, terms in enumerate(mixture_terms(left[part], right[part], weight, 1 - weight)):
                 errors[kind, part, column] = terms.sum(axis=-1)
-    type1, type2 = errors.reshape(2, *shape, grid.size)
-    return Frontier(grid, type1, type2)
+    type_1, type_2 = errors.reshape(2, *shape, grid.size)
+    return Frontier(grid, type_1, type_2)
 
 
 def mauve(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> NDArray[np.float64]:
@@ -207,9 +207,9 @@ def _curve_at(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """x, y and -d log(x) / ds at each of the (m,) log odds; computes 1 - weight without cancellation."""
     weight, rest = expit(log_odds)[:, None], expit(-log_odds)[:, None]
-    type1, type2 = mixture_terms(p, q, weight, rest)
+    type_1, type_2 = mixture_terms(p, q, weight, rest)
     mixture = weight * p + rest * q
     ratio = np.divide(q * (p - q), mixture, out=np.zeros_like(mixture), where=mixture > 0)
     slope = -c * (ratio.sum(axis=-1) * (weight * rest)[:, 0])
     with np.errstate(under="ignore"):
-        return np.exp(-c * type1.sum(axis=-1)), np.exp(-c * type2.sum(axis=-1)), slope
+        return np.exp(-c * type_1.sum(axis=-1)), np.exp(-c * type_2.sum(axis=-1)), slope

@@ -127,8 +127,8 @@ def skew_js(weight: float) -> Generator:
 
     def terms(x: _Array, step: _Array, y: _Array) -> _Array:
         mixture = own * x + rest * y
-        type1, type2 = relative_terms(y, -own * step, mixture), relative_terms(x, rest * step, mixture)
-        return np.asarray(own * type2 + rest * type1)
+        type_1, type_2 = relative_terms(y, -own * step, mixture), relative_terms(x, rest * step, mixture)
+        return np.asarray(own * type_2 + rest * type_1)
 
     def curvature(t: _Array) -> _Array:
         return np.asarray(own * rest / (t * (own * t + rest)))

@@ -20,7 +20,7 @@ from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.divergences.kl import integral_terms, mixture_terms
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING, score_counts
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, probabilities
-from mauve_core.numerics.divergences.what_if import _shares, error_sums
+from mauve_core.numerics.divergences.what_if import error_sums, paired_shares
 
 BEST = {"mauve": 1.0, "mauve_star": 1.0, "frontier_integral": 0.0, "mid": 0.0}
 """Value of each score if both sides agree; the gap is the distance to it."""
@@ -112,7 +112,7 @@ def greedy(
         if value not in names:
             raise InputError(f"Unknown {what}", allowed=", ".join(names), received=repr(value))
     steps, scale = _checks.whole("The number of steps", steps, low=1), _checks.positive("The scale", scale)
-    _shares(p_counts, q_counts)
+    paired_shares(p_counts, q_counts)  # for its checks
     p, q = np.asarray(p_counts, dtype=np.float64), np.asarray(q_counts, dtype=np.float64)
     done = np.zeros(p.size, dtype=np.bool_)
     ranked_by = STAR_SMOOTHING if score == "mauve_star" else smoothing
@@ -202,8 +202,8 @@ def _sums(p: NDArray[np.float64], q: NDArray[np.float64], score: str) -> NDArray
     if score == "frontier_integral":
         return np.asarray(integral_terms(left, right).sum(axis=-1))
     if score == "mid":
-        type1, type2 = mixture_terms(left, right, 0.5, 0.5)
-        return np.asarray((type1 + type2).sum(axis=-1) / 2)
+        type_1, type_2 = mixture_terms(left, right, 0.5, 0.5)
+        return np.asarray((type_1 + type_2).sum(axis=-1) / 2)
     return error_sums(left, right)
 
 

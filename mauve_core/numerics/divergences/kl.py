@@ -71,7 +71,7 @@ def error_shares(p: ArrayLike, q: ArrayLike, weight: float) -> tuple[NDArray[np.
 
     Returns
     -------
-    type1, type2 : (..., k) float64 arrays
+    type_1, type_2 : (..., k) float64 arrays
         In nats, relative error of each term below 1e-13; at least -weight p and -(1 - weight) q, and at most
         -q log(1 - weight) and -p log(weight), so inf only at weight 1 and 0.
 
@@ -98,8 +98,8 @@ def mid_point(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
     (...) float64 array
         In nats, in [0, log 2]; symmetric in p and q.
     """
-    type1, type2 = mixture_terms(*_checks.distributions(p, q), 0.5, 0.5)
-    return np.asarray(np.minimum((type1 + type2).sum(axis=-1) / 2, np.log(2)))
+    type_1, type_2 = mixture_terms(*_checks.distributions(p, q), 0.5, 0.5)
+    return np.asarray(np.minimum((type_1 + type_2).sum(axis=-1) / 2, np.log(2)))
 
 
 def frontier_integral(p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
@@ -145,9 +145,9 @@ def mixture_terms(
     """
     difference, mixture = p - q, weight * p + rest * q
     shape = mixture.shape
-    type1 = relative_terms(np.broadcast_to(q, shape), weight * difference, mixture)
-    type2 = relative_terms(np.broadcast_to(p, shape), -rest * difference, mixture)
-    return type1, type2
+    type_1 = relative_terms(np.broadcast_to(q, shape), weight * difference, mixture)
+    type_2 = relative_terms(np.broadcast_to(p, shape), -rest * difference, mixture)
+    return type_1, type_2
 
 
 def _signed_terms(x: NDArray[np.float64], step: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -107,9 +107,9 @@ class ShiftedSums:
                 own[index] += sign * (xlogy(side, side) @ bins.member.T)
         p_total, q_total = (total[:, None, None] for total in totals)
         offset = -np.log(REFERENCE_WEIGHTS)
-        type1 = (own[1][..., None] - sums[1]) / q_total + (offset + shift[:, None, None])
-        type2 = (own[0][..., None] - sums[0]) / p_total + offset
-        return Frontier(REFERENCE_WEIGHTS, np.maximum(type1, 0.0), np.maximum(type2, 0.0))
+        type_1 = (own[1][..., None] - sums[1]) / q_total + (offset + shift[:, None, None])
+        type_2 = (own[0][..., None] - sums[0]) / p_total + offset
+        return Frontier(REFERENCE_WEIGHTS, np.maximum(type_1, 0.0), np.maximum(type_2, 0.0))
 
     def frontier_integral(self, totals: _Pair, bins: Bins) -> NDArray[np.float64]:
         """(B, seeds) frontier integrals of the same histograms."""

@@ -67,7 +67,7 @@ def f_frontier(
     Returns
     -------
     Frontier
-        type1 and type2 of shape (..., m), relative error below 1e-12.
+        type_1 and type_2 of shape (..., m), relative error below 1e-12.
 
     Raises
     ------
@@ -88,8 +88,8 @@ def f_frontier(
         part = slice(start, start + rows)
         for column, weight in enumerate(grid):
             errors[:, part, column] = _errors(chosen, left[part], right[part], weight, 1 - weight)
-    type1, type2 = errors.reshape(2, *shape, grid.size)
-    return Frontier(grid, type1, type2)
+    type_1, type_2 = errors.reshape(2, *shape, grid.size)
+    return Frontier(grid, type_1, type_2)
 
 
 def mauve_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl", scale: float = 5.0) -> NDArray[np.float64]:
@@ -173,8 +173,8 @@ def mid_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl") -> NDAr
     chosen = _finite(generator)
     if chosen.name == "kl":
         return mid_point(p, q)
-    type1, type2 = _errors(chosen, *_checks.distributions(p, q), 0.5, 0.5)
-    return np.asarray(np.minimum((type1 + type2) / 2, ranges(chosen)["mid"][1]))
+    type_1, type_2 = _errors(chosen, *_checks.distributions(p, q), 0.5, 0.5)
+    return np.asarray(np.minimum((type_1 + type_2) / 2, ranges(chosen)["mid"][1]))
 
 
 @lru_cache(maxsize=64)
@@ -263,9 +263,9 @@ def _errors(
     """D_f(Q || R) and D_f(P || R) for r = weight p + rest q with weight + rest = 1, unchecked; shapes broadcast."""
     difference, mixture = p - q, weight * p + rest * q
     own_q, own_p = np.broadcast_to(q, mixture.shape), np.broadcast_to(p, mixture.shape)
-    type1 = generator.terms(own_q, weight * difference, mixture).sum(axis=-1)
-    type2 = generator.terms(own_p, -rest * difference, mixture).sum(axis=-1)
-    return type1, type2
+    type_1 = generator.terms(own_q, weight * difference, mixture).sum(axis=-1)
+    type_2 = generator.terms(own_p, -rest * difference, mixture).sum(axis=-1)
+    return type_1, type_2
 
 
 def _settled_integral(generator: Generator, p: _Array, q: _Array) -> float:
@@ -286,8 +286,8 @@ def _integrand(generator: Generator, p: _Array, q: _Array, log_odds: _Array) -> 
     for start in range(0, log_odds.size, rows):
         part = log_odds[start : start + rows]
         weight, rest = expit(part), expit(-part)
-        type1, type2 = _errors(generator, p, q, weight[:, None], rest[:, None])
-        total += 2 * float((weight * rest * (weight * type2 + rest * type1)).sum())
+        type_1, type_2 = _errors(generator, p, q, weight[:, None], rest[:, None])
+        total += 2 * float((weight * rest * (weight * type_2 + rest * type_1)).sum())
     return total
 
 

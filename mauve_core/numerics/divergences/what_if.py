@@ -75,7 +75,7 @@ def capped(p_counts: ArrayLike, q_counts: ArrayLike, ratio: float = 1.0) -> NDAr
     the two histograms have in common remains.
     """
     ratio = _checks.positive("The ratio", ratio)
-    p, q = _shares(p_counts, q_counts)
+    p, q = paired_shares(p_counts, q_counts)
     return np.minimum(np.divide(ratio * p, q, out=np.ones_like(q), where=q > 0), 1.0)
 
 
@@ -89,7 +89,7 @@ def matched(p_counts: ArrayLike, q_counts: ArrayLike, clusters: Sequence[int]) -
     InputError
         The candidate has no text in a cluster where humans write, or none in the other clusters.
     """
-    p, q = _shares(p_counts, q_counts)
+    p, q = paired_shares(p_counts, q_counts)
     chosen = np.zeros(p.size, dtype=np.bool_)
     chosen[_chosen(clusters, p.size)] = True
     rest, own = float(p[~chosen].sum()), float(q[~chosen].sum())
@@ -139,6 +139,15 @@ def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.flo
     return errors.reshape(*shape, 2, REFERENCE_WEIGHTS.size)
 
 
+def paired_shares(p_counts: ArrayLike, q_counts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of one pair of histograms, each (k,); InputError if the counts are not such a pair."""
+    p, q = probabilities(p_counts), probabilities(q_counts)
+    if p.ndim != 1 or p.shape != q.shape:
+        received = f"shapes {p.shape} and {q.shape}"
+        raise InputError("The counts are not one pair of histograms", allowed="two of shape (k,)", received=received)
+    return p, q
+
+
 def _weights(weights: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
     array = _checks.numbers(weights, "The array of weights").astype(np.float64)
     if array.ndim == 0 or array.shape[-1] != size:
@@ -147,14 +156,6 @@ def _weights(weights: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
     if not np.isfinite(array).all() or (array < 0).any():
         raise InputError("The weights are not usable", allowed="finite numbers that are not negative")
     return array
-
-
-def _shares(p_counts: ArrayLike, q_counts: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    p, q = probabilities(p_counts), probabilities(q_counts)
-    if p.ndim != 1 or p.shape != q.shape:
-        received = f"shapes {p.shape} and {q.shape}"
-        raise InputError("The counts are not one pair of histograms", allowed="two of shape (k,)", received=received)
-    return p, q
 
 
 def _chosen(clusters: Sequence[int], k: int) -> NDArray[np.intp]:

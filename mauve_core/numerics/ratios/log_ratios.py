@@ -151,8 +151,8 @@ def ratio_frontier(
     Returns
     -------
     Frontier
-        type1 and type2 of shape (m,), in [0, inf]; swapping the sides swaps the two, in reverse order. Between weights
-        0 and 1 ``union`` is finite for all ratios.
+        type_1 and type_2 of shape (m,), in [0, inf]; swapping the sides swaps the two, in reverse order. Between
+        weights 0 and 1 ``union`` is finite for all ratios.
 
     Raises
     ------
@@ -167,9 +167,9 @@ def ratio_frontier(
     chosen = generator_of(generator)
     grid = _checks.mixture_weights(weights)
     if expectation == "second":
-        type1 = [_second_mean(-ratios.at_p, chosen, 1 - weight) for weight in grid]
-        type2 = [_second_mean(ratios.at_q, chosen, weight) for weight in grid]
-        return Frontier(grid, np.array(type1), np.array(type2))
+        type_1 = [_second_mean(-ratios.at_p, chosen, 1 - weight) for weight in grid]
+        type_2 = [_second_mean(ratios.at_q, chosen, weight) for weight in grid]
+        return Frontier(grid, np.array(type_1), np.array(type_2))
     if chosen.name != "kl":
         raise InputError("The mean over a side's own sample is defined only for KL", allowed="kl", received=chosen.name)
     if np.isneginf(ratios.at_p).any() or np.isposinf(ratios.at_q).any():
@@ -178,9 +178,9 @@ def ratio_frontier(
             allowed="ratios above 0 at P's points and below infinity at Q's",
             todo='Use the expectation "union"',
         )
-    type1 = [_first_mean(-ratios.at_q, 1 - weight) for weight in grid]
-    type2 = [_first_mean(ratios.at_p, weight) for weight in grid]
-    return Frontier(grid, np.array(type1), np.array(type2))
+    type_1 = [_first_mean(-ratios.at_q, 1 - weight) for weight in grid]
+    type_2 = [_first_mean(ratios.at_p, weight) for weight in grid]
+    return Frontier(grid, np.array(type_1), np.array(type_2))
 
 
 def direct_ratios(

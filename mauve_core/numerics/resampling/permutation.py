@@ -65,7 +65,7 @@ def permutation_test(
     permutations: int = 999,
     seed: int | np.random.SeedSequence,
     blocks: ArrayLike | None = None,
-    smaller_is_farther: bool = False,
+    higher_is_closer: bool = False,
 ) -> PermutationTest:
     """Test P = Q by redrawing which n of the n + m texts are P's.
 
@@ -80,7 +80,7 @@ def permutation_test(
     seed : int or numpy.random.SeedSequence
     blocks : (n + m,) array of int or str, optional
         Prompt of each text. Each draw keeps the number of P's texts in a block: of a pair it swaps the two or not.
-    smaller_is_farther : bool
+    higher_is_closer : bool
         For scores that are largest if P = Q, such as MAUVE.
 
     Returns
@@ -95,13 +95,13 @@ def permutation_test(
     n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
     permutations = _checks.whole("The number of permutations", permutations, low=1)
     sides = np.arange(n + m) < n
-    codes = np.zeros(n + m, dtype=np.intp) if blocks is None else _codes(blocks, n + m)
-    notes = _notes_on_fixed(codes, sides)
-    rng = _stream(seed)
+    codes = np.zeros(n + m, dtype=np.intp) if blocks is None else block_codes(blocks, n + m)
+    notes = notes_on_fixed_texts(codes, sides)
+    rng = child_generator(seed)
     observed = float(_scores(statistic, sides[None], ~sides[None])[0])
     drawn = (draw_sides(sides, codes, count, rng) for count in _portions(permutations, n + m))
     null = np.concatenate([_scores(statistic, first, ~first) for first in drawn])
-    farther = _as_far(-null, -observed) if smaller_is_farther else _as_far(null, observed)
+    farther = _as_far(-null, -observed) if higher_is_closer else _as_far(null, observed)
     return PermutationTest(observed, (1 + int(farther.sum())) / (1 + permutations), null, n, m, notes)
 
 
@@ -161,9 +161,39 @@ def draw_splits(n: int, size: int, count: int, rng: np.random.Generator) -> tupl
     return parts[0], parts[1]
 
 
-def _stream(seed: int | np.random.SeedSequence) -> np.random.Generator:
-    """A child of the seed, so that a caller who drew the data from the same seed gets other numbers here."""
+def child_generator(seed: int | np.random.SeedSequence) -> np.random.Generator:
+    """Generator from a child of the seed: whoever drew the data from the same seed gets other numbers here."""
     return np.random.default_rng(_checks.seed_sequence(seed).spawn(1)[0])
+
+
+def block_codes(blocks: ArrayLike, count: int) -> NDArray[np.intp]:
+    """(count,) number of each text's block, from 0; InputError if there is not one block per text."""
+    array = np.asarray(blocks)
+    if array.shape != (count,) or array.dtype.kind not in "iuU":
+        raise InputError(
+            "Blocks are not usable",
+            allowed=f"whole numbers or strings, one for each of the {count} texts",
+            received=f"shape {array.shape}, dtype {array.dtype}",
+        )
+    return np.asarray(np.unique(array, return_inverse=True)[1], dtype=np.intp)
+
+
+def notes_on_fixed_texts(codes: NDArray[np.intp], sides: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Notes on the texts whose block has one side only; an error if all texts are such."""
+    of_p, of_q = np.bincount(codes, weights=sides) > 0, np.bincount(codes, weights=~sides) > 0
+    fixed = ~(of_p & of_q)[codes]
+    if fixed.all():
+        raise InputError(
+            "No prompt has texts of both sides, so no text can change sides",
+            allowed="at least one prompt with texts of P and of Q",
+            todo="Omit the blocks if the two sides have no prompts in common",
+        )
+    if not fixed.any():
+        return ()
+    left, right = int((fixed & sides).sum()), int((fixed & ~sides).sum())
+    return (
+        f"{left} texts of P and {right} of Q have prompts without a text of the other side, so they never change sides",
+    )
 
 
 def _portions(count: int, width: int) -> Iterator[int]:
@@ -187,32 +217,3 @@ def _as_far(null: NDArray[np.float64], observed: float) -> NDArray[np.bool_]:
     """Where ``null`` is at least ``observed``, including ties up to rounding."""
     sizes = np.abs(np.append(null, observed))
     return np.asarray(null >= observed - _TIE * sizes[np.isfinite(sizes)].max(initial=0.0))
-
-
-def _codes(blocks: ArrayLike, count: int) -> NDArray[np.intp]:
-    array = np.asarray(blocks)
-    if array.shape != (count,) or array.dtype.kind not in "iuU":
-        raise InputError(
-            "Blocks are not usable",
-            allowed=f"whole numbers or strings, one for each of the {count} texts",
-            received=f"shape {array.shape}, dtype {array.dtype}",
-        )
-    return np.asarray(np.unique(array, return_inverse=True)[1], dtype=np.intp)
-
-
-def _notes_on_fixed(codes: NDArray[np.intp], sides: NDArray[np.bool_]) -> tuple[str, ...]:
-    """Notes on the texts whose block has one side only; an error if all texts are such."""
-    of_p, of_q = np.bincount(codes, weights=sides) > 0, np.bincount(codes, weights=~sides) > 0
-    fixed = ~(of_p & of_q)[codes]
-    if fixed.all():
-        raise InputError(
-            "No prompt has texts of both sides, so no text can change sides",
-            allowed="at least one prompt with texts of P and of Q",
-            todo="Omit the blocks if the two sides have no prompts in common",
-        )
-    if not fixed.any():
-        return ()
-    left, right = int((fixed & sides).sum()), int((fixed & ~sides).sum())
-    return (
-        f"{left} texts of P and {right} of Q have prompts without a text of the other side, so they never change sides",
-    )

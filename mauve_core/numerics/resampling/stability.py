@@ -30,7 +30,7 @@ from scipy.stats import false_discovery_control
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.resampling.permutation import _codes, _notes_on_fixed, _stream, draw_sides
+from mauve_core.numerics.resampling.permutation import block_codes, child_generator, draw_sides, notes_on_fixed_texts
 
 LEVEL = 0.05
 """Largest adjusted p-value that counts; intervals have confidence 1 - this."""
@@ -140,13 +140,13 @@ def cluster_stability(
         permutations = max(MIN_PERMUTATIONS, round(k / LEVEL))
     permutations = _checks.whole("The number of permutations", permutations, low=1)
     sides = np.arange(rows[0].size) < n
-    codes = np.zeros(sides.size, dtype=np.intp) if blocks is None else _codes(blocks, sides.size)
-    notes = _notes_on_fixed(codes, sides)
+    codes = np.zeros(sides.size, dtype=np.intp) if blocks is None else block_codes(blocks, sides.size)
+    notes = notes_on_fixed_texts(codes, sides)
     members = [_members(row, k if index == 0 else int(row.max()) + 1) for index, row in enumerate(rows)]
     spreads = [_spread(members[0], member) for member in members]
     by_partition = np.stack([each @ (member @ _contrast(sides)) for each, member in zip(spreads, members, strict=True)])
     kernel, member = hstack(spreads, format="csr") / len(rows), vstack(members, format="csr")
-    far = _as_far(kernel, member, sides, codes, permutations, _stream(seed))
+    far = _as_far(kernel, member, sides, codes, permutations, child_generator(seed))
     filled = np.asarray(members[0].sum(axis=1)) > 0
     p = np.where(filled, (1 + far) / (1 + permutations), 1.0)
     sd = _sd(kernel @ member, sides, np.arange(sides.size) if blocks is None else codes)

@@ -51,7 +51,8 @@ def linear_frontier(p: ArrayLike, q: ArrayLike, centres: ArrayLike, weights: Arr
     Returns
     -------
     Frontier
-        type1 = OT(Q, R), at most l OT(P, Q); type2 = OT(P, R), at most (1 - l) OT(P, Q); in squared units of features.
+        type_1 = OT(Q, R), at most l OT(P, Q); type_2 = OT(P, R), at most (1 - l) OT(P, Q); in squared units of
+        features.
 
     Raises
     ------
@@ -80,15 +81,15 @@ def barycentric_frontier(
         See :func:`linear_frontier`.
     barycentre : {"free", "centres", "entropic"}
         Space of the barycenter, see :data:`BARYCENTRES`. On centers it may not be unique, as at weight 1/2 of two
-        single centers; the point is then one of the best, and only l type2 + (1 - l) type1 is determined. The entropic
-        one is blurred, so its costs do not vanish for P = Q.
+        single centers; the point is then one of the best, and only l type_2 + (1 - l) type_1 is determined. The
+        entropic one is blurred, so its costs do not vanish for P = Q.
     regularisation : float > 0, optional
         For "entropic" only; by default the median of the costs between different centers.
 
     Returns
     -------
     Frontier
-        type1 = OT(Q, R), type2 = OT(P, R); the costs to R are exact, even if R is entropic.
+        type_1 = OT(Q, R), type_2 = OT(P, R); the costs to R are exact, even if R is entropic.
 
     Raises
     ------
@@ -129,7 +130,7 @@ def displacement_frontier(cost: float, weights: ArrayLike = REFERENCE_WEIGHTS) -
     Returns
     -------
     Frontier
-        type1 = l^2 cost, type2 = (1 - l)^2 cost.
+        type_1 = l^2 cost, type_2 = (1 - l)^2 cost.
 
     Raises
     ------
@@ -225,6 +226,6 @@ def _costs_to(
 ) -> Frontier:
     """The frontier of exact costs to the (m, k) histograms between p and q."""
     cost = squared_distances(positions, positions)
-    type1 = np.array([exact_cost(q, r, cost) for r in mixed])
-    type2 = np.array([exact_cost(p, r, cost) for r in mixed])
-    return Frontier(grid, type1, type2)
+    type_1 = np.array([exact_cost(q, r, cost) for r in mixed])
+    type_2 = np.array([exact_cost(p, r, cost) for r in mixed])
+    return Frontier(grid, type_1, type_2)

@@ -17,7 +17,7 @@ from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.methods import Method, Models, direct, methods_run
 from mauve_core.experiments.methods.direct import Likelihoods, log_likelihoods
-from mauve_core.experiments.text_measures.context import MetricContext
+from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios, ratio_atoms
@@ -129,7 +129,7 @@ def test_a_model_that_is_not_there_leaves_it_out(run, folders):
 def test_texts_are_read_to_their_end_or_refused(folders):
     long = collection_of(corpus("long", 0, words=60), "long")
     with pytest.raises(InputError, match=f"{N} of {N} texts of 'long' are longer"):
-        log_likelihoods(MetricContext(folders[0], device="cpu"), folders[0], long)
+        log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], long)
 
 
 def test_a_first_token_that_no_model_scores_is_refused(folders, monkeypatch):
@@ -139,9 +139,9 @@ def test_a_first_token_that_no_model_scores_is_refused(folders, monkeypatch):
     monkeypatch.setattr(direct, "load_tokenizer", lambda _: Nothing)
     bare = collection_of(corpus_from_texts(["rain"], name="bare"), "bare")
     with pytest.raises(InputError, match="no token to put before a text"):
-        log_likelihoods(MetricContext(folders[0], device="cpu"), folders[0], bare)
+        log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], bare)
     prompted = collection_of(corpus("p", 0), "p")
-    assert log_likelihoods(MetricContext(folders[0], device="cpu"), folders[0], prompted).shape == (N,)
+    assert log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], prompted).shape == (N,)
 
 
 def test_the_command_names_the_models_and_a_worker_finds_them(run, folders, capsys, monkeypatch):

@@ -14,7 +14,7 @@ from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.methods import (
     ESTIMATORS,
     Disagreement,
@@ -133,7 +133,7 @@ def test_an_infinite_value_stays_one_and_has_no_spread(run):
     score = table.results[0].scores["collapsed"]
     assert math.isinf(score.value)
     assert (score.sd_seeds, score.sd_texts, score.low, score.high) == (None, None, None, None)
-    text = json.dumps(to_json(table), allow_nan=False)
+    text = json.dumps(dataclass_to_json(table), allow_nan=False)
     assert from_json(MethodTable, json.loads(text)) == table
 
 
@@ -171,7 +171,7 @@ def test_the_mmd_says_how_far_above_halves_of_the_human_texts_it_lies(run, capsy
     found = {name: table.results[0].scores[name] for name in NAMES}
     assert abs(found["close"].z) < found["shifted"].z < found["collapsed"].z
     assert all(score.z is None for score in table.results[1].scores.values())
-    values = json.loads(json.dumps(to_json(table)))
+    values = json.loads(json.dumps(dataclass_to_json(table)))
     assert from_json(MethodTable, values) == table
     for result in values["results"]:
         for one in result["scores"].values():

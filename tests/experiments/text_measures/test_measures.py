@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json, to_json
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.text_measures import (
     MEASURES,
     Collection,
+    MeasureContext,
     Measurements,
-    MetricContext,
     NotDefinedError,
     measure,
 )
@@ -27,7 +27,7 @@ from mauve_core.numerics.strings.overlaps import Overlap
 from tests.tiny_models import SENTENCES, make_gpt2
 
 
-class Words(MetricContext):
+class Words(MeasureContext):
     """A token is a white-space word, so that values can be worked out by hand."""
 
     def tokens(self, texts, progress=None) -> Tokens:
@@ -145,10 +145,10 @@ def sides(shift, n=120):
 
 def test_a_discriminator_knows_far_sides_and_guesses_at_equal_ones():
     human, model = sides(8)
-    assert MEASURES["discriminator"].terms(model, human, MetricContext()).value() == 1
+    assert MEASURES["discriminator"].terms(model, human, MeasureContext()).value() == 1
     human, model = sides(0)
     # 60 test texts at chance: six standard deviations are 0.39.
-    assert MEASURES["discriminator"].terms(model, human, MetricContext()).value() == pytest.approx(0.5, abs=0.39)
+    assert MEASURES["discriminator"].terms(model, human, MeasureContext()).value() == pytest.approx(0.5, abs=0.39)
 
 
 @pytest.mark.parametrize("shift", [0, 1, 8])
@@ -162,8 +162,8 @@ def test_precision_and_recall_against_plain_loops(shift):
         return reached.any(axis=1).mean()
 
     p, q = human.features.astype(float), model.features.astype(float)
-    assert MEASURES["precision"].terms(model, human, MetricContext()).value() == pytest.approx(within(q, p), abs=1e-12)
-    assert MEASURES["recall"].terms(model, human, MetricContext()).value() == pytest.approx(within(p, q), abs=1e-12)
+    assert MEASURES["precision"].terms(model, human, MeasureContext()).value() == pytest.approx(within(q, p), abs=1e-12)
+    assert MEASURES["recall"].terms(model, human, MeasureContext()).value() == pytest.approx(within(p, q), abs=1e-12)
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +183,7 @@ def test_measures_of_a_model_against_plain_loops(folder):
     from mauve_core.encoders.models import load_model
 
     human, model = written("human"), written("q", "top-k:k=3")
-    found = measure(human, {"q": model}, ["perplexity", "sparsemax"], context=MetricContext(folder, device="cpu"))
+    found = measure(human, {"q": model}, ["perplexity", "sparsemax"], context=MeasureContext(folder, device="cpu"))
     loaded = load_model(folder, with_head=True, device="cpu")
     losses, scores = [], []
     for text, prompt in zip(human.texts, human.prompts, strict=True):
@@ -213,12 +213,12 @@ def test_the_model_reads_the_human_text_once_for_all_decoders(folder, tmp_path, 
     alone = {}
     for spec, texts in sides.items():
         monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / texts.name.replace(":", "-")))
-        alone[spec] = measure(human, {spec: texts}, ["sparsemax"], context=MetricContext(folder, device="cpu")).rows[0]
+        alone[spec] = measure(human, {spec: texts}, ["sparsemax"], context=MeasureContext(folder, device="cpu")).rows[0]
     monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "together"))
     passes = []
     reading = likelihood.over_positions
     monkeypatch.setattr(likelihood, "over_positions", lambda *a, **k: passes.append(1) or reading(*a, **k))
-    together = measure(human, sides, ["sparsemax", "token-js"], context=MetricContext(folder, device="cpu"))
+    together = measure(human, sides, ["sparsemax", "token-js"], context=MeasureContext(folder, device="cpu"))
     assert len(passes) == 1
     for spec, row in alone.items():
         found = together.row("sparsemax", spec)
@@ -227,7 +227,7 @@ def test_the_model_reads_the_human_text_once_for_all_decoders(folder, tmp_path, 
 
 def test_a_decoder_without_a_distribution_has_no_sparsemax_score(folder):
     found = measure(
-        written("human"), {"q": written("q", "beam:b=4")}, ["sparsemax"], context=MetricContext(folder, device="cpu")
+        written("human"), {"q": written("q", "beam:b=4")}, ["sparsemax"], context=MeasureContext(folder, device="cpu")
     )
     row = found.row("sparsemax", "q")
     assert row.model is None
@@ -239,7 +239,7 @@ def test_equal_sides_have_no_gap_and_every_value_a_spread():
     found = measure(human, {"q": human}, ["zipf", "distinct", "self-bleu"], context=Words())
     assert all(row.gap.value == 0 for row in found.rows)
     assert all(row.model.sd > 0 and row.model.low <= row.model.value <= row.model.high for row in found.rows)
-    assert from_json(Measurements, to_json(found)) == found
+    assert from_json(Measurements, dataclass_to_json(found)) == found
 
 
 def test_shared_prompts_make_the_gap_surer_than_its_parts():

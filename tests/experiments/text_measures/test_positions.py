@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.encoders.feature_store import DamagedEntryWarning
-from mauve_core.experiments.text_measures import Collection, MetricContext
+from mauve_core.experiments.text_measures import Collection, MeasureContext
 from mauve_core.experiments.text_measures.positions import entry_path, stored_or
 from tests.tiny_models import POSITIONS, make_gpt2
 
@@ -73,8 +73,8 @@ def test_other_inputs_have_another_entry():
 def test_the_model_reads_a_text_once(tmp_path, monkeypatch):
     folder = str(make_gpt2(tmp_path / "gpt2"))
     texts = Collection("q", ("1", "2"), ("The quick brown fox", "over the dog " * POSITIONS))
-    first = MetricContext(folder, device="cpu").likelihoods(texts)
+    first = MeasureContext(folder, device="cpu").likelihoods(texts)
     assert first.cut.tolist() == [False, True]
-    again = MetricContext(folder, device="cpu")
+    again = MeasureContext(folder, device="cpu")
     monkeypatch.setattr(again, "model", never)
     np.testing.assert_array_equal(again.likelihoods(texts).values, first.values)

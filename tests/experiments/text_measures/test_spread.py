@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.experiments.text_measures import MEASURES, Collection, MetricContext, measure
+from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
 from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.discriminator import split_by_id
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of, groups_of, replicate, value_of
@@ -13,8 +13,8 @@ from mauve_core.experiments.text_measures.spread import GROUPS, group_of, groups
 TEXTS = 200
 
 
-class Given(MetricContext):
-    """MetricContext whose tokens are the numbers that stand in the texts."""
+class Given(MeasureContext):
+    """MeasureContext whose tokens are the numbers that stand in the texts."""
 
     def tokens(self, texts, progress=None) -> Tokens:
         rows = [np.array(text.split(), dtype=np.int64) for text in texts.texts]
@@ -135,4 +135,4 @@ def test_both_texts_of_a_prompt_are_tested_on_together():
     features = rng.normal(size=(120, 200))
     ids = tuple(map(str, range(120)))
     human, model = (Collection(name, ids, ("",) * 120, features=features) for name in ("p", "q"))
-    assert MEASURES["discriminator"].terms(model, human, MetricContext()).value() == 0.5
+    assert MEASURES["discriminator"].terms(model, human, MeasureContext()).value() == 0.5
