@@ -21,7 +21,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
-from mauve_core.numerics.resampling.stability import LABELS, ClusterStability, cluster_stability
+from mauve_core.numerics.resampling.stability import LABELS, Stability, cluster_stability
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
 
@@ -31,7 +31,7 @@ FACTORS = (1.5, 2.0, 3.0)
 Features = NDArray[np.float32]
 
 
-def judged(first: Features, second: Features, rng: Generator) -> tuple[ClusterStability, NDArray[np.int32]]:
+def judged(first: Features, second: Features, rng: Generator) -> tuple[Stability, NDArray[np.int32]]:
     """Trust in the clusters of the first of some k-means seeds, and its labels, the first side's texts first."""
     reduced = reduce_features(np.concatenate([first, second])).array
     k = tenth_of_texts(len(first), len(second))
@@ -40,7 +40,7 @@ def judged(first: Features, second: Features, rng: Generator) -> tuple[ClusterSt
     return cluster_stability(labels, len(first), k=k, seed=seeds[-1]), labels[0]
 
 
-def nothing_differs(human: Features, splits: int, rng: Generator) -> list[ClusterStability]:
+def nothing_differs(human: Features, splits: int, rng: Generator) -> list[Stability]:
     found = []
     for _ in range(splits):
         order = rng.permutation(len(human))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -154,3 +157,21 @@ def test_public_names_are_what_they_say():
     assert callable(mauve_core.compare)
     with pytest.raises(AttributeError):
         _ = mauve_core.no_such_name
+
+
+def test_the_core_has_what_benchmarks_and_docs_import():
+    """Nothing else runs them often."""
+    missing = []
+    for path in (*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "docs").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "mauve_core":
+                module = importlib.import_module(node.module or "")
+                missing += [
+                    f"{path.name}: {node.module}.{each.name}" for each in node.names if not has(module, each.name)
+                ]
+    assert missing == []
+
+
+def has(module: ModuleType, name: str) -> bool:
+    """Whether ``from module import name`` works."""
+    return hasattr(module, name) or importlib.util.find_spec(f"{module.__name__}.{name}") is not None
