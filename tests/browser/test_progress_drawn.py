@@ -69,9 +69,9 @@ def test_progress_is_drawn_without_a_run_of_the_page_until_the_end(page: Page, a
         progressed(state, status="cancelled")
     expect(page.get_by_text(f"{state.name} · cancelled")).to_be_visible()
     expect(bar).to_have_count(0)
-    log = page.get_by_text("Log", exact=True)
-    expect(log).to_have_count(1)  # that of the running job goes when the page has run
-    log.click()
+    logs = page.get_by_text("Log", exact=True)
+    expect(logs).to_have_count(1)  # that of the running job goes when the page has run
+    logs.click()
     expect(page.get_by_text(HOSTILE)).to_be_visible()
 
 
