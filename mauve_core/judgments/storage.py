@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
@@ -251,7 +252,7 @@ class RatingStore:
         try:
             _make_private(self.path)
             with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
+                _use_write_ahead_log(connection)
                 connection.execute("PRAGMA synchronous=FULL")
                 self._check_format(connection)
                 yield connection
@@ -283,6 +284,19 @@ class RatingStore:
     def _damaged(self, error: Exception) -> StorageError:
         todo = "Move it elsewhere and continue with a new one; recover what is readable with: sqlite3 FILE .recover"
         return StorageError(f"The ratings {self.path} are damaged: {error}", todo=todo)
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Wait for whoever writes to a new file: SQLite itself waits for most locks, but not to change this mode."""
+    deadline = time.monotonic() + WAIT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def _make_private(path: Path) -> None:

@@ -88,6 +88,16 @@ class TestAppend:
         with pytest.raises(InputError, match="twice"):
             store.append([make_rating(), make_rating(option="tie")])
 
+    def test_a_writer_waits_for_another_that_is_making_the_file(self, store: RatingStore) -> None:
+        store.path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN IMMEDIATE")  # not in the write-ahead log yet: SQLite refuses to change that at once
+            ended = threading.Timer(0.3, other.execute, ["ROLLBACK"])
+            ended.start()
+            store.append(answers("p0", "ann"))
+            ended.join()
+        assert set(store.counts().raters) == {"ann"}
+
     def test_many_writers_that_begin_at_once_lose_nothing(self, store: RatingStore) -> None:
         writers, pairs = 6, 8
         barrier, errors = threading.Barrier(writers), []
