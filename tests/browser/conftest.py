@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
@@ -77,25 +77,17 @@ def empty_app(chromium: Browser, tmp_path: Path) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(scope="session")
-def warm(chromium: Browser) -> Iterator[BrowserContext]:
-    """The context of every ``page``: a second visit to a server finds its scripts in the cache, and compiled."""
-    context = still(chromium, viewport={"width": 1280, "height": 1000})
-    yield context
-    context.close()
-
-
 @pytest.fixture
-def page(warm: BrowserContext) -> Iterator[Page]:
-    """A page in the light appearance, 1280 pixels wide; nothing but the cache is left of the test before."""
-    with _page(warm, "light") as opened:
+def page(chromium: Browser) -> Iterator[Page]:
+    """A page in the light appearance, 1280 pixels wide."""
+    with _page(chromium, "light") as opened:
         yield opened
 
 
 @pytest.fixture
-def dark_page(warm: BrowserContext) -> Iterator[Page]:
+def dark_page(chromium: Browser) -> Iterator[Page]:
     """The same in the dark appearance."""
-    with _page(warm, "dark") as opened:
+    with _page(chromium, "dark") as opened:
         yield opened
 
 
@@ -115,9 +107,9 @@ def still(chromium: Browser, **options: Any) -> BrowserContext:
 
 
 @contextmanager
-def _page(context: BrowserContext, scheme: Literal["light", "dark"]) -> Iterator[Page]:
+def _page(chromium: Browser, scheme: str) -> Iterator[Page]:
+    context = still(chromium, viewport={"width": 1280, "height": 1000}, color_scheme=scheme)
     opened = context.new_page()
-    opened.emulate_media(color_scheme=scheme)
     foreign: list[str] = []
     broken: list[str] = []
     against: list[str] = []
@@ -126,9 +118,7 @@ def _page(context: BrowserContext, scheme: Literal["light", "dark"]) -> Iterator
     opened.on("console", lambda message: against.append(message.text) if _POLICY in message.text else None)
     opened.add_init_script(_SAY_VIOLATIONS)
     yield opened
-    for each in context.pages:
-        each.close()
-    context.set_storage_state({})  # cookies too
+    context.close()
     assert foreign == [], "the page asked a foreign host"
     assert broken == [], "a script on the page failed"
     assert against == [], "the page broke its own policy of content"
