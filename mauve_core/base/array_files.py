@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import stat
+import threading
 import tokenize
 import zipfile
 from collections.abc import Iterator
@@ -27,6 +28,10 @@ _KINDS = "fiubcU"
 """NumPy kinds that a file may hold: numbers, Booleans, text."""
 
 _LONGEST_HEADER = 1 << 16
+
+_PARSING = threading.Lock()
+"""Held while NumPy parses a header. Before Python 3.11.8, two threads that parse literals at once may raise SystemError
+("AST constructor recursion depth mismatch", https://github.com/python/cpython/issues/106905)."""
 
 _Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
 
@@ -96,7 +101,8 @@ def _header(stream: IO[bytes], size: int) -> _Header:
         if int.from_bytes(stream.read(4), "little") > _LONGEST_HEADER:
             raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
         stream.seek(begins)
-    shape, by_columns, dtype = _READERS[version](stream)
+    with _PARSING:
+        shape, by_columns, dtype = _READERS[version](stream)
     if dtype.kind not in _KINDS or dtype.subdtype is not None:
         what = "Python objects" if dtype.hasobject else f"values of type {dtype}"
         raise ValueError(f"it holds {what}; only numbers, booleans and text are allowed")

@@ -6,6 +6,7 @@ A callback receives the name of the stage, the amount done and the total. It may
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -32,13 +33,14 @@ class ConsoleProgress:
     def __init__(self, interval_s: float = 1.0) -> None:
         self._interval_s = interval_s
         self._stage = ""
-        self._started = self._drawn = 0.0
+        self._started = 0.0
+        self._drawn = -math.inf
         self._done_at_start = 0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         if stage != self._stage:
-            self._stage, self._started, self._drawn, self._done_at_start = stage, now, 0.0, done
+            self._stage, self._started, self._drawn, self._done_at_start = stage, now, -math.inf, done
         if done < total and now - self._drawn < self._interval_s:
             return
         self._drawn = now

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +124,24 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     for load in (load_array, load_arrays, open_features):
         with pytest.raises(InputError, match="is a named pipe"):
             load(tmp_path / "x")
+
+
+@pytest.mark.parametrize("allocations", range(10, 40, 5))
+def test_threads_read_headers_at_once(allocations: int, tmp_path: Path) -> None:
+    """Before Python 3.11.8 this fails where the garbage collector lets another thread run while a literal is parsed."""
+    path = tmp_path / "array.npy"
+    np.save(path, np.zeros((2, 3)))
+
+    def let_others_run(phase: str, info: dict[str, int]) -> None:
+        time.sleep(1e-4)
+
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(let_others_run)
+    gc.set_threshold(allocations)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            shapes = list(pool.map(lambda _: load_array(path).shape, range(200)))
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(let_others_run)
+    assert shapes == [(2, 3)] * 200

@@ -6,6 +6,7 @@ import dataclasses
 import errno
 import os
 import re
+import time
 
 import pytest
 
@@ -103,7 +104,9 @@ def test_estimates_of_the_time_left():
     assert [format_seconds(s) for s in (0.2, 45, 200, 4800)] == ["1 s", "45 s", "3 min", "1 h 20 min"]
 
 
-def test_console_progress_draws_the_first_and_last_state_of_a_stage(capsys):
+@pytest.mark.parametrize("up_s", [0.0, 5e6])
+def test_console_progress_draws_the_first_and_last_state_of_a_stage(up_s, capsys, monkeypatch):
+    monkeypatch.setattr(time, "monotonic", lambda: up_s)  # since the machine has started
     show = ConsoleProgress(interval_s=1000)
     for done in range(4):
         show("reading", done, 3)
