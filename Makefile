@@ -8,6 +8,9 @@ PORT ?= 8501
 # of tests/conftest.py, the longest first.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
+# Bytecode is kept, whatever the environment says: without it every process compiles the package and the tests anew.
+export PYTHONDONTWRITEBYTECODE :=
+
 FAST := not slow and not browser and not trial
 
 .PHONY: app test trials check quick docs format demo clean setup setup-dev browser latex

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from app.server import own_server
@@ -15,6 +17,14 @@ from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
+
+
+@pytest.fixture(scope="session", autouse=True)
+def packages_scanned_once() -> Iterator[None]:
+    """Each ``AppTest`` looks for components in every installed package, which takes longer than most pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(scope="session")
