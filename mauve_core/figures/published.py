@@ -80,26 +80,13 @@ def agreement_figure(frame: pd.DataFrame) -> go.Figure:
     """
     panels = list(dict.fromkeys(zip(frame["domain"], frame["reference"], strict=True)))
     measures = best_first(frame)
-    layout = draw.panels(
-        rows=1,
-        cols=len(panels),
-        shared_yaxes=True,
-        subplot_titles=[_panel_title(domain, reference) for domain, reference in panels],
-        horizontal_spacing=0.02,
-    )
+    layout = draw.panel_row([_panel_title(domain, reference) for domain, reference in panels], 0.02)
     traces: list[Trace] = []
     for column, (domain, reference) in enumerate(panels, start=1):
         part = frame[(frame["domain"] == domain) & (frame["reference"] == reference)].set_index("measure").loc[measures]
         traces += [draw.on_panel(trace, column) for trace in _dots(part, first=column == 1)]
-    layout = draw.with_axes(
-        layout,
-        "y",
-        tickvals=list(range(len(measures))),
-        ticktext=[PUBLISHED_COLUMNS[name].title for name in measures],
-        range=[len(measures) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    rows = draw.row_axis([PUBLISHED_COLUMNS[name].title for name in measures], 0.5)
+    layout = draw.with_axes(layout, "y", **rows)
     layout = draw.with_axes(
         layout, "x", range=[-1.08, 1.08], tickvals=[-0.5, 0, 0.5, 1], zeroline=True, zerolinewidth=1
     )
