@@ -92,9 +92,8 @@ def ngram_gram(
     many = rows.lengths.size
     kernel = np.zeros((many, many))
     members = [_member(found[order - 1], many) for order in orders]
-    for start in range(0, many, _ROWS):
-        _tell(progress, start, many)
-        block = slice(start, start + _ROWS)
+    for block in _checks.row_blocks(many, _ROWS):
+        _tell(progress, block.start, many)
         for member in members:
             kernel[block] += _jaccard(member, block)
     _tell(progress, many, many)
