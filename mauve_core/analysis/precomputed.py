@@ -51,20 +51,7 @@ SAMPLED_CELLS = 100_000
 READING = "Reading the texts"
 """Progress stage."""
 
-_STABILITY_ARRAYS = (
-    "excess",
-    "elsewhere",
-    "combined",
-    "sd",
-    "low",
-    "high",
-    "p",
-    "adjusted",
-    "agreement",
-    "kept",
-    "label",
-)
-
+_STABILITY_ARRAYS = [each.name for each in dataclasses.fields(Stability) if each.name not in ("permutations", "notes")]
 _KINDS: tuple[PartitionKind, ...] = ("pairwise", "joint")
 _Arrays = dict[str, NDArray[Any]]
 
