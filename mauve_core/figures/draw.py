@@ -111,6 +111,17 @@ def row_axis(labels: Sequence[str], margin: float = 0.6, **settings: Any) -> dic
     return {"tickvals": list(range(rows)), "ticktext": list(labels), **span, **settings}
 
 
+def cluster_axis(clusters: Sequence[int], step: int = 1, **settings: Any) -> dict[str, Any]:
+    """An x axis with one place per cluster, of which every ``step``-th shows its number."""
+    labels = {
+        "tickvals": list(range(0, len(clusters), step)),
+        "ticktext": [str(cluster) for cluster in clusters[::step]],
+        "tickfont": {"size": 11},
+        "title": {"text": "cluster"},
+    }
+    return {**labels, "range": [-0.6, len(clusters) - 0.4], "showgrid": False, "zeroline": False, **settings}
+
+
 def with_titles(layout: Layout, size: int = 14) -> Layout:
     """The layout with its panel titles in that size."""
     titles = [{**title, "font": {**title["font"], "size": size}} for title in layout["annotations"]]

@@ -193,16 +193,7 @@ def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
             height=_BAR_HEIGHT,
             bargap=0.25,
             showlegend=False,
-            xaxis={
-                "tickvals": list(range(len(rows))),
-                "ticktext": [str(cluster) for cluster in rows["cluster"]],
-                "range": [-0.6, len(rows) - 0.4],
-                "showgrid": False,
-                "zeroline": False,
-                "tickangle": 0,
-                "tickfont": {"size": 11},
-                "title": {"text": "cluster"},
-            },
+            xaxis=draw.cluster_axis(rows["cluster"].to_list(), tickangle=0),
             yaxis={
                 "tickformat": ".0%",
                 "range": [0, 1.02],

@@ -25,6 +25,10 @@ MARKS = {"reproduced": "=", "rounding": "â‰ˆ", "undecided": "?", "different": "â
 OURS_COLOUR = candidate_style(4).colour
 """Color of neither side, because a correlation belongs to no text."""
 
+_COPIED = (
+    *("paper", "domain", "reference", "measure", "n", "statistic"),
+    *("ours", "published", "difference", "low", "high", "plain"),
+)
 _ROW_HEIGHT, _HEAD = 30, 76
 
 
@@ -40,18 +44,7 @@ def agreement_frame(rows: Sequence[Agreement]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "paper": row.paper,
-                "domain": row.domain,
-                "reference": row.reference,
-                "measure": row.measure,
-                "n": row.n,
-                "statistic": row.statistic,
-                "ours": row.ours,
-                "published": row.published,
-                "difference": row.difference,
-                "low": row.low,
-                "high": row.high,
-                "plain": row.plain,
+                **{name: getattr(row, name) for name in _COPIED},
                 "worst": float("nan") if row.worst is None else row.worst.value,
                 "worst_exact": row.worst is None or row.worst.exact,
                 "outcome": row.outcome,
