@@ -118,14 +118,12 @@ def subsequence_gram(
 
     Parameters
     ----------
-    texts : sequence of sequences of int
-        Token ids of both sides together.
+    texts, max_tokens
+        See :func:`ngram_gram`.
     n : int >= 1
         Tokens of a subsequence.
     decay : float in (0, 1]
         Weight of one more token of span; 1 counts subsequences regardless of gaps.
-    max_tokens : int, optional
-        Texts are cut after this many tokens; None keeps them whole.
     progress : callable, optional
         Called with (stage, pairs of texts done, pairs of texts).
 
