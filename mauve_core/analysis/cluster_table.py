@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import error_shares, mixture_terms
+from mauve_core.numerics.divergences.kl import error_shares, mixture_errors
 from mauve_core.numerics.divergences.smoothing import probabilities
 
 CONFIDENCE = 0.95
@@ -68,7 +68,7 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
     p, q = (probabilities(side) for side in counts)
     smooth_p, smooth_q = (probabilities(side, "krichevsky-trofimov") for side in counts)
     sides = probabilities(counts[0], smoothing), probabilities(counts[1], smoothing)
-    errors, totals = error_shares(*sides, weight), _errors(*sides, weight)
+    errors, totals = error_shares(*sides, weight), mixture_errors(*sides, weight, 1 - weight)
     return pd.DataFrame(
         {
             "cluster": np.arange(counts[0].size),
@@ -154,9 +154,9 @@ def error_intervals(
         "type_1" and "type_2" -> (low, high), each (k,), shares of the error, at ``CONFIDENCE``; 0 if an error is 0.
     """
     sides = probabilities(human, smoothing), probabilities(model, smoothing)
-    estimates, totals = error_shares(*sides, weight), _errors(*sides, weight)
+    estimates, totals = error_shares(*sides, weight), mixture_errors(*sides, weight, 1 - weight)
     p, q = (probabilities(draws, smoothing) for draws in resampled or resampled_counts(human, model))
-    replicates, errors = error_shares(p, q, weight), _errors(p, q, weight)
+    replicates, errors = error_shares(p, q, weight), mixture_errors(p, q, weight, 1 - weight)
     intervals = {}
     for index, name in enumerate(("type_1", "type_2")):
         total, shares = totals[index], _of_total(estimates[index], totals[index])
@@ -193,11 +193,6 @@ def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any
     table["sum"] = table["human"] + table["model"]
     table = table.sort_values(["sum", "value"], ascending=[False, True], ignore_index=True)
     return table[["value", "human", "all_human", "model", "all_model"]]
-
-
-def _errors(p: NDArray[np.float64], q: NDArray[np.float64], weight: float) -> tuple[NDArray[np.float64], ...]:
-    """Return KL(Q|R) and KL(P|R), from the terms that cannot cancel."""
-    return tuple(np.asarray(terms.sum(axis=-1)) for terms in mixture_terms(p, q, weight, 1 - weight))
 
 
 def _of_total(terms: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:

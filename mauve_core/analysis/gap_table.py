@@ -17,7 +17,7 @@ from mauve_core.analysis.what_if import text_weights
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.greedy import Step
-from mauve_core.numerics.divergences.kl import mixture_terms
+from mauve_core.numerics.divergences.kl import mixture_errors
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.what_if import dropped, matched, weighted_counts
@@ -47,10 +47,7 @@ def error_totals(
         A key of ``mauve_core.numerics.divergences.smoothing.SMOOTHINGS``.
     """
     p, q = probabilities(human, smoothing), probabilities(model, smoothing)
-    return {
-        name: np.asarray(terms.sum(axis=-1))
-        for name, terms in zip(ERRORS, mixture_terms(p, q, weight, 1 - weight), strict=True)
-    }
+    return dict(zip(ERRORS, mixture_errors(p, q, weight, 1 - weight), strict=True))
 
 
 def ledger_rows(

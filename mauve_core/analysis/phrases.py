@@ -119,15 +119,26 @@ def distinctive_phrases(
     background = (counts.sum(axis=0) + 0.5) / (sum(totals) + 1)
     difference, sd = log_odds(counts[0], counts[1], totals, background, prior)
     reach = float(ndtri((1 + confidence) / 2))
-    found = []
-    for own, sign in ((0, 1), (1, -1)):
-        z = sign * difference / sd
+
+    def phrases_of(own: int, difference: NDArray[np.float64]) -> tuple[Phrase, ...]:
+        z = difference / sd
         usable = (texts[own] >= min_texts) & (z > reach)
-        chosen = _chosen(counted, z, usable, top, stop_words)
-        found.append(
-            tuple(_phrase(column, counted, sign * difference, sd, reach, texts, tokens, own) for column in chosen)
+        return tuple(
+            Phrase(
+                text=str(counted.vocabulary[column]),
+                log_odds=float(difference[column]),
+                low=float(difference[column] - reach * sd[column]),
+                high=float(difference[column] + reach * sd[column]),
+                z=float(z[column]),
+                texts=int(texts[own, column]),
+                other_texts=int(texts[1 - own, column]),
+                tokens=int(tokens[own, column]),
+                other_tokens=int(tokens[1 - own, column]),
+            )
+            for column in _chosen(counted, z, usable, top, stop_words)
         )
-    return found[0], found[1]
+
+    return phrases_of(0, difference), phrases_of(1, -difference)
 
 
 def _by_set(matrix: Any, n: int) -> NDArray[np.int64]:
@@ -153,27 +164,3 @@ def _chosen(
         if len(chosen) == top:
             break
     return chosen
-
-
-def _phrase(
-    column: int,
-    counted: WordCounts,
-    difference: NDArray[np.float64],
-    sd: NDArray[np.float64],
-    reach: float,
-    texts: NDArray[np.int64],
-    tokens: NDArray[np.int64],
-    own: int,
-) -> Phrase:
-    value, spread = float(difference[column]), float(sd[column])
-    return Phrase(
-        text=str(counted.vocabulary[column]),
-        log_odds=value,
-        low=value - reach * spread,
-        high=value + reach * spread,
-        z=value / spread,
-        texts=int(texts[own, column]),
-        other_texts=int(texts[1 - own, column]),
-        tokens=int(tokens[own, column]),
-        other_tokens=int(tokens[1 - own, column]),
-    )

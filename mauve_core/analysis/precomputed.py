@@ -23,7 +23,7 @@ from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, count_words, joined
 from mauve_core.base.array_files import load_arrays
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
-from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
@@ -51,20 +51,7 @@ SAMPLED_CELLS = 100_000
 READING = "Reading the texts"
 """Progress stage."""
 
-_STABILITY_ARRAYS = (
-    "excess",
-    "elsewhere",
-    "combined",
-    "sd",
-    "low",
-    "high",
-    "p",
-    "adjusted",
-    "agreement",
-    "kept",
-    "label",
-)
-
+_STABILITY_ARRAYS = [each.name for each in dataclasses.fields(Stability) if each.name not in ("permutations", "notes")]
 _KINDS: tuple[PartitionKind, ...] = ("pairwise", "joint")
 _Arrays = dict[str, NDArray[Any]]
 
@@ -121,7 +108,7 @@ def run_words(run: Run, source: str) -> WordCounts:
             "indptr": counts.matrix.indptr,
         }
 
-    arrays = _cached(run, f"words-{_index(run, source)}", make)
+    arrays = _cached(run, f"words-{run.index_of(source)}", make)
     shape = len(run.corpora[source]), arrays["vocabulary"].size
     matrix = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     return WordCounts(arrays["vocabulary"].astype(object), matrix)
@@ -140,7 +127,7 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
         arrays: _Arrays = {name: np.array([getattr(word, name) for word in flat]) for name in names}
         return arrays | {"word": arrays["word"].astype(np.str_), "sizes": np.array([len(group) for group in found])}
 
-    arrays = _cached(run, f"cluster-words-{kind}-{_index(run, candidate)}-{seed}", make)
+    arrays = _cached(run, f"cluster-words-{kind}-{run.index_of(candidate)}-{seed}", make)
     flat = [DistinctiveWord(*values) for values in zip(*(arrays[name].tolist() for name in names), strict=True)]
     ends = np.cumsum(arrays["sizes"]).tolist()
     return [tuple(flat[end - size : end]) for size, end in zip(arrays["sizes"].tolist(), ends, strict=True)]
@@ -148,7 +135,7 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
 
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
     """Properties of one source's texts, from ``mauve_core.analysis.properties.text_properties``."""
-    arrays = _cached(run, f"properties-{_index(run, source)}", lambda: text_properties(run.corpora[source].texts))
+    arrays = _cached(run, f"properties-{run.index_of(source)}", lambda: text_properties(run.corpora[source].texts))
     return {name: arrays[name] for name in PROPERTIES}
 
 
@@ -160,15 +147,15 @@ def run_repartition(run: Run, candidate: str, kind: PartitionKind) -> tuple[Part
         arrays: _Arrays = {}
         for index, part in enumerate(repartition(run, candidate, kind)):
             arrays[f"{index}-about"] = np.array([part.k, part.objective])
-            arrays |= {f"{index}-labels-{_index(run, name)}": labels for name, labels in part.labels.items()}
+            arrays |= {f"{index}-labels-{run.index_of(name)}": labels for name, labels in part.labels.items()}
         return arrays
 
-    which = kind if kind == "joint" else f"{kind}-{_index(run, candidate)}"
+    which = kind if kind == "joint" else f"{kind}-{run.index_of(candidate)}"
     arrays = _cached(run, f"other-partitions-{which}", make)
     found = []
     for index in range(sum(name.endswith("-about") for name in arrays)):
         k, objective = arrays[f"{index}-about"].tolist()
-        labels = {name: arrays[f"{index}-labels-{_index(run, name)}"] for name in own.labels}
+        labels = {name: arrays[f"{index}-labels-{run.index_of(name)}"] for name in own.labels}
         found.append(Partition(kind, 0, int(k), objective, labels))
     return tuple(found)
 
@@ -197,7 +184,7 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
         return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
 
     # The number of partitions is in the name: a result without those of other k must not replace one with them.
-    arrays = _cached(run, f"trust-{kind}-{_index(run, candidate)}-{seed}-{len(others)}", make)
+    arrays = _cached(run, f"trust-{kind}-{run.index_of(candidate)}-{seed}-{len(others)}", make)
     return Stability(
         **{name: arrays[name] for name in _STABILITY_ARRAYS},
         permutations=int(arrays["permutations"]),
@@ -224,7 +211,7 @@ def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAd
         clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
         return _flat({"texts": recommend_texts(p, q, replicates=draws, seed=seed), "clusters": clusters})
 
-    arrays = _cached(run, f"sampling-{_index(run, candidate)}", make)
+    arrays = _cached(run, f"sampling-{run.index_of(candidate)}", make)
     slope = _fields(arrays, "texts-slope", Slope)
     texts = {**_fields(arrays, "texts", TextAdvice), "slope": Slope(**slope) if slope else None}
     clusters = _fields(arrays, "clusters", ClusterAdvice)
@@ -255,13 +242,6 @@ def _fields(arrays: Mapping[str, NDArray[Any]], name: str, kind: type) -> dict[s
 def _if_any(find: Callable[..., object], *about: Any) -> None:
     with suppress(MauveLensError):  # the page that needs it reports why there is none
         find(*about)
-
-
-def _index(run: Run, source: str) -> int:
-    names = [each.name for each in run.comparison.sources]
-    if source not in names:
-        raise InputError(f"No source named {source!r} in run {run.id}", allowed=", ".join(names))
-    return names.index(source)
 
 
 def _cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:

@@ -95,10 +95,7 @@ class WordCounts:
         InputError
             The labels are not one whole number below ``groups`` per text.
         """
-        indicator = self._indicator(labels, groups)
-        counts = (indicator @ self.matrix).tocsr()
-        texts = (indicator @ self.matrix.sign()).tocsr()
-        weights = class_based_tfidf(counts)
+        weights, counts, texts = self._grouped(labels, groups)
         weights = weights.multiply(texts >= min_texts).tocsr() if min_texts > 1 else weights
         return [
             self._top(_row(weights, group), _row(counts, group), _row(texts, group), top) for group in range(groups)
@@ -129,15 +126,18 @@ class WordCounts:
             raise InputError("A text is on both sides of the contrast", todo="Give two sets without a text in common")
         for group, side in enumerate(sides):
             labels[side] = group
-        indicator = self._indicator(labels, 2)
-        counts = (indicator @ self.matrix).tocsr()
-        texts = (indicator @ self.matrix.sign()).tocsr()
-        weights = class_based_tfidf(counts)
+        weights, counts, texts = self._grouped(labels, 2)
         difference = weights[0] - weights[1]
         return (
             self._top(_row(difference, 0), _row(counts, 0), _row(texts, 0), top),
             self._top(_row(-difference, 0), _row(counts, 1), _row(texts, 1), top),
         )
+
+    def _grouped(self, labels: ArrayLike, groups: int) -> tuple[Any, Any, Any]:
+        """Return (groups, words) sparse tables: weights, occurrences, and texts with the word."""
+        indicator = self._indicator(labels, groups)
+        counts = (indicator @ self.matrix).tocsr()
+        return class_based_tfidf(counts), counts, (indicator @ self.matrix.sign()).tocsr()
 
     def _indicator(self, labels: ArrayLike, groups: int) -> Any:
         """Return a (groups, texts) sparse matrix with a one where a text belongs to a group."""

@@ -146,7 +146,7 @@ class FeatureStore:
             )
         stored = self.get(key)
         if stored is None:
-            self._write_entry(key, array, lengths, cut, meta)
+            self._write_entry(key, StoredFeatures(array, lengths, cut, meta))
             stored = self.get(key)
         if stored is None:
             raise StorageError(f"The features written to {self._entry(key)} cannot be read back", todo="Check the disk")
@@ -217,24 +217,17 @@ class FeatureStore:
     def _parts(self, key: str) -> list[Path]:
         return sorted(self.root.glob(f"{self._entry(key).name}.*.npz"))
 
-    def _write_entry(
-        self,
-        key: str,
-        array: NDArray[np.float32],
-        lengths: NDArray[np.int32],
-        cut: NDArray[np.bool_],
-        meta: Mapping[str, Any],
-    ) -> None:
+    def _write_entry(self, key: str, entry: StoredFeatures) -> None:
         self.sweep()
         with files.storage_errors(self.root):
             files.make_folder(self.root)
             incoming = Path(tempfile.mkdtemp(dir=self.root, prefix=INCOMING))
         try:
-            arrays = (array.astype(np.float32, copy=False), lengths.astype(np.int32), cut.astype(np.bool_))
+            numbers = entry.array.astype(np.float32, copy=False), entry.lengths.astype(np.int32)
             digests = {}
-            for name, values in zip(ARRAYS, arrays, strict=True):
+            for name, values in zip(ARRAYS, (*numbers, entry.cut.astype(np.bool_)), strict=True):
                 digests[name] = _write_array(incoming / f"{name}.npy", values)
-            text = json.dumps({"digests": digests, "meta": dict(meta)}, indent=1)
+            text = json.dumps({"digests": digests, "meta": dict(entry.meta)}, indent=1)
             files.write_atomically(incoming / META, lambda stream: stream.write(text.encode()))
             with files.storage_errors(self._entry(key)):
                 _rename_unless_taken(incoming, self._entry(key))

@@ -70,30 +70,30 @@ class Weights:
     ----------
     embed : callable
         Token ids (n,), positions (n,) from 0 and the texts' lengths -> (n, d).
+    layers : sequence of Layer
+    head_size : int
+    activation : {"gelu-tanh", "gelu", "silu", "relu"}
+    device : torch.device
+    dtype : torch.dtype
     rotary : callable or None
         (n, d) and positions (n,) -> cosines and sines (n, head_size).
-    layers : sequence of Layer
     final_norm : callable or None
         After the last layer only.
     post_norm : bool
         Norms follow the residual sums, as in BERT, instead of preceding the parts.
     causal : bool
-    head_size : int
-    activation : {"gelu-tanh", "gelu", "silu", "relu"}
-    device : torch.device
-    dtype : torch.dtype
     """
 
     embed: Callable[[Tensor, Tensor, Sequence[int]], Tensor]
-    rotary: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None
     layers: Sequence[Layer]
-    final_norm: Norm | None
-    post_norm: bool
-    causal: bool
     head_size: int
     activation: str
     device: torch.device
     dtype: torch.dtype
+    rotary: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]] | None = None
+    final_norm: Norm | None = None
+    post_norm: bool = False
+    causal: bool = True
 
 
 def read_weights(model: Any) -> Weights | None:
@@ -124,15 +124,12 @@ def _gpt2(model: Any, arrays: Arrays) -> Weights | None:
         layers.append(Layer(q, k, v, o, norm(prefix + "ln_1"), norm(prefix + "ln_2"), up, down, scale))
     return Weights(
         embed=lambda ids, positions, _: tokens[ids] + position_vectors[positions],
-        rotary=None,
         layers=layers,
-        final_norm=norm("ln_f"),
-        post_norm=False,
-        causal=True,
         head_size=size,
         activation=ACTIVATIONS[config.activation_function],
         device=tokens.device,
         dtype=tokens.dtype,
+        final_norm=norm("ln_f"),
     )
 
 
@@ -158,15 +155,13 @@ def _llama(model: Any, arrays: Arrays) -> Weights | None:
 
     return Weights(
         embed=lambda ids, *_: tokens[ids],
-        rotary=rotary,
         layers=layers,
-        final_norm=norm("norm"),
-        post_norm=False,
-        causal=True,
         head_size=size,
         activation=ACTIVATIONS[config.hidden_act],
         device=tokens.device,
         dtype=tokens.dtype,
+        rotary=rotary,
+        final_norm=norm("norm"),
     )
 
 
@@ -196,15 +191,13 @@ def _bert(model: Any, arrays: Arrays) -> Weights | None:
 
     return Weights(
         embed=embed,
-        rotary=None,
         layers=layers,
-        final_norm=None,
-        post_norm=True,
-        causal=False,
         head_size=size,
         activation=ACTIVATIONS[config.hidden_act],
         device=tokens.device,
         dtype=tokens.dtype,
+        post_norm=True,
+        causal=False,
     )
 
 

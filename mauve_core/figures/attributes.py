@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.attributes_over_k.table import Line
 from mauve_core.figures import draw
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style, line_layout, short_name, translucent
 from mauve_core.scoring.result import SeedSpread
 
 TITLES = {
@@ -155,7 +155,7 @@ def _record(row: Attribute) -> dict[str, Any]:
 
 
 def _figure(table: AttributeTable, lines: Sequence[Line], curves: Sequence[_Curve], title: str) -> go.Figure:
-    figure = go.Figure(layout=_layout(title))
+    figure = go.Figure(layout=line_layout(HEIGHT, title))
     styles = {line: candidate_style(index) for index, line in enumerate(table.lines)}
     shown = [(line, table.lines[line], curve) for line in lines for curve in curves]
     for line, rows, curve in shown:
@@ -215,13 +215,3 @@ def _in_words(row: Attribute, score: str) -> str:
     found = row.scores[score]
     over = ", one value, no spread" if found.sd is None else f" over {len(found.values)} values"
     return f"k = {row.k:,}: {TITLES[score]} {with_spread(found.mean, found.sd, SCORE_DECIMALS)}{over}<br>n = {row.n:,}"
-
-
-def _layout(title: str) -> Mapping[str, Any]:
-    return base_layout(
-        height=HEIGHT,
-        margin={"l": 8, "r": 16, "t": 32, "b": 8},
-        xaxis={"zeroline": False, "linecolor": NEUTRAL_COLOUR},
-        yaxis={"zeroline": False, "linecolor": NEUTRAL_COLOUR, "title": {"text": title}},
-        hovermode="closest",
-    )

@@ -25,8 +25,6 @@ MOST_TICKS = 60
 """Label every cluster up to this number, then every second, third, ...; hovers name all."""
 
 HOVERED = ["cluster", "human", "p", "model", "q"]
-_CLEAR = "rgba(0,0,0,0)"
-_CHOSEN = translucent(NEUTRAL_COLOUR, 0.35)
 _ZERO_LINE = {"zeroline": True, "zerolinecolor": NEUTRAL_COLOUR, "zerolinewidth": 1}
 
 
@@ -65,30 +63,22 @@ def _bars(positions: NDArray[np.float32], values: pd.Series, name: str, colour: 
         name=name,
         yaxis=axis,
         marker={"color": colour, "line": {"width": 0}},
-        selected={"marker": {"opacity": 1}},
-        unselected={"marker": {"opacity": 1}},
         hoverinfo="skip",
+        **draw.UNFADED,
     )
 
 
 def _columns(positions: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: int | None) -> Trace:
     """One transparent full-height bar per cluster, for hovers and clicks; shaded if chosen."""
-    return draw.bar(
+    return draw.click_bars(
+        rows["cluster"],
+        chosen,
         x=positions,
         y=np.ones(len(rows), dtype=np.float32),
-        width=1,
         yaxis="y3",
-        showlegend=False,
         customdata=rows[HOVERED].to_numpy(dtype=np.float32),
         text=[as_percent(share, 1) for share in rows["type_1"]],
         hovertext=[as_percent(share, 1) for share in rows["type_2"]],
-        textposition="none",
-        marker={
-            "color": [_CHOSEN if cluster == chosen else _CLEAR for cluster in rows["cluster"]],
-            "line": {"width": 0},
-        },
-        selected={"marker": {"opacity": 1}},
-        unselected={"marker": {"opacity": 1}},
         hovertemplate=(
             "<b>Cluster %{customdata[0]:.0f}</b>"
             "<br>human: %{customdata[1]:.0f} texts, %{customdata[2]:.1%}"
@@ -110,17 +100,7 @@ def _layout(rows: pd.DataFrame) -> dict[str, object]:
         clickmode="event+select",
         dragmode="zoom",
         uirevision="clusters",
-        xaxis={
-            "tickvals": list(range(0, len(rows), step)),
-            "ticktext": [str(cluster) for cluster in rows["cluster"].iloc[::step]],
-            "range": [-0.6, len(rows) - 0.4],
-            "showgrid": False,
-            "zeroline": False,
-            "title": {"text": "cluster"},
-            "autotickangles": [0, 90],
-            "tickfont": {"size": 11},
-            "anchor": "y2",
-        },
+        xaxis=draw.cluster_axis(rows["cluster"].to_list(), step, autotickangles=[0, 90], anchor="y2"),
         yaxis={**axis, "domain": [0.44, 1], "title": {"text": "share of texts"}, "linecolor": NEUTRAL_COLOUR},
         yaxis2={**axis, "domain": [0, 0.36], "title": {"text": "share of error"}, **_ZERO_LINE},
         yaxis3={"domain": [0, 1], "range": [0, 1], "visible": False, "fixedrange": True, "overlaying": "y"},

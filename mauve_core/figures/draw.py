@@ -19,13 +19,18 @@ import plotly.io as pio
 from _plotly_utils.utils import convert_to_base64  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots
 
-from mauve_core.figures.theme import NEUTRAL_COLOUR
+from mauve_core.figures.theme import NEUTRAL_COLOUR, translucent
 
 CHECKED = True
 """Whether an unknown property or a disallowed value raises ValueError."""
 
 MOST_BETWEEN = 0.8
 """Maximum share of a figure's width or height between its panels."""
+
+UNFADED = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
+"""Properties of a trace that looks the same whether or not a point is selected."""
+
+_CLEAR, _CHOSEN = "rgba(0,0,0,0)", translucent(NEUTRAL_COLOUR, 0.35)
 
 Trace = dict[str, Any]
 Layout = dict[str, Any]
@@ -57,9 +62,21 @@ def heatmap(**properties: Any) -> Trace:
     return {"type": "heatmap", **properties}
 
 
+def click_bars(clusters: Iterable[int], chosen: int | None, **properties: Any) -> Trace:
+    """Transparent bars over each cluster for hovers and clicks; that of the chosen cluster is shaded."""
+    shades = [_CHOSEN if cluster == chosen else _CLEAR for cluster in clusters]
+    marker = {"color": shades, "line": {"width": 0}}
+    return bar(width=1, showlegend=False, textposition="none", marker=marker, **UNFADED, **properties)
+
+
 def panels(rows: int, cols: int, **settings: Any) -> Layout:
     """Layout of several panels; settings as in :func:`subplots`."""
     return copy.deepcopy(_panels(json.dumps({"rows": rows, "cols": cols, **settings}, sort_keys=True)))
+
+
+def panel_row(titles: Sequence[str], spacing: float) -> Layout:
+    """Layout of titled panels side by side with one y axis; ``spacing`` is the gap as a share of the whole."""
+    return panels(1, len(titles), shared_yaxes=True, subplot_titles=list(titles), horizontal_spacing=spacing)
 
 
 def subplots(rows: int, cols: int, **settings: Any) -> go.Figure:
@@ -87,6 +104,24 @@ def with_axes(layout: Layout, letter: str, **settings: Any) -> Layout:
     return {**layout, **axes}
 
 
+def row_axis(labels: Sequence[str], margin: float = 0.6, **settings: Any) -> dict[str, Any]:
+    """A y axis with one labeled row per place, the first on top, and ``margin`` rows beyond the first and the last."""
+    rows = len(labels)
+    span = {"range": [rows - (1 - margin), -margin], "showgrid": False, "zeroline": False}
+    return {"tickvals": list(range(rows)), "ticktext": list(labels), **span, **settings}
+
+
+def cluster_axis(clusters: Sequence[int], step: int = 1, **settings: Any) -> dict[str, Any]:
+    """An x axis with one place per cluster, of which every ``step``-th shows its number."""
+    labels = {
+        "tickvals": list(range(0, len(clusters), step)),
+        "ticktext": [str(cluster) for cluster in clusters[::step]],
+        "tickfont": {"size": 11},
+        "title": {"text": "cluster"},
+    }
+    return {**labels, "range": [-0.6, len(clusters) - 0.4], "showgrid": False, "zeroline": False, **settings}
+
+
 def with_titles(layout: Layout, size: int = 14) -> Layout:
     """The layout with its panel titles in that size."""
     titles = [{**title, "font": {**title["font"], "size": size}} for title in layout["annotations"]]
@@ -103,9 +138,14 @@ def guide(axis: str, value: float, line: Mapping[str, Any], panel: int = 1) -> d
 
 def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], fill: str, **properties: Any) -> Trace:
     """The area between two curves over the same (n,) ``x``; it shows no hover and no legend entry."""
+    return area([*x, *reversed(x)], [*low, *reversed(high)], fill, **properties)
+
+
+def area(x: Any, y: Any, fill: str, **properties: Any) -> Trace:
+    """The area within an outline through the points (x, y), each (n,); it shows no hover and no legend entry."""
     return scatter(
-        x=[*x, *reversed(x)],
-        y=[*low, *reversed(high)],
+        x=x,
+        y=y,
         fill="toself",
         fillcolor=fill,
         line={"width": 0},
@@ -118,7 +158,12 @@ def band(x: Sequence[float], low: Sequence[float], high: Sequence[float], fill: 
 
 def interval(value: float, low: float, high: float, **properties: Any) -> dict[str, Any]:
     """Error bar from ``low`` to ``high`` around one value, for ``error_x`` or ``error_y``."""
-    return {"type": "data", "symmetric": False, "array": [high - value], "arrayminus": [value - low], **properties}
+    return error_bars([high - value], [value - low], **properties)
+
+
+def error_bars(above: Any, below: Any, **properties: Any) -> dict[str, Any]:
+    """Error bars of (n,) lengths above and below their values, for ``error_x`` or ``error_y``."""
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **properties}
 
 
 def mark_run(figure: go.Figure, value: float) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.experiments.robustness import Flow
+from mauve_core.figures import draw
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
 
 SHOWN_CLUSTERS = 14
@@ -172,20 +173,13 @@ def sankey_figure(shown: Sequence[Move], chosen: tuple[int, int] | None = None) 
 def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
     """One bar per row of ``sensitivity_frame``: the share of texts that left the cluster, with Wilson's interval."""
     share, low, high = (rows[name].to_numpy(dtype=np.float64) for name in ("share", "low", "high"))
+    above, below = np.maximum(high - share, 0), np.maximum(share - low, 0)
     figure = go.Figure(
         go.Bar(
             x=np.arange(len(rows)),
             y=share,
             marker={"color": translucent(HUMAN_COLOUR, 0.45), "line": {"width": 0}},
-            error_y={
-                "type": "data",
-                "symmetric": False,
-                "array": np.maximum(high - share, 0),
-                "arrayminus": np.maximum(share - low, 0),
-                "color": NEUTRAL_COLOUR,
-                "thickness": 1.5,
-                "width": 3,
-            },
+            error_y=draw.error_bars(above, below, color=NEUTRAL_COLOUR, thickness=1.5, width=3),
             customdata=np.column_stack([rows[["cluster", "left", "of"]].to_numpy(dtype=np.float64), low, high]),
             hovertemplate=(
                 "<b>Cluster %{customdata[0]:.0f}</b><br>%{customdata[1]:.0f} of %{customdata[2]:.0f} texts left it"
@@ -199,16 +193,7 @@ def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
             height=_BAR_HEIGHT,
             bargap=0.25,
             showlegend=False,
-            xaxis={
-                "tickvals": list(range(len(rows))),
-                "ticktext": [str(cluster) for cluster in rows["cluster"]],
-                "range": [-0.6, len(rows) - 0.4],
-                "showgrid": False,
-                "zeroline": False,
-                "tickangle": 0,
-                "tickfont": {"size": 11},
-                "title": {"text": "cluster"},
-            },
+            xaxis=draw.cluster_axis(rows["cluster"].to_list(), tickangle=0),
             yaxis={
                 "tickformat": ".0%",
                 "range": [0, 1.02],
@@ -252,11 +237,10 @@ def _cells(flow: Flow, shown: Sequence[int], moved: NDArray[np.int64]) -> go.Sca
         y=rows,
         mode="markers",
         marker={"symbol": "square", "size": _CELL - 2, "color": "rgba(0,0,0,0)"},
-        selected={"marker": {"opacity": 1}},
-        unselected={"marker": {"opacity": 1}},
         customdata=data,
         hovertemplate=(
             "<b>From %{customdata[0]:.0f} to %{customdata[1]:.0f}</b><br>%{customdata[2]:.0f} of the "
             "%{customdata[3]:.0f} texts in cluster %{customdata[0]:.0f}<extra></extra>"
         ),
+        **draw.UNFADED,
     )

@@ -214,17 +214,8 @@ def _placeholder(column: str, decimals: int) -> str:
 def _band(part: _Part, index: int) -> Trace:
     lower_x, lower_y = _with_ends(1, part["x_low"], 0), _with_ends(0, part["y_low"], 1)
     upper_x, upper_y = _with_ends(1, part["x_high"], 0), _with_ends(0, part["y_high"], 1)
-    return draw.scatter(
-        x=np.concatenate([lower_x, upper_x[::-1]]),
-        y=np.concatenate([lower_y, upper_y[::-1]]),
-        fill="toself",
-        fillcolor=translucent(candidate_style(index).colour, 0.18),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=str(index),
-    )
+    x, y = np.concatenate([lower_x, upper_x[::-1]]), np.concatenate([lower_y, upper_y[::-1]])
+    return draw.area(x, y, translucent(candidate_style(index).colour, 0.18), legendgroup=str(index))
 
 
 def _closing(part: _Part, index: int) -> Trace:

@@ -21,15 +21,7 @@ from mauve_core.base.formatting import NATS_DECIMALS, SCORE_DECIMALS, as_percent
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.leaderboard import hover_label, titled
-from mauve_core.figures.theme import (
-    HUMAN_COLOUR,
-    MODE_BAR,
-    MODEL_COLOUR,
-    NEUTRAL_COLOUR,
-    PANELS_MARGIN,
-    base_layout,
-    translucent,
-)
+from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, MODEL_COLOUR, NEUTRAL_COLOUR, PANELS_MARGIN, base_layout
 from mauve_core.numerics.divergences.greedy import BEST
 from mauve_core.scoring.result import Estimate
 
@@ -43,9 +35,6 @@ _ROW_HEIGHT, _HEAD, _FOOT = 25, MODE_BAR, 52
 """The top margin holds the buttons, which would otherwise take clicks on the first row."""
 
 _WHAT_IF_HEIGHT, _STEPS_HEIGHT = MODE_BAR + 170, 380
-_CLEAR = "rgba(0,0,0,0)"
-_CHOSEN = translucent(NEUTRAL_COLOUR, 0.35)
-_UNCHANGED = {"selected": {"marker": {"opacity": 1}}, "unselected": {"marker": {"opacity": 1}}}
 
 
 def ledger_figure(
@@ -79,37 +68,31 @@ def ledger_figure(
     rows = _single(rows)
     positions = np.arange(len(rows), dtype=np.float32)
     nats = rows["nats"].to_numpy(dtype=np.float64)
-    colour = ERROR_COLOURS[error]
+    below, above = (lengths.astype(np.float32) for lengths in _interval_lengths(rows))
     bars = draw.bar(
         x=nats.astype(np.float32),
         y=positions,
         orientation="h",
-        marker={"color": colour, "line": {"width": 0}},
-        error_x=_interval_bars(rows),
+        marker={"color": ERROR_COLOURS[error], "line": {"width": 0}},
+        error_x=draw.error_bars(above, below, color=NEUTRAL_COLOUR, thickness=1.5, width=0),
         showlegend=False,
         hoverinfo="skip",
-        **_UNCHANGED,
+        **draw.UNFADED,
     )
     numbers = np.column_stack([rows["cluster"], rows["human"], rows["model"]]).astype(np.float32)
-    clicked = draw.bar(
+    clicked = draw.click_bars(
+        rows["cluster"],
+        chosen,
         x=np.ones(len(rows), dtype=np.float32),
         y=positions,
         orientation="h",
-        width=1,
         xaxis="x2",
-        showlegend=False,
         customdata=numbers,
         text=[
             _ledger_hover(int(cluster), part, share, words)
             for cluster, part, share in rows[["cluster", "nats", "share"]].to_numpy(dtype=np.float64).tolist()
         ],
-        textposition="none",
-        marker={
-            "color": [_CHOSEN if cluster == chosen else _CLEAR for cluster in rows["cluster"]],
-            "line": {"width": 0},
-        },
         hovertemplate="%{text}<br>%{customdata[1]:.0f} human, %{customdata[2]:.0f} model texts<extra></extra>",
-        **_UNCHANGED,
     )
     return draw.figure([bars, clicked], _ledger_layout(rows, words, reach))
 
@@ -127,13 +110,7 @@ def common_reach(*ledgers: pd.DataFrame) -> tuple[float, float]:
 
 def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> go.Figure:
     """One panel per score: hollow = as is, filled = what-if, lines = bootstrap intervals, with a connecting line."""
-    layout = draw.panels(
-        rows=1,
-        cols=len(SCORES),
-        shared_yaxes=True,
-        subplot_titles=[titled(score) for score in SCORES],
-        horizontal_spacing=0.04,
-    )
+    layout = draw.panel_row([titled(score) for score in SCORES], 0.04)
     traces = []
     for column, score in enumerate(SCORES, start=1):
         now, then = before[score], after[score]
@@ -217,19 +194,6 @@ def _interval_lengths(rows: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[
     return np.maximum((share - low) * total, 0.0), np.maximum((high - share) * total, 0.0)
 
 
-def _interval_bars(rows: pd.DataFrame) -> dict[str, object]:
-    below, above = _interval_lengths(rows)
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": above.astype(np.float32),
-        "arrayminus": below.astype(np.float32),
-        "color": NEUTRAL_COLOUR,
-        "thickness": 1.5,
-        "width": 0,
-    }
-
-
 def _ledger_layout(
     rows: pd.DataFrame, words: Mapping[int, str], reach: tuple[float, float] | None
 ) -> dict[str, object]:
@@ -251,15 +215,12 @@ def _ledger_layout(
             "fixedrange": True,
         },
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
-        yaxis={
-            "tickvals": list(range(len(rows))),
-            "ticktext": [_row_title(int(cluster), words) for cluster in rows["cluster"]],
-            "range": [len(rows) - 0.5, -0.5],
-            "showgrid": False,
-            "zeroline": False,
-            "fixedrange": True,
-            "tickfont": {"size": 12},
-        },
+        yaxis=draw.row_axis(
+            [_row_title(int(cluster), words) for cluster in rows["cluster"]],
+            0.5,
+            fixedrange=True,
+            tickfont={"size": 12},
+        ),
     )
 
 

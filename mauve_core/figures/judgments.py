@@ -148,13 +148,7 @@ def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequenc
             traces = _dot(player, names.index(player.name), _style(player.name, candidates), low, high)
             figure.add_traces(traces, rows=[1] * len(traces), cols=[column] * len(traces))
         figure.update_xaxes(range=[low, high], nticks=5, zeroline=False, row=1, col=column)
-    figure.update_yaxes(
-        tickvals=list(range(len(names))),
-        ticktext=[html.escape(short_name(name)) for name in names],
-        range=[len(names) - 0.4, -0.6],
-        showgrid=False,
-        zeroline=False,
-    )
+    figure.update_yaxes(**draw.row_axis([html.escape(short_name(name)) for name in names]))
     figure.update_annotations(font_size=14)
     height = _HEAD + _ROW_HEIGHT * len(names)
     figure.update_layout(base_layout(height=height, margin=PANELS_MARGIN, showlegend=False))

@@ -141,13 +141,7 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     placed, halves = standings(comparison, by, kind), shown_halves(comparison, kind)
     names = [short_name(standing.candidate.name) for standing in placed]
     order = [candidate.name for candidate in comparison.candidates]
-    layout = draw.panels(
-        rows=1,
-        cols=len(SCORES),
-        shared_yaxes=True,
-        subplot_titles=[titled(score) for score in SCORES],
-        horizontal_spacing=0.03,
-    )
+    layout = draw.panel_row([titled(score) for score in SCORES], 0.03)
     traces: list[Trace] = []
     for column, score in enumerate(SCORES, start=1):
         estimates = [standing.candidate.estimate(score, kind) for standing in placed]

@@ -93,15 +93,7 @@ def panels_figure(measurements: Measurements, order: Sequence[str]) -> go.Figure
         horizontal_spacing=0.03,
         vertical_spacing=_BETWEEN / area,
     )
-    layout = draw.with_axes(
-        layout,
-        "y",
-        tickvals=list(range(len(shown))),
-        ticktext=[html.escape(short_name(name)) for name in shown],
-        range=[len(shown) - 0.4, -0.6],
-        showgrid=False,
-        zeroline=False,
-    )
+    layout = draw.with_axes(layout, "y", **draw.row_axis([html.escape(short_name(name)) for name in shown]))
     traces: list[Trace] = []
     for panel, name in enumerate(names, start=1):
         found = _rows(measurements, name, order)

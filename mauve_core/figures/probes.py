@@ -139,17 +139,8 @@ def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) ->
         traces += [draw.on_panel(_dots(table, lines, name, kind), panel) for kind in _LOOKS]
         shapes += _noise_floor(table.control.scores[name], panel)
     layout = draw.with_axes(layout, "x", showgrid=True, zeroline=False, nticks=5, linecolor=NEUTRAL_COLOUR)
-    layout = draw.with_axes(
-        layout,
-        "y",
-        tickvals=list(range(len(lines))),
-        ticktext=[html.escape(row_label(line)) for line in lines],
-        range=[len(lines) - 0.4, -0.6],
-        showgrid=True,
-        zeroline=False,
-        fixedrange=True,
-        automargin=True,
-    )
+    labels = [html.escape(row_label(line)) for line in lines]
+    layout = draw.with_axes(layout, "y", **draw.row_axis(labels, showgrid=True, fixedrange=True, automargin=True))
     gestures = {"hovermode": "closest", "clickmode": "event+select", "dragmode": "zoom"}
     rest = base_layout(height=height, showlegend=False, margin=PANELS_MARGIN, shapes=shapes, **gestures)
     return draw.figure(traces, draw.with_titles(layout) | rest)
@@ -230,19 +221,18 @@ def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str
         mode="markers",
         meta=kind,
         marker={"color": colour, "symbol": symbol, "size": 9},
-        error_x={
-            "type": "data",
-            "array": [line.scores[measure].sd or 0.0 for _, line in found],
-            "color": colour,
-            "thickness": 1.5,
-            "width": 3,
-        },
-        selected={"marker": {"opacity": 1}},
-        unselected={"marker": {"opacity": 1}},
+        error_x=_sd_bars([line for _, line in found], measure, colour, width=3),
         customdata=[[table.lines.index(line)] for _, line in found],
         hovertext=[_hover(table, line, measure) for _, line in found],
         hovertemplate="%{hovertext}<extra></extra>",
+        **draw.UNFADED,
     )
+
+
+def _sd_bars(lines: Sequence[ProbeLine], measure: str, colour: str, width: int) -> dict[str, Any]:
+    """Error bars of one standard deviation; ``width`` is that of their ends in pixels."""
+    sds = [line.scores[measure].sd or 0.0 for line in lines]
+    return {"type": "data", "array": sds, "color": colour, "thickness": 1.5, "width": width}
 
 
 def _hover(table: ProbeTable, line: ProbeLine, measure: str) -> str:
@@ -259,13 +249,7 @@ def _response(control: ProbeLine, series: DoseSeries, measure: str, index: int) 
     return draw.scatter(
         x=[value for value, _ in points],
         y=[line.scores[measure].mean for _, line in points],
-        error_y={
-            "type": "data",
-            "array": [line.scores[measure].sd or 0.0 for _, line in points],
-            "color": style.colour,
-            "thickness": 1.5,
-            "width": 4,
-        },
+        error_y=_sd_bars([line for _, line in points], measure, style.colour, width=4),
         mode="lines+markers",
         line={"color": style.colour, "dash": style.dash, "width": 2},
         marker={"color": style.colour, "symbol": style.symbol, "size": 9},

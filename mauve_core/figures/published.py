@@ -25,6 +25,10 @@ MARKS = {"reproduced": "=", "rounding": "â‰ˆ", "undecided": "?", "different": "â
 OURS_COLOUR = candidate_style(4).colour
 """Color of neither side, because a correlation belongs to no text."""
 
+_COPIED = (
+    *("paper", "domain", "reference", "measure", "n", "statistic"),
+    *("ours", "published", "difference", "low", "high", "plain"),
+)
 _ROW_HEIGHT, _HEAD = 30, 76
 
 
@@ -40,18 +44,7 @@ def agreement_frame(rows: Sequence[Agreement]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "paper": row.paper,
-                "domain": row.domain,
-                "reference": row.reference,
-                "measure": row.measure,
-                "n": row.n,
-                "statistic": row.statistic,
-                "ours": row.ours,
-                "published": row.published,
-                "difference": row.difference,
-                "low": row.low,
-                "high": row.high,
-                "plain": row.plain,
+                **{name: getattr(row, name) for name in _COPIED},
                 "worst": float("nan") if row.worst is None else row.worst.value,
                 "worst_exact": row.worst is None or row.worst.exact,
                 "outcome": row.outcome,
@@ -80,26 +73,13 @@ def agreement_figure(frame: pd.DataFrame) -> go.Figure:
     """
     panels = list(dict.fromkeys(zip(frame["domain"], frame["reference"], strict=True)))
     measures = best_first(frame)
-    layout = draw.panels(
-        rows=1,
-        cols=len(panels),
-        shared_yaxes=True,
-        subplot_titles=[_panel_title(domain, reference) for domain, reference in panels],
-        horizontal_spacing=0.02,
-    )
+    layout = draw.panel_row([_panel_title(domain, reference) for domain, reference in panels], 0.02)
     traces: list[Trace] = []
     for column, (domain, reference) in enumerate(panels, start=1):
         part = frame[(frame["domain"] == domain) & (frame["reference"] == reference)].set_index("measure").loc[measures]
         traces += [draw.on_panel(trace, column) for trace in _dots(part, first=column == 1)]
-    layout = draw.with_axes(
-        layout,
-        "y",
-        tickvals=list(range(len(measures))),
-        ticktext=[PUBLISHED_COLUMNS[name].title for name in measures],
-        range=[len(measures) - 0.5, -0.5],
-        showgrid=False,
-        zeroline=False,
-    )
+    rows = draw.row_axis([PUBLISHED_COLUMNS[name].title for name in measures], 0.5)
+    layout = draw.with_axes(layout, "y", **rows)
     layout = draw.with_axes(
         layout, "x", range=[-1.08, 1.08], tickvals=[-0.5, 0, 0.5, 1], zeroline=True, zerolinewidth=1
     )

@@ -19,7 +19,7 @@ from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.experiments.sweeps import Over, Sweep, SweepPoint
 from mauve_core.figures import draw
 from mauve_core.figures.leaderboard import titled
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style, line_layout, short_name, translucent
 from mauve_core.scoring.result import Comparison, SeedSpread
 
 TITLES: dict[Over, str] = {
@@ -101,7 +101,7 @@ def _is_own(sweep: Sweep, value: float, comparison: Comparison) -> bool:
 
 
 def _lines(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[float]) -> go.Figure:
-    figure = go.Figure(layout=_layout(score))
+    figure = go.Figure(layout=line_layout(HEIGHT, titled(score)))
     styles = {line: candidate_style(order.index(line)) for line in sweep.candidates}
     for line, style in styles.items():
         figure.add_trace(_band(sweep.line(line), score, style.colour))
@@ -124,7 +124,7 @@ def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
     """One panel per family, because parameters of different decoders are not comparable; points are candidates."""
     lines = sweep.candidates
     figure = draw.subplots(rows=1, cols=len(lines), shared_yaxes=True, horizontal_spacing=0.04)
-    figure.update_layout(_layout(score), showlegend=False)
+    figure.update_layout(line_layout(HEIGHT, titled(score)), showlegend=False)
     for column, name in enumerate(lines, start=1):
         points = sweep.line(name)
         path = _curve(points, score, name, Style(NEUTRAL_COLOUR, "solid", "circle"), mode="lines")
@@ -197,13 +197,3 @@ def _in_words(point: SweepPoint, score: str) -> str:
     over = ", one seed, no spread" if spread.sd is None else f" over {len(spread.values)} seeds"
     value = f"{with_spread(spread.mean, spread.sd, SCORE_DECIMALS)}{over}"
     return f"at {point.value:g}: {titled(score)} {value}<br>n = {point.n:,}, k = {point.k:,}"
-
-
-def _layout(score: str) -> dict[str, Any]:
-    return base_layout(
-        height=HEIGHT,
-        margin={"l": 8, "r": 16, "t": 32, "b": 8},
-        xaxis={"zeroline": False, "linecolor": NEUTRAL_COLOUR},
-        yaxis={"zeroline": False, "linecolor": NEUTRAL_COLOUR, "title": {"text": titled(score)}},
-        hovermode="closest",
-    )

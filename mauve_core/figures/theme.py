@@ -79,6 +79,18 @@ def base_layout(**overrides: Any) -> dict[str, Any]:
     return {**layout, **overrides}
 
 
+def line_layout(height: int, y_title: str) -> dict[str, Any]:
+    """Layout of lines over one setting, below a legend."""
+    axis = {"zeroline": False, "linecolor": NEUTRAL_COLOUR}
+    return base_layout(
+        height=height,
+        margin={"l": 8, "r": 16, "t": 32, "b": 8},
+        xaxis=dict(axis),
+        yaxis={**axis, "title": {"text": y_title}},
+        hovermode="closest",
+    )
+
+
 def legend_below(names: Sequence[str]) -> dict[str, Any]:
     """A legend of many displayed names at the figure's foot, in columns as wide as the longest name.
 

@@ -81,18 +81,12 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
     traces = []
     for comparison, colour, symbol, shift in _ROWS:
         part = rows[rows["comparison"] == comparison]
+        above, below = part["high"] - part["delta"], part["delta"] - part["low"]
         traces.append(
             draw.scatter(
                 x=part["delta"].to_list(),
                 y=[titles.index(title) + shift for title in part["title"]],
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": (part["high"] - part["delta"]).to_list(),
-                    "arrayminus": (part["delta"] - part["low"]).to_list(),
-                    "width": 0,
-                    "thickness": 2,
-                },
+                error_x=draw.error_bars(above.to_list(), below.to_list(), width=0, thickness=2),
                 mode="markers",
                 name=names[comparison],
                 marker={"color": colour, "symbol": symbol, "size": 10},
@@ -111,13 +105,7 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
                 "zeroline": False,
                 "title": {"text": "← smaller · Cliff's delta · larger →"},
             },
-            yaxis={
-                "tickvals": list(range(len(titles))),
-                "ticktext": titles,
-                "range": [len(titles) - 0.5, -0.5],
-                "showgrid": False,
-                "zeroline": False,
-            },
+            yaxis=draw.row_axis(titles, 0.5),
             shapes=[draw.guide("x", 0, {"color": NEUTRAL_COLOUR, "width": 1})],
         ),
     )

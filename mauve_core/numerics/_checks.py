@@ -55,30 +55,42 @@ def features(x: ArrayLike, *, least_rows: int = 1, name: str = "features") -> ND
         The array is not two-dimensional, has no columns or too few rows, or numbers are not finite (names rows).
     """
     array = numbers(x, f"The array of {name}")
+    require_table(array, name)
+    require_rows(len(array), least_rows, name)
+    with np.errstate(over="ignore"):
+        array = array.astype(np.float32, copy=False)
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        raise not_finite(name, name_rows(~finite))
+    return array
+
+
+def require_table(array: NDArray[np.generic], name: str) -> None:
+    """InputError unless the array, which the error calls ``name``, has two dimensions and columns."""
     if array.ndim != 2 or array.shape[1] == 0:
         raise InputError(
             f"The {name} do not form a table with one row per text",
             allowed="an array of shape (n, d) with d at least 1",
             received=f"shape {array.shape}",
         )
-    if array.shape[0] < least_rows:
+
+
+def require_rows(rows: int, least: int, name: str) -> None:
+    """InputError for a table of fewer than ``least`` rows."""
+    if rows < least:
         raise InputError(
-            f"Too few rows of {name}",
-            allowed=f"at least {least_rows}",
-            received=str(array.shape[0]),
-            todo="Give more texts",
+            f"Too few rows of {name}", allowed=f"at least {least}", received=str(rows), todo="Give more texts"
         )
-    with np.errstate(over="ignore"):
-        array = array.astype(np.float32, copy=False)
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        raise InputError(
-            f"The {name} hold values that are not finite in float32 (NaN, infinite or beyond 3e38)",
-            allowed="finite numbers",
-            received=f"such values in {name_rows(~finite)}",
-            todo="Encode those texts again, or leave them out",
-        )
-    return array
+
+
+def not_finite(name: str, where: str) -> InputError:
+    """The error for a table with such values in the rows that ``where`` names."""
+    return InputError(
+        f"The {name} hold values that are not finite in float32 (NaN, infinite or beyond 3e38)",
+        allowed="finite numbers",
+        received=f"such values in {where}",
+        todo="Encode those texts again, or leave them out",
+    )
 
 
 def two_samples(
@@ -121,13 +133,19 @@ def mixture_weights(weights: ArrayLike) -> NDArray[np.float64]:
 
 def numbers(values: ArrayLike, what: str) -> NDArray[np.floating]:
     """``values`` as a real array: float32 and float64 stay, integers and booleans become float64."""
+    array = np.asarray(real_numbers(values, what))
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def real_numbers(values: ArrayLike, what: str) -> NDArray[np.generic]:
+    """``values`` as an array of any real type; a memory map stays one."""
     try:
-        array = np.asarray(values)
+        array = np.asanyarray(values)
     except ValueError as error:
         raise InputError(f"{what} is ragged", allowed="rows of equal length") from error
     if array.dtype.kind not in "fiub":
         raise InputError(f"{what} does not hold real numbers", allowed="real numbers", received=f"dtype {array.dtype}")
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    return array
 
 
 def positive(name: str, value: float) -> float:
@@ -144,9 +162,9 @@ def whole(name: str, value: int, *, low: int) -> int:
     return int(value)
 
 
-def row_blocks(n: int) -> list[slice]:
-    """Slices that cover n rows in order."""
-    return [slice(start, start + ROWS_AT_ONCE) for start in range(0, n, ROWS_AT_ONCE)]
+def row_blocks(n: int, size: int = ROWS_AT_ONCE) -> list[slice]:
+    """Slices of at most ``size`` rows that cover n rows in order."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def name_rows(chosen: NDArray[np.bool_]) -> str:

@@ -152,10 +152,7 @@ class Run:
         StorageError
             The stored array is damaged.
         """
-        names = [item.name for item in self.comparison.sources]
-        if source not in names:
-            raise InputError(f"No source named {source!r} in run {self.id}", allowed=", ".join(names))
-        path = self.path / f"features-{names.index(source)}.npy"
+        path = self.path / f"features-{self.index_of(source)}.npy"
         if not path.exists():
             return None
         with damaged(self.id, path.name):
@@ -163,6 +160,13 @@ class Run:
             if array.ndim != 2 or len(array) != len(self.corpora[source]):
                 raise ValueError(f"shape {array.shape} for {len(self.corpora[source])} texts")
         return array
+
+    def index_of(self, source: str) -> int:
+        """Return the position of ``source`` among the comparison's sources; InputError if there is none."""
+        names = [item.name for item in self.comparison.sources]
+        if source not in names:
+            raise InputError(f"No source named {source!r} in run {self.id}", allowed=", ".join(names))
+        return names.index(source)
 
     @cached_property
     def digest(self) -> str:

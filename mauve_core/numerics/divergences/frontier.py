@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.divergences.kl import mixture_terms
+from mauve_core.numerics.divergences.kl import Terms, mixture_errors
 
 REFERENCE_SIZE = 25
 REFERENCE_MARGIN = 1e-6
@@ -103,17 +103,19 @@ def divergence_frontier(p: ArrayLike, q: ArrayLike, weights: ArrayLike = REFEREN
     InputError
         The inputs are not probability vectors over the same bins, or the weights do not increase within [0, 1].
     """
+    return frontier_of_terms(p, q, weights)
+
+
+def frontier_of_terms(p: ArrayLike, q: ArrayLike, weights: ArrayLike, terms: Terms | None = None) -> Frontier:
+    """:func:`divergence_frontier`, errors included, of the f-divergence with these ``terms``; by default KL."""
     grid = _checks.mixture_weights(weights)
     left, right = _checks.distributions(p, q)
     shape, k = left.shape[:-1], left.shape[-1]
     left, right = left.reshape(-1, k), right.reshape(-1, k)
     errors = np.empty((2, left.shape[0], grid.size))
-    rows = max(1, _BLOCK // k)
-    for start in range(0, left.shape[0], rows):
-        part = slice(start, start + rows)
+    for part in _checks.row_blocks(len(left), max(1, _BLOCK // k)):
         for column, weight in enumerate(grid):
-            for kind, terms in enumerate(mixture_terms(left[part], right[part], weight, 1 - weight)):
-                errors[kind, part, column] = terms.sum(axis=-1)
+            errors[:, part, column] = mixture_errors(left[part], right[part], weight, 1 - weight, terms)
     type_1, type_2 = errors.reshape(2, *shape, grid.size)
     return Frontier(grid, type_1, type_2)
 
@@ -193,9 +195,7 @@ def _area_under_panels(p: NDArray[np.float64], q: NDArray[np.float64], c: float,
     log_odds = (edges[:-1, None] + half * (1 + nodes)).ravel()
     area = 0.0
     factors = np.tile(half * node_weights, panels)
-    rows = max(1, _BLOCK // p.size)
-    for start in range(0, log_odds.size, rows):
-        part = slice(start, start + rows)
+    for part in _checks.row_blocks(log_odds.size, max(1, _BLOCK // p.size)):
         x, y, slope = _curve_at(p, q, c, log_odds[part])
         area += float((factors[part] * y * x * slope).sum())
     last_x, last_y, _ = _curve_at(p, q, c, np.array([_REACH]))
@@ -207,9 +207,9 @@ def _curve_at(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """x, y and -d log(x) / ds at each of the (m,) log odds; computes 1 - weight without cancellation."""
     weight, rest = expit(log_odds)[:, None], expit(-log_odds)[:, None]
-    type_1, type_2 = mixture_terms(p, q, weight, rest)
+    type_1, type_2 = mixture_errors(p, q, weight, rest)
     mixture = weight * p + rest * q
     ratio = np.divide(q * (p - q), mixture, out=np.zeros_like(mixture), where=mixture > 0)
     slope = -c * (ratio.sum(axis=-1) * (weight * rest)[:, 0])
     with np.errstate(under="ignore"):
-        return np.exp(-c * type_1.sum(axis=-1)), np.exp(-c * type_2.sum(axis=-1)), slope
+        return np.exp(-c * type_1), np.exp(-c * type_2), slope

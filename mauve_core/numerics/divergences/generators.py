@@ -24,10 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.divergences.kl import relative_terms
+from mauve_core.numerics.divergences.kl import Terms, relative_terms
 
 _Array = NDArray[np.float64]
-_Terms = Callable[[_Array, _Array, _Array], _Array]
 
 _NEAR = 0.5
 """u = |p - q| / (p + q) below which a series gives artanh(u) / u - 1; at 0.5 the closed form has lost one digit."""
@@ -61,7 +60,7 @@ class Generator:
 
     name: str
     title: str = field(compare=False)
-    terms: _Terms = field(compare=False, repr=False)
+    terms: Terms = field(compare=False, repr=False)
     curvature: Callable[[_Array], _Array] = field(compare=False, repr=False)
     at_zero: float = field(compare=False)
     conjugate_at_zero: float = field(compare=False)
@@ -296,7 +295,7 @@ FAMILIES: dict[str, Callable[[float], Generator]] = {
 
 
 def _symmetric(
-    name: str, title: str, terms: _Terms, curvature: Callable[[_Array], _Array], limit: float, source: str
+    name: str, title: str, terms: Terms, curvature: Callable[[_Array], _Array], limit: float, source: str
 ) -> Generator:
     return Generator(name, title, terms, curvature, limit, limit, True, f"JMLR 2023, {source}")
 

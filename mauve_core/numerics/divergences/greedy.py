@@ -22,6 +22,8 @@ from mauve_core.numerics.divergences.scores import STAR_SMOOTHING, score_counts
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, probabilities
 from mauve_core.numerics.divergences.what_if import error_sums, paired_shares
 
+_Array = NDArray[np.float64]
+
 BEST = {"mauve": 1.0, "mauve_star": 1.0, "frontier_integral": 0.0, "mid": 0.0}
 """Value of each score if both sides agree; the gap is the distance to it."""
 
@@ -62,10 +64,10 @@ class _Moves:
     """Candidates for the next step: the histogram of cluster u is ``fixed`` + factor[u] ``moving``, own[u] at u."""
 
     clusters: NDArray[np.intp]
-    fixed: NDArray[np.float64]
-    moving: NDArray[np.float64]
-    factor: NDArray[np.float64]
-    own: NDArray[np.float64]
+    fixed: _Array
+    moving: _Array
+    factor: _Array
+    own: _Array
 
 
 def greedy(
@@ -118,7 +120,7 @@ def greedy(
     ranked_by = STAR_SMOOTHING if score == "mauve_star" else smoothing
     first = gap = abs(BEST[score] - float(score_counts(p, q, scale=scale, smoothing=smoothing)[score]))
     chosen: list[int] = []
-    after: list[NDArray[np.float64]] = []
+    after: list[_Array] = []
     while len(chosen) < steps:
         moves = _moves(p, q, done, action, ADDED_COUNT[ranked_by])
         if not moves.clusters.size:
@@ -142,9 +144,7 @@ def greedy(
     return tuple(result)
 
 
-def _changed(
-    p: NDArray[np.float64], q: NDArray[np.float64], done: NDArray[np.bool_], action: str
-) -> NDArray[np.float64]:
+def _changed(p: _Array, q: _Array, done: NDArray[np.bool_], action: str) -> _Array:
     """(k,) counts of the candidate after matching or dropping the clusters that are done."""
     if action == "drop":
         return np.where(done, 0.0, q)
@@ -152,9 +152,7 @@ def _changed(
     return np.asarray(np.where(done, q.sum() * p / p.sum(), factor * q))
 
 
-def _moves(
-    p: NDArray[np.float64], q: NDArray[np.float64], done: NDArray[np.bool_], action: str, added: float
-) -> _Moves:
+def _moves(p: _Array, q: _Array, done: NDArray[np.bool_], action: str, added: float) -> _Moves:
     """Possible next moves, with ``added`` texts in every cluster."""
     # The first of several clusters with equal counts on both sides stands for all: they would tie.
     left = np.flatnonzero(~done)
@@ -174,7 +172,7 @@ def _moves(
     return _Moves(clusters, fixed / total, moving / total, factor, (n * share[clusters] + added) / total)
 
 
-def _after(p: NDArray[np.float64], moves: _Moves, score: str, scale: float) -> NDArray[np.float64]:
+def _after(p: _Array, moves: _Moves, score: str, scale: float) -> _Array:
     """(u,) score after each move, to about 1e-13.
 
     Outside the moved cluster, candidates differ by a factor only, and the sums over clusters are smooth in that
@@ -196,7 +194,7 @@ def _after(p: NDArray[np.float64], moves: _Moves, score: str, scale: float) -> N
     return trapezoid_area(*Frontier(REFERENCE_WEIGHTS, sums[..., 0, :], sums[..., 1, :]).curve(scale))
 
 
-def _sums(p: NDArray[np.float64], q: NDArray[np.float64], score: str) -> NDArray[np.float64]:
+def _sums(p: _Array, q: _Array, score: str) -> _Array:
     """(...) or (..., 2, m) sums over clusters that determine the score."""
     left, right = np.broadcast_arrays(p, q)
     if score == "frontier_integral":
@@ -207,9 +205,7 @@ def _sums(p: NDArray[np.float64], q: NDArray[np.float64], score: str) -> NDArray
     return error_sums(left, right)
 
 
-def _interpolated(
-    function: Callable[[NDArray[np.float64]], NDArray[np.float64]], x: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _interpolated(function: Callable[[_Array], _Array], x: _Array) -> _Array:
     """The function at x (u,), from the polynomial through its values at Chebyshev nodes between the extremes of x."""
     centre, half = (x.max() + x.min()) / 2, (x.max() - x.min()) / 2
     nodes = np.cos(np.pi * (np.arange(_NODES) + 0.5) / _NODES)

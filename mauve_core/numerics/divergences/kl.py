@@ -11,12 +11,18 @@ nothing cancels if the histograms nearly agree. Logarithms are natural; P = 0 < 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import rel_entr, xlogy
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
+
+_Array = NDArray[np.float64]
+Terms = Callable[[_Array, _Array, _Array], _Array]
+"""(x, step, y) with y = x + step -> y f(x / y) element by element; arrays of one shape."""
 
 _NEAR = 0.1
 """|y / x - 1| below which a series replaces the logarithm; at 0.1 the logarithm has lost one digit of sixteen."""
@@ -133,21 +139,28 @@ def integral_terms(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np
 
 
 def mixture_terms(
-    p: NDArray[np.float64],
-    q: NDArray[np.float64],
-    weight: float | NDArray[np.float64],
-    rest: float | NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    p: _Array, q: _Array, weight: float | _Array, rest: float | _Array, terms: Terms | None = None
+) -> tuple[_Array, _Array]:
     """Non-negative terms of both errors for r = weight p + rest q with weight + rest = 1, unchecked; shapes broadcast.
 
     They are q log(q / r) - q + r of KL(Q || R), then p log(p / r) - p + r of KL(P || R). Use them for sums only;
     :func:`error_shares` gives shares. ``rest`` keeps a weight close to 1 exact, which ``1 - weight`` would round.
+    ``terms`` of another f-divergence replace :func:`relative_terms`.
     """
+    terms = terms or relative_terms
     difference, mixture = p - q, weight * p + rest * q
     shape = mixture.shape
-    type_1 = relative_terms(np.broadcast_to(q, shape), weight * difference, mixture)
-    type_2 = relative_terms(np.broadcast_to(p, shape), -rest * difference, mixture)
+    type_1 = terms(np.broadcast_to(q, shape), weight * difference, mixture)
+    type_2 = terms(np.broadcast_to(p, shape), -rest * difference, mixture)
     return type_1, type_2
+
+
+def mixture_errors(
+    p: _Array, q: _Array, weight: float | _Array, rest: float | _Array, terms: Terms | None = None
+) -> tuple[_Array, _Array]:
+    """KL(Q || R) and KL(P || R), or those of ``terms``: sums over bins of :func:`mixture_terms`, unchecked."""
+    type_1, type_2 = mixture_terms(p, q, weight, rest, terms)
+    return np.asarray(type_1.sum(axis=-1)), np.asarray(type_2.sum(axis=-1))
 
 
 def _signed_terms(x: NDArray[np.float64], step: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,12 +24,12 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.frontier import (
     REFERENCE_WEIGHTS,
     Frontier,
-    divergence_frontier,
+    frontier_of_terms,
     mauve,
     trapezoid_area,
 )
 from mauve_core.numerics.divergences.generators import Generator, f_divergence, generator_of
-from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
+from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point, mixture_errors
 
 CLUSTER_SCALE = 5.0
 """The constant s of AUC on distributions over clusters (ICLR 2023, section 5)."""
@@ -76,20 +76,7 @@ def f_frontier(
         generator is unknown or has infinite f(0).
     """
     chosen = _finite(generator)
-    if chosen.name == "kl":
-        return divergence_frontier(p, q, weights)
-    grid = _checks.mixture_weights(weights)
-    left, right = _checks.distributions(p, q)
-    shape, k = left.shape[:-1], left.shape[-1]
-    left, right = left.reshape(-1, k), right.reshape(-1, k)
-    errors = np.empty((2, left.shape[0], grid.size))
-    rows = max(1, _BLOCK // k)
-    for start in range(0, left.shape[0], rows):
-        part = slice(start, start + rows)
-        for column, weight in enumerate(grid):
-            errors[:, part, column] = _errors(chosen, left[part], right[part], weight, 1 - weight)
-    type_1, type_2 = errors.reshape(2, *shape, grid.size)
-    return Frontier(grid, type_1, type_2)
+    return frontier_of_terms(p, q, weights, chosen.terms)
 
 
 def mauve_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl", scale: float = 5.0) -> NDArray[np.float64]:
@@ -173,7 +160,7 @@ def mid_f(p: ArrayLike, q: ArrayLike, generator: Generator | str = "kl") -> NDAr
     chosen = _finite(generator)
     if chosen.name == "kl":
         return mid_point(p, q)
-    type_1, type_2 = _errors(chosen, *_checks.distributions(p, q), 0.5, 0.5)
+    type_1, type_2 = mixture_errors(*_checks.distributions(p, q), 0.5, 0.5, chosen.terms)
     return np.asarray(np.minimum((type_1 + type_2) / 2, ranges(chosen)["mid"][1]))
 
 
@@ -257,17 +244,6 @@ def _finite(generator: Generator | str) -> Generator:
     return chosen
 
 
-def _errors(
-    generator: Generator, p: _Array, q: _Array, weight: float | _Array, rest: float | _Array
-) -> tuple[_Array, _Array]:
-    """D_f(Q || R) and D_f(P || R) for r = weight p + rest q with weight + rest = 1, unchecked; shapes broadcast."""
-    difference, mixture = p - q, weight * p + rest * q
-    own_q, own_p = np.broadcast_to(q, mixture.shape), np.broadcast_to(p, mixture.shape)
-    type_1 = generator.terms(own_q, weight * difference, mixture).sum(axis=-1)
-    type_2 = generator.terms(own_p, -rest * difference, mixture).sum(axis=-1)
-    return type_1, type_2
-
-
 def _settled_integral(generator: Generator, p: _Array, q: _Array) -> float:
     step = _FIRST_STEP
     value = step * _integrand(generator, p, q, np.arange(-_REACH, _REACH + step, step))
@@ -282,11 +258,10 @@ def _settled_integral(generator: Generator, p: _Array, q: _Array) -> float:
 
 def _integrand(generator: Generator, p: _Array, q: _Array, log_odds: _Array) -> float:
     """Sum over the (m,) log odds of 2 l (1 - l) (l D_f(P || R) + (1 - l) D_f(Q || R))."""
-    total, rows = 0.0, max(1, _BLOCK // p.size)
-    for start in range(0, log_odds.size, rows):
-        part = log_odds[start : start + rows]
-        weight, rest = expit(part), expit(-part)
-        type_1, type_2 = _errors(generator, p, q, weight[:, None], rest[:, None])
+    total = 0.0
+    for part in _checks.row_blocks(log_odds.size, max(1, _BLOCK // p.size)):
+        weight, rest = expit(log_odds[part]), expit(-log_odds[part])
+        type_1, type_2 = mixture_errors(p, q, weight[:, None], rest[:, None], generator.terms)
         total += 2 * float((weight * rest * (weight * type_2 + rest * type_1)).sum())
     return total
 

@@ -125,9 +125,7 @@ def error_sums(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.flo
     shape, k = p.shape[:-1], p.shape[-1]
     left, right = p.reshape(-1, k), q.reshape(-1, k)
     errors = np.empty((len(left), 2, REFERENCE_WEIGHTS.size))
-    rows = max(1, _BLOCK // k)
-    for start in range(0, len(left), rows):
-        part = slice(start, start + rows)
+    for part in _checks.row_blocks(len(left), max(1, _BLOCK // k)):
         sides = right[part], left[part]
         own = [xlogy(side, side).sum(axis=-1) for side in sides]
         for column, weight in enumerate(REFERENCE_WEIGHTS):

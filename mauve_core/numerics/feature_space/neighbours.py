@@ -58,8 +58,7 @@ def coverage(
     own, others = points - middle, centres - middle
     radii = _squared_radii(others, k)
     inside = np.zeros((len(choices), len(own)), dtype=np.bool_)
-    for start in range(0, len(own), BLOCK):
-        block = slice(start, start + BLOCK)
+    for block in _checks.row_blocks(len(own), BLOCK):
         within = _squared_distances(own[block], others, slack=SLACK) <= radii
         for index, (_, balls) in enumerate(choices):
             inside[index, block] = (within & balls).any(axis=1)

@@ -110,14 +110,13 @@ def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
     Parameters
     ----------
     x : (n, d) array
-        Rows, usually ``reduce_features(...).array``.
     seed : int
-        At least 0, below 2**32.
+        Both as in :func:`map_of`.
 
     Returns
     -------
     (n, 2) float32 array
-        Finite positions without unit; distances between far points mean nothing.
+        As ``Map.positions``.
 
     Raises
     ------

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
 from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
-from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, blocks
+from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE
 from mauve_core.numerics.threads import parallel_map, single_threaded_blas
 
 _LEAST_VARIANCE = 1e-12
@@ -129,7 +130,7 @@ def measure_side(
         reference = (rows / lengths[: len(rows), None]).mean(axis=0)
     fitted = table if fit_rows is None else Stacked([table], rows=fit_rows)
     inverse = 1 / (lengths if fit_rows is None else lengths[fit_rows])
-    parts = blocks(len(fitted), min(_ROWS_SUMMED, -(-len(fitted) // _GROUPS)))
+    parts = _checks.row_blocks(len(fitted), min(_ROWS_SUMMED, -(-len(fitted) // _GROUPS)))
 
     groups = min(_GROUPS, len(parts), max(1, _SCATTER_BYTES // (8 * table.shape[1] ** 2)))
 
@@ -255,7 +256,7 @@ def _coordinates(tables: Sequence[tuple[Stacked, NDArray[np.float64]]], projecti
 
 
 def _parts(table: Stacked) -> list[slice]:
-    return blocks(len(table), ROWS_AT_ONCE)
+    return _checks.row_blocks(len(table), ROWS_AT_ONCE)
 
 
 def _lengths(table: Stacked) -> NDArray[np.float64]:

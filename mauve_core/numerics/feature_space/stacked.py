@@ -95,8 +95,7 @@ class Stacked:
     def blocks(self, size: int = _checks.ROWS_AT_ONCE) -> Iterator[tuple[slice, NDArray[np.float32]]]:
         """The table in order: the slice of each block, and its at most ``size`` rows, fewer if rows are long."""
         size = max(1, min(size, BLOCK_BYTES // (4 * self.shape[1])))
-        for start in range(0, len(self), size):
-            part = slice(start, min(start + size, len(self)))
+        for part in _checks.row_blocks(len(self), size):
             yield part, self.block(part.start, part.stop)
 
     def take(self, rows: ArrayLike) -> NDArray[np.float32]:
@@ -140,23 +139,12 @@ def require_usable(
         The input is not a table, has too few rows, values not finite in float32, or rows of zeros (names rows).
     """
     table = stacked(x, name=name)
-    if len(table) < least_rows:
-        raise InputError(
-            f"Too few rows of {name}",
-            allowed=f"at least {least_rows}",
-            received=str(len(table)),
-            todo="Give more texts",
-        )
+    _checks.require_rows(len(table), least_rows, name)
     finite, zero = np.ones(len(table), dtype=np.bool_), np.zeros(len(table), dtype=np.bool_)
     for block, rows in table.blocks():
         finite[block], zero[block] = np.isfinite(rows).all(axis=1), np.logical_not(rows.any(axis=1))
     if not finite.all():
-        raise InputError(
-            f"The {name} hold values that are not finite in float32 (NaN, infinite or beyond 3e38)",
-            allowed="finite numbers",
-            received=f"such values in {_named(~finite, ids)}",
-            todo="Encode those texts again, or leave them out",
-        )
+        raise _checks.not_finite(name, _named(~finite, ids))
     if zero.any():
         raise InputError(
             f"The {name} hold rows of zeros, which have no direction",
@@ -200,20 +188,8 @@ def require_columns(columns: int, name: str = "features") -> None:
 
 def _table(values: ArrayLike, name: str) -> NDArray[np.generic]:
     _require_float_columns(values, name)
-    try:
-        array = np.asanyarray(values)
-    except ValueError as error:
-        raise InputError(f"The array of {name} is ragged", allowed="rows of equal length") from error
-    if array.dtype.kind not in "fiub":
-        raise InputError(
-            f"The array of {name} does not hold real numbers", allowed="real numbers", received=f"dtype {array.dtype}"
-        )
-    if array.ndim != 2 or array.shape[1] == 0:
-        raise InputError(
-            f"The {name} do not form a table with one row per text",
-            allowed="an array of shape (n, d) with d at least 1",
-            received=f"shape {array.shape}",
-        )
+    array = _checks.real_numbers(values, f"The array of {name}")
+    _checks.require_table(array, name)
     require_columns(array.shape[1], name)
     return array
 

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from mauve_core.numerics.kmeans.nearest import Rows, blocks
-
-_ROWS_WIDENED = 4096
-"""Rows converted to float64 at once."""
+from mauve_core.numerics import _checks
+from mauve_core.numerics.kmeans.nearest import Rows
 
 
 class Lloyd:
@@ -115,7 +113,7 @@ def _sums(
 ) -> NDArray[np.float64]:
     """(k, d) sums of the chosen rows by label."""
     sums = np.zeros((k, rows.shape[1]))
-    for part in blocks(len(chosen), _ROWS_WIDENED):
+    for part in _checks.row_blocks(len(chosen)):
         count = len(chosen[part])
         member = csr_array((np.ones(count), (labels[part], np.arange(count))), shape=(k, count))
         sums += member @ rows[chosen[part]].astype(np.float64)

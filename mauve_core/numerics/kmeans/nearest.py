@@ -71,7 +71,7 @@ class Rows:
             measured += self.squares[part]
             result[:, part] = measured
 
-        parallel_map(fill, blocks(len(self), ROWS_AT_ONCE if xp is np else DEVICE_ROWS_AT_ONCE))
+        parallel_map(fill, self._blocks(len(self)))
         return result
 
     def indistinct(self, row: int) -> Any:
@@ -115,13 +115,15 @@ class Rows:
             least = least + self.squares[chosen]
             index[part], distance[part] = self.to_host(best), self.to_host(least)
 
-        size = ROWS_AT_ONCE if self.xp is np else DEVICE_ROWS_AT_ONCE
-        parallel_map(fill, blocks(count, size))
+        parallel_map(fill, self._blocks(count))
         return index, np.maximum(distance, 0, out=distance)
 
     def to_host(self, values: Any) -> NDArray[Any]:
         """Convert a result of this class's operations to a NumPy array."""
         return values if self.xp is np else values.cpu().numpy()  # type: ignore[no-any-return]
+
+    def _blocks(self, count: int) -> list[slice]:
+        return _checks.row_blocks(count, ROWS_AT_ONCE if self.xp is np else DEVICE_ROWS_AT_ONCE)
 
     def _move(self, values: NDArray[Any]) -> Any:
         return values if self.xp is np else self.xp.from_numpy(np.ascontiguousarray(values)).to(self.array.device)
@@ -130,11 +132,6 @@ class Rows:
         """-2 times the centers, as columns, and their squared lengths."""
         squares = np.einsum("ij,ij->i", centers, centers)
         return self._move(-2 * centers).T, self._move(squares)
-
-
-def blocks(n: int, rows: int) -> list[slice]:
-    """Slices of at most ``rows`` rows that cover n."""
-    return [slice(start, min(start + rows, n)) for start in range(0, n, rows)]
 
 
 def _on_device(array: NDArray[np.float32], device: str) -> tuple[Any, Any]:

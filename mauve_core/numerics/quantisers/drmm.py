@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
+from mauve_core.numerics import _checks
 from mauve_core.numerics.quantisers.base import Progress, Quantised, distinct_rows, label_rows, require_own_size
 from mauve_core.numerics.quantisers.residual_layers import MixtureSettings
 from mauve_core.numerics.quantisers.residual_mixture import ResidualMixture, fit_mixture, log_joint
@@ -66,5 +67,4 @@ def negative_log_likelihood(mixture: ResidualMixture, x: ArrayLike) -> float:
 
 
 def _parts(rows: int, bins: int) -> list[slice]:
-    step = max(1, _ENTRIES_AT_ONCE // bins)
-    return [slice(start, start + step) for start in range(0, rows, step)]
+    return _checks.row_blocks(rows, max(1, _ENTRIES_AT_ONCE // bins))

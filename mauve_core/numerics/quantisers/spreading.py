@@ -182,6 +182,7 @@ def _train(
     report = progress or silent
     report(_STAGE, 0, settings.epochs)
     positives = nearest_rows(rows, min(settings.positives, len(rows) - 2))
+    triplets = _Triplets(anchors, positives, settings.batch, rng)
     net = _Net(rows, settings, rng, device)
     data = torch.as_tensor(rows, device=device)
     with torch.enable_grad():
@@ -190,46 +191,35 @@ def _train(
                 negatives = _ranked(net.folded(rows), rows, settings.negative_rank)
             share = epoch / settings.epochs
             rate = settings.learning_rate * next(factor for start, factor in _RATES if share >= start)
-            for batch in _batches(anchors, positives, negatives, settings.batch, rng):
-                triplets = torch.as_tensor(batch, device=device)
-                loss = _loss(net.train_images(data[triplets.ravel()]), triplets[0], settings.spreading)
+            for batch in triplets.batches(negatives):
+                positions = torch.as_tensor(batch, device=device)
+                loss = _loss(net.train_images(data[positions.ravel()]), positions[0], settings.spreading)
                 net.step(loss, rate)
             report(_STAGE, epoch + 1, settings.epochs)
     folded = net.folded(rows)
-    return folded, _final_loss(folded, rows, anchors, positives, settings, rng)
+    on_sphere = torch.as_tensor(_unit(images(folded, rows.astype(np.float64))))
+    last = (torch.as_tensor(batch) for batch in triplets.batches(_ranked(folded, rows, settings.negative_rank)))
+    losses = [float(_loss(on_sphere[positions.ravel()], positions[0], settings.spreading)) for positions in last]
+    return folded, float(np.mean(losses))
 
 
-def _final_loss(
-    net: SphereMap,
-    rows: NDArray[np.float32],
-    anchors: NDArray[np.intp],
-    positives: NDArray[np.intp],
-    settings: SpreadingSettings,
-    rng: np.random.Generator,
-) -> float:
-    import torch
+@dataclass(frozen=True, eq=False)
+class _Triplets:
+    """Rows of the texts (n,), the candidates for the positive of each distinct row (m, c), and the batch size."""
 
-    negatives = _ranked(net, rows, settings.negative_rank)
-    on_sphere = torch.as_tensor(_unit(images(net, rows.astype(np.float64))))
-    batches = _batches(anchors, positives, negatives, settings.batch, rng)
-    triplets = (torch.as_tensor(batch) for batch in batches)
-    return float(np.mean([float(_loss(on_sphere[batch.ravel()], batch[0], settings.spreading)) for batch in triplets]))
+    anchors: NDArray[np.intp]
+    positives: NDArray[np.intp]
+    size: int
+    rng: np.random.Generator
 
-
-def _batches(
-    anchors: NDArray[np.intp],
-    positives: NDArray[np.intp],
-    negatives: NDArray[np.intp],
-    size: int,
-    rng: np.random.Generator,
-) -> Iterator[NDArray[np.intp]]:
-    """(3, b) positions of anchors, positives and negatives, in a new order each time."""
-    order = anchors[rng.permutation(len(anchors))]
-    drawn = positives[order, rng.integers(0, positives.shape[1], len(order))]
-    triplets = np.stack([order, drawn, negatives[order]])
-    size = min(size, len(order))
-    for batch in range(len(order) // size):
-        yield np.ascontiguousarray(triplets[:, batch * size : (batch + 1) * size])
+    def batches(self, negatives: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+        """(3, b) positions of anchors, positives and negatives, in a new order each time."""
+        order = self.anchors[self.rng.permutation(len(self.anchors))]
+        drawn = self.positives[order, self.rng.integers(0, self.positives.shape[1], len(order))]
+        triplets = np.stack([order, drawn, negatives[order]])
+        size = min(self.size, len(order))
+        for batch in range(len(order) // size):
+            yield np.ascontiguousarray(triplets[:, batch * size : (batch + 1) * size])
 
 
 def _ranked(net: SphereMap, rows: NDArray[np.float32], rank: int) -> NDArray[np.intp]:

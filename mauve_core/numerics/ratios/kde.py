@@ -94,8 +94,7 @@ def log_densities(points: _Array, sample: _Array, widths: _Array, *, own: NDArra
     """
     squares, centres = (np.einsum("ij,ij->i", side, side) for side in (points, sample))
     logs = np.empty((len(widths), len(points)))
-    for start in range(0, len(points), BLOCK):
-        part = slice(start, min(start + BLOCK, len(points)))
+    for part in _checks.row_blocks(len(points), BLOCK):
         halves = (squares[part, None] + centres) / 2 - points[part] @ sample.T
         np.maximum(halves, 0.0, out=halves)
         if own is not None:

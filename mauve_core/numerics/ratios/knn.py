@@ -125,11 +125,10 @@ def _ratios(distances: Callable[[slice], _Array], squares: _Array, n: int, k: in
             todo="Give more texts, or use fewer neighbors",
         )
     counts = np.empty((2, total))
-    for start in range(0, total, BLOCK):
-        part = slice(start, min(start + BLOCK, total))
+    for part in _checks.row_blocks(total, BLOCK):
         near = distances(part)
-        rows = np.arange(part.stop - start)
-        near[rows, start + rows] = np.inf
+        rows = np.arange(part.stop - part.start)
+        near[rows, part.start + rows] = np.inf
         counts[:, part] = _shares(near, squares[part], n, k)
     with np.errstate(divide="ignore"):
         logs = np.log(counts[0] / n) - np.log(counts[1] / (total - n))

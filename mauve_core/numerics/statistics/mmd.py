@@ -254,10 +254,9 @@ def _estimates(
 def _kernel_rows(x: NDArray[np.float64], bandwidth: float) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Blocks of rows of the kernel matrix of (N, d) points near the origin."""
     norms = np.einsum("ij,ij->i", x, x)
-    for start in range(0, len(x), BLOCK):
-        rows = slice(start, min(start + BLOCK, len(x)))
+    for rows in _checks.row_blocks(len(x), BLOCK):
         squared = np.maximum(norms[rows, None] + norms - 2 * (x[rows] @ x.T), 0.0)
-        squared[np.arange(rows.stop - start), np.arange(start, rows.stop)] = 0.0
+        squared[np.arange(rows.stop - rows.start), np.arange(rows.start, rows.stop)] = 0.0
         with np.errstate(under="ignore"):
             yield rows, np.exp(squared / (-2 * bandwidth**2))
 

@@ -92,9 +92,8 @@ def ngram_gram(
     many = rows.lengths.size
     kernel = np.zeros((many, many))
     members = [_member(found[order - 1], many) for order in orders]
-    for start in range(0, many, _ROWS):
-        _tell(progress, start, many)
-        block = slice(start, start + _ROWS)
+    for block in _checks.row_blocks(many, _ROWS):
+        _tell(progress, block.start, many)
         for member in members:
             kernel[block] += _jaccard(member, block)
     _tell(progress, many, many)
@@ -119,14 +118,12 @@ def subsequence_gram(
 
     Parameters
     ----------
-    texts : sequence of sequences of int
-        Token ids of both sides together.
+    texts, max_tokens
+        See :func:`ngram_gram`.
     n : int >= 1
         Tokens of a subsequence.
     decay : float in (0, 1]
         Weight of one more token of span; 1 counts subsequences regardless of gaps.
-    max_tokens : int, optional
-        Texts are cut after this many tokens; None keeps them whole.
     progress : callable, optional
         Called with (stage, pairs of texts done, pairs of texts).
 

@@ -23,6 +23,8 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.transport.costs import exact_cost, exact_plan, histograms_on_points, squared_distances
 
+_Array = NDArray[np.float64]
+
 BARYCENTRES = {
     "free": "anywhere in feature space",
     "centres": "a histogram over the cluster centers, exact",
@@ -143,7 +145,7 @@ def displacement_frontier(cost: float, weights: ArrayLike = REFERENCE_WEIGHTS) -
     return Frontier(grid, grid**2 * cost, (1 - grid) ** 2 * cost)
 
 
-def median_cost(cost: NDArray[np.float64]) -> float:
+def median_cost(cost: _Array) -> float:
     """The median of the costs (k, k) between different centers, the published regularization."""
     upper = cost[np.triu_indices(len(cost), 1)]
     median = float(np.median(upper)) if upper.size else 0.0
@@ -152,9 +154,7 @@ def median_cost(cost: NDArray[np.float64]) -> float:
     return median
 
 
-def barycentre_on_centres(
-    p: NDArray[np.float64], q: NDArray[np.float64], cost: NDArray[np.float64], weight: float
-) -> NDArray[np.float64]:
+def barycentre_on_centres(p: _Array, q: _Array, cost: _Array, weight: float) -> _Array:
     """(k,) histogram r that minimizes weight OT(p, r) + (1 - weight) OT(q, r), unchecked.
 
     Mass that goes from center i through r to center j has its best stop at the center h that minimizes weight cost(i,
@@ -172,13 +172,7 @@ def barycentre_on_centres(
     return np.asarray(np.bincount(where[rows, columns], weights=mass, minlength=k))
 
 
-def entropic_barycentres(
-    p: NDArray[np.float64],
-    q: NDArray[np.float64],
-    cost: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    regularisation: float,
-) -> NDArray[np.float64]:
+def entropic_barycentres(p: _Array, q: _Array, cost: _Array, weights: _Array, regularisation: float) -> _Array:
     """(m, k) histograms r that minimize l OT'(p, r) + (1 - l) OT'(q, r), OT' = cost - regularisation x entropy.
 
     Iterative Bregman projections (Benamou et al., 2015) for all weights together. Plans diag(u) K diag(v) with
@@ -217,13 +211,7 @@ def entropic_barycentres(
     )
 
 
-def _costs_to(
-    p: NDArray[np.float64],
-    q: NDArray[np.float64],
-    mixed: NDArray[np.float64],
-    positions: NDArray[np.float64],
-    grid: NDArray[np.float64],
-) -> Frontier:
+def _costs_to(p: _Array, q: _Array, mixed: _Array, positions: _Array, grid: _Array) -> Frontier:
     """The frontier of exact costs to the (m, k) histograms between p and q."""
     cost = squared_distances(positions, positions)
     type_1 = np.array([exact_cost(q, r, cost) for r in mixed])
