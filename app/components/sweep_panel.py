@@ -14,13 +14,12 @@ from app.url import bound
 from app.url.parameters import ChartOrTable, State
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.formatting import NONE, SCORE_DECIMALS, with_spread
+from mauve_core.base.formatting import NONE
 from mauve_core.experiments.sweeps import AXES, Over, Sweep, stored_sweep, sweep_run, usual_values
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.result import SeedSpread
-from mauve_core.scoring.tables import TITLES
+from mauve_core.scoring.tables import TITLES, mean_and_spread
 from mauve_core.store import Run
 from mauve_core.tasks.sweep import SweepTask
 
@@ -115,15 +114,11 @@ def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
         present = [point for point in points.values() if point is not None]
         row = {"value": f"{value:g}"}
         for index, point in enumerate(points.values()):
-            row[f"line_{index}"] = NONE if point is None else _cell(point.scores[score])
+            row[f"line_{index}"] = NONE if point is None else mean_and_spread(point.scores[score])
         row["n"] = ", ".join(dict.fromkeys(f"{point.n:,}" for point in present))
         row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in present))
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _cell(found: SeedSpread) -> str:
-    return with_spread(found.mean, found.sd, SCORE_DECIMALS)
 
 
 def _stored(run: Run, axis: Over) -> Sweep | None:
