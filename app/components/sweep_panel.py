@@ -9,11 +9,12 @@ import streamlit as st
 
 from app.components import charts, job_panel, page_chrome, settings_tree
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from app.url import bound
 from app.url.parameters import ChartOrTable, State
 from mauve_core.base.config import SCORES
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE
 from mauve_core.experiments.sweeps import AXES, Over, Sweep, stored_sweep, sweep_run, usual_values
 from mauve_core.figures import sweeps as figures
@@ -59,7 +60,7 @@ def show(run: Run, state: State) -> None:
             help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
         )
     st.caption(QUESTIONS[state.sweep_axis])
-    sweep = _stored(run, state.sweep_axis)
+    sweep = or_error(stored_sweep, run, state.sweep_axis)
     if sweep is not None:
         _result(run, sweep, state.score)
     if not access.may_change():
@@ -119,14 +120,6 @@ def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
         row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in present))
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _stored(run: Run, axis: Over) -> Sweep | None:
-    try:
-        return stored_sweep(run, axis)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return None
 
 
 def _result(run: Run, sweep: Sweep, score: str) -> None:

@@ -13,13 +13,13 @@ from app.caching.by_run import kept_by_run
 from app.components import charts, job_panel, page_chrome, settings_tree
 from app.components.focus import Focus
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.components.sweep_panel import read_numbers
 from app.server import access
 from app.url import bound, session
 from app.url.parameters import ChartOrTable
 from app.views.clusters import purity_list
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
@@ -41,7 +41,7 @@ def show(here: Focus) -> None:
     """The section: stored results of the run, and the purest clusters of the partition shown."""
     run = here.run
     stamp = _stamp(run)
-    table = _stored(run, stamp)
+    table = or_error(_read, run.id, stamp)
     st.divider()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("What clusters capture", anchor=False, help=_HELP)
@@ -72,14 +72,6 @@ def show(here: Focus) -> None:
     if access.may_change():
         with st.expander("Compute again with other columns, texts or k", icon=":material/replay:"):
             _form(run, table)
-
-
-def _stored(run: Run, stamp: int | None) -> AttributeTable | None:
-    try:
-        return _read(run.id, stamp)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return None
 
 
 def _stamp(run: Run) -> int | None:

@@ -11,10 +11,10 @@ import streamlit as st
 from app import uploads
 from app.components import job_panel, model_picker, upload_side
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.components.settings_tree import LARGEST
 from app.views.decoders import decoder_picker
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
-from mauve_core.base.errors import MauveLensError
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import check_model
 from mauve_core.scoring.partitioning import MIN_TEXTS
@@ -117,10 +117,8 @@ def _of_run(run: Run) -> Human | None:
         help="How many of the run's human texts to use, from the first on",
     )
     st.caption(f"The first {count:,} of {total:,} human texts of **{escaped(run.name)}**, with their prompts and ids.")
-    try:
-        upload = uploads.keep_prompted(corpus.take(np.arange(count)), run.id)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    upload = or_error(uploads.keep_prompted, corpus.take(np.arange(count)), run.id)
+    if upload is None:
         return None
     return Human(TextFile(upload.path, "text", "prompt", "id"), int(count), True, run.name)
 
@@ -182,8 +180,8 @@ def _finish(
     )
     task = None
     if human is not None and specs:
-        try:
-            task = StudyTask(
+        task = or_error(
+            lambda: StudyTask(
                 name=(name or "").strip() or suggested,
                 human=human.file,
                 model=model,
@@ -193,8 +191,7 @@ def _finish(
                 config=CompareConfig(encoder=EncoderConfig(model=encoder)),
                 measures=measured,
             )
-        except MauveLensError as error:
-            st.error(escaped(str(error)), icon=":material/error:")
+        )
     _preview(human, lengths["max_new_tokens"], specs)
     if st.button("Start", type="primary", icon=":material/play_arrow:", key="study_start", disabled=task is None):
         _start(task)

@@ -10,13 +10,13 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts, focus
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import FlowTab, State, to_query
 from app.views.probes import moved_texts, probe_table, tried_text
 from app.views.probes.moved_texts import Changed
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
-from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.experiments.robustness import Flow, ProbeLine, ProbeTable
 from mauve_core.figures import flows as figures
@@ -223,10 +223,8 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
             )
         bound.close_button("probes_flow", key="probe_flow_close")
     _words(run, state, chosen)
-    try:
-        after = cache.perturbed_texts(run.id, table.source, line.name, flow.ids)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    after = or_error(cache.perturbed_texts, run.id, table.source, line.name, flow.ids)
+    if after is None:
         return
     corpus = run.corpora[table.source]
     rows = {text_id: row for row, text_id in enumerate(corpus.ids)}

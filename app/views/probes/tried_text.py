@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.url import bound, session
 from app.url.codecs import MAX_TRIED
 from app.url.parameters import State
@@ -105,10 +106,8 @@ def perturbations(run_id: str, state: State) -> list[Perturbation]:
     )
     found = []
     for spec in chosen:
-        try:
-            item = parse_perturbation(spec)
-        except InputError as error:
-            st.error(escaped(str(error)), icon=":material/error:")
+        item = or_error(parse_perturbation, spec)
+        if item is None:
             continue
         if item.kind.part is not None:
             st.info(

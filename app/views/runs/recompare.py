@@ -10,6 +10,7 @@ import streamlit as st
 from app.caching import cache
 from app.components import model_picker, more_settings
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import MauveLensError
@@ -28,10 +29,8 @@ _SHOWN = ("seed", "scale", "bootstrap")
 
 def show(run_id: str, *, close: Callable[[], None]) -> None:
     """The form; ``close`` hides it once the job starts."""
-    try:
-        run = cache.load_run(run_id)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    run = or_error(cache.load_run, run_id)
+    if run is None:
         return
     st.caption(
         "The texts come from this run, as do their features if the encoder is unchanged. The result is a new run."
@@ -43,10 +42,8 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
     changes |= more_settings.show(
         f"again_{run_id}", before, changes.get("encoder"), skipped=_SHOWN, note=more_settings.ENCODES_AGAIN
     )
-    try:
-        config = changed(before, changes)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    config = or_error(changed, before, changes)
+    if config is None:
         return
     if config.encoder != before.encoder:
         st.caption(
