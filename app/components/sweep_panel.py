@@ -129,17 +129,16 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
         st.header(f"{TITLES[score]} against {figures.X_TITLES[sweep.over]}", anchor=False)
         st.space("stretch")
         charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
-    chart, table = bound.tabs("sweep_as", TABS, "sweep_tabs")
-    if chart.open:
-        with chart:
+    shown_as, tab = bound.open_tab("sweep_as", TABS, "sweep_tabs")
+    with tab:
+        if shown_as == "chart":
             charts.show_chart(
                 figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison)),
                 key=f"sweep_chart_{sweep.over}",
                 file_name=f"{name}-{score}",
                 alt=f"{titled(score)} against {figures.X_TITLES[sweep.over]}; the table has the same numbers.",
             )
-    if table.open:
-        with table:
+        else:
             _table(sweep, score)
     seeds = sweep.settings.get("seeds")
     over = "one seed" if seeds == 1 else f"{seeds} seeds"

@@ -99,12 +99,11 @@ def _figure(
 def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
     categories = _chosen(run, "categorical_columns", "categories", figures.lines_of("accuracy", table))
     numbers = _chosen(run, "numeric_columns", "numbers", figures.lines_of("explained", table))
-    drawn, listed = bound.tabs("attributes_as", TABS, "attributes_tabs")
-    if drawn.open:
-        with drawn:
+    shown_as, tab = bound.open_tab("attributes_as", TABS, "attributes_tabs")
+    with tab:
+        if shown_as == "chart":
             _charts((run, stamp, table), categories, numbers)
-    if listed.open:
-        with listed:
+        else:
             st.dataframe(figures.shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
     st.caption(figures.described(table, escaped))
 

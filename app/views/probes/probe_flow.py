@@ -105,15 +105,13 @@ def _summary(line: ProbeLine, flow: Flow) -> None:
 
 def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None) -> None:
     name = f"{run.name}-{line.name}-flow"
-    matrix, largest, sensitivity = bound.tabs("flow_tab", TABS, "probe_flow_tabs")
-    if matrix.open:
-        with matrix:
+    shown_as, tab = bound.open_tab("flow_tab", TABS, "probe_flow_tabs")
+    with tab:
+        if shown_as == "matrix":
             _matrix(flow, chosen, name)
-    if largest.open:
-        with largest:
+        elif shown_as == "largest":
             _largest(flow, chosen, name)
-    if sensitivity.open:
-        with sensitivity:
+        else:
             _sensitivity(flow, name)
 
 
