@@ -46,8 +46,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     parser.set_defaults(run=_attributes)
 
 

@@ -44,8 +44,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="k-means seeds per split; default: as in the run")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     parser.set_defaults(run=_probe)
 
 

@@ -21,8 +21,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--values", metavar="A,B,...", help="values of that setting; default: a few sensible ones")
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds per point; default: as in the run")
     parser.add_argument("--device", default="auto", help="for --over length: auto, cpu, cuda, cuda:1 ...; default auto")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     parser.set_defaults(run=_sweep)
 
 
