@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from app.components import job_panel, page_chrome, sidebar
 from app.components.messages import or_error
 from app.server import access
@@ -27,14 +25,11 @@ def main() -> None:
             f"Press *Compute* below, or run `mauve-lens methods {run.id} --preset divergences`. The preselected "
             "methods take seconds.",
         )
-        if access.may_change():
-            with st.container(border=True):
-                method_form.show(run, None)
     else:
         method_table.show(run, table)
-        if access.may_change():
-            with st.expander("Compute again with other methods", icon=":material/replay:"):
-                method_form.show(run, table)
+    if access.may_change():
+        with page_chrome.form_box(None if table is None else "Compute again with other methods"):
+            method_form.show(run, table)
     sampling_panel.show(run.id)
 
 

@@ -57,12 +57,9 @@ def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
         return
     if table is not None and wrong:
         st.info(escaped(wrong), icon=":material/info:")
-    elif table is not None:
-        with st.expander("Probe again with other perturbations or texts", icon=":material/replay:"):
-            probe_form.show(run, state, table)
     elif not wrong:
-        with st.container(border=True):
-            probe_form.show(run, state, None)
+        with page_chrome.form_box(None if table is None else "Probe again with other perturbations or texts"):
+            probe_form.show(run, state, table)
 
 
 main()
