@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -26,6 +27,7 @@ from mauve_core.figures import attributes as figures
 from mauve_core.store import ATTACHED, Run
 from mauve_core.tasks.attributes import AttributesTask
 
+T = TypeVar("T")
 MAX_SPLITS = 100
 TABS: dict[ChartOrTable, str] = {"chart": "Charts", "table": "Table"}
 
@@ -61,16 +63,13 @@ def show(here: Focus) -> None:
             "the score, too.",
             f"Press *Compute* below, or run `mauve-lens attributes {run.id}`.",
         )
-        if access.may_change():
-            with st.container(border=True):
-                _form(run, None)
-        return
-    with st.expander("How these were computed", icon=":material/tune:"):
-        for note in table.notes:
-            st.text(note)
-        settings_tree.show(table.settings)
+    else:
+        with st.expander("How these were computed", icon=":material/tune:"):
+            for note in table.notes:
+                st.text(note)
+            settings_tree.show(table.settings)
     if access.may_change():
-        with st.expander("Compute again with other columns, texts or k", icon=":material/replay:"):
+        with page_chrome.form_box(None if table is None else "Compute again with other columns, texts or k"):
             _form(run, table)
 
 
@@ -153,9 +152,17 @@ def _form(run: Run, table: AttributeTable | None) -> None:
     suffix = f"{run.id}_{table is not None}"
     names = [candidate.name for candidate in run.comparison.candidates]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        candidate = _clusters(names, settings.get("candidate"), suffix)
+        candidate = _picker(
+            "Clusters",
+            [None, *names],
+            settings.get("candidate"),
+            format_func=lambda name: "joint" if name is None else f"pairwise with {name}",
+            key=f"attributes_clusters_{suffix}",
+            width=220,
+        )
         sources = [HUMAN, *(names if candidate is None else [candidate]), *([] if ALL in names else [ALL])]
-        source = _source(sources, settings.get("source"), f"{suffix}_{candidate}")
+        key = f"attributes_source_{suffix}_{candidate}"
+        source = _picker("Texts", sources, settings.get("source"), key=key, width=180)
         splits = st.number_input(
             "Splits",
             1,
@@ -183,29 +190,11 @@ def _form(run: Run, table: AttributeTable | None) -> None:
         _start(run, columns, text, source, candidate, int(splits))
 
 
-def _clusters(names: Sequence[str], initial: object, suffix: str) -> str | None:
-    offered = [None, *names]
-    chosen: str | None = st.selectbox(
-        "Clusters",
-        offered,
-        index=offered.index(initial) if initial in offered else 0,
-        format_func=lambda name: "joint" if name is None else f"pairwise with {name}",
-        key=f"attributes_clusters_{suffix}",
-        width=220,
-    )
+def _picker(label: str, offered: Sequence[T], initial: Any, **keywords: Any) -> T:
+    """A list that initially shows ``initial``, or else its first."""
+    first = offered.index(initial) if initial in offered else 0
+    chosen: T = st.selectbox(label, offered, first, **keywords)
     return chosen
-
-
-def _source(sources: Sequence[str], initial: object, suffix: str) -> str:
-    return str(
-        st.selectbox(
-            "Texts",
-            sources,
-            index=sources.index(initial) if initial in sources else 0,
-            key=f"attributes_source_{suffix}",
-            width=180,
-        )
-    )
 
 
 def _shared_columns(run: Run, sources: Sequence[str]) -> list[str]:

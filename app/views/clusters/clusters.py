@@ -27,9 +27,7 @@ def main() -> None:
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
     with focus.rows():
-        with focus.row():
-            focus.controls(here)
-            focus.cluster_picker(here)
+        focus.controls(here)
         with focus.row():
             bound.selectbox(
                 "clusters_order",

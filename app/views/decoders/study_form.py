@@ -59,15 +59,8 @@ def show(run: Run | None) -> None:
         human = _human(run)
         prompt_tokens = None
         if human is not None and not human.prompted:
-            prompt_tokens = st.number_input(
-                "Prompt tokens",
-                1,
-                100_000,
-                PROMPT_TOKENS,
-                key="study_prompt_tokens",
-                persist_state="session",
-                help="The file has no prompts, so this many tokens from the beginning of each text become its prompt.",
-            )
+            about = "The file has no prompts, so this many tokens from the beginning of each text become its prompt."
+            prompt_tokens = _number("Prompt tokens", 1, 100_000, PROMPT_TOKENS, "study_prompt_tokens", about)
     with right, st.container(border=True):
         st.markdown("**Model**")
         model = model_picker.show("Generating model", key="study_model", causal=True)
@@ -125,42 +118,21 @@ def _of_run(run: Run) -> Human | None:
 
 def _lengths() -> dict[str, int]:
     """Arguments of GenerationSettings."""
-    most, least, seed = st.columns(3)
-    return {
-        "max_new_tokens": int(
-            most.number_input(
-                "Max new tokens",
-                1,
-                1_000_000,
-                256,
-                key="study_max_tokens",
-                persist_state="session",
-                help="Maximum tokens per continuation; the human texts are cut there, too",
-            )
-        ),
-        "min_new_tokens": int(
-            least.number_input(
-                "Min new tokens",
-                0,
-                1_000_000,
-                0,
-                key="study_min_tokens",
-                persist_state="session",
-                help="The model may not stop earlier; 0 lets it stop at any time.",
-            )
-        ),
-        "seed": int(
-            seed.number_input(
-                "Seed",
-                0,
-                LARGEST,
-                0,
-                key="study_seed",
-                persist_state="session",
-                help="A text depends on its prompt, its decoder and this seed",
-            )
-        ),
-    }
+    columns = st.columns(3)
+    with columns[0]:
+        about = "Maximum tokens per continuation; the human texts are cut there, too"
+        most = _number("Max new tokens", 1, 1_000_000, 256, "study_max_tokens", about)
+    with columns[1]:
+        about = "The model may not stop earlier; 0 lets it stop at any time."
+        least = _number("Min new tokens", 0, 1_000_000, 0, "study_min_tokens", about)
+    with columns[2]:
+        seed = _number("Seed", 0, LARGEST, 0, "study_seed", "A text depends on its prompt, its decoder and this seed")
+    return {"max_new_tokens": most, "min_new_tokens": least, "seed": seed}
+
+
+def _number(label: str, low: int, high: int, first: int, key: str, about: str) -> int:
+    """A field for a whole number, which stays while the reader is on other pages."""
+    return int(st.number_input(label, low, high, first, key=key, persist_state="session", help=about))
 
 
 def _finish(

@@ -35,9 +35,7 @@ def main() -> None:
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
     with focus.rows():
-        with focus.row():
-            focus.controls(here)
-            focus.cluster_picker(here)
+        focus.controls(here)
         with focus.row():  # controls of errors and scores
             weight = focus.weight_slider(state)
             score_controls.smoothing("MAUVE* always uses Krichevsky–Trofimov.")

@@ -19,10 +19,6 @@ from mauve_core.jobs import queue
 from mauve_core.store import Run
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
-_K_HELP = (
-    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
-    "in each."
-)
 _SHOWN = ("seed", "scale", "bootstrap")
 """Settings of ``more_settings`` that are always visible here."""
 
@@ -100,7 +96,7 @@ def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
     clusters, seeds, *others = st.columns(2 + len(_SHOWN))
     score = before.score
     k = clusters.number_input(
-        "Clusters k", 2, 1_000_000, score.k, key=f"again_k_{run_id}", placeholder="n / 10", help=_K_HELP
+        "Clusters k", 2, 1_000_000, score.k, key=f"again_k_{run_id}", placeholder="n / 10", help=more_settings.K_HELP
     )
     return {
         "k": None if k is None else int(k),

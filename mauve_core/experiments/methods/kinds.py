@@ -83,12 +83,12 @@ class EstimatorKind:
 
     Attributes
     ----------
-    bins : bool
-        Whether it counts texts in bins, so that counts can be smoothed.
-    scale : float or None
-        The papers' constant c of MAUVE; None for an estimator with its own distance and no divergence.
     reason : str
         The papers' explanation of a different ranking; one or two sentences.
+    scale : float or None
+        The papers' constant c of MAUVE; None for an estimator with its own distance and no divergence.
+    bins : bool
+        Whether it counts texts in bins, so that counts can be smoothed.
     own_scale : float or None
         The constant c that maps its own frontier to an area in [0, 1]; None without such a frontier.
     """
