@@ -35,20 +35,17 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothi
 @st.fragment
 def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32]) -> None:
     """Build only the open tab; opening another one reruns nothing else."""
-    tab_texts, tab_why, tab_words, tab_metadata = bound.tabs("cluster_tab", TABS, "cluster_detail_tabs")
-    if tab_texts.open:
-        with tab_texts:
+    name, tab = bound.open_tab("cluster_tab", TABS, "cluster_detail_tabs")
+    with tab:
+        if name == "texts":
             _words_line(focus, cluster)
             human, model = focus.run.corpora[HUMAN], focus.run.corpora[focus.candidate]
             texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
-    if tab_why.open:
-        with tab_why:
+        elif name == "why":
             why_panel.show(focus, cluster)
-    if tab_words.open:
-        with tab_words:
+        elif name == "words":
             _words(focus, cluster)
-    if tab_metadata.open:
-        with tab_metadata:
+        else:
             _metadata(focus, in_human, in_model)
 
 

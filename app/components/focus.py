@@ -64,52 +64,49 @@ def row() -> DeltaGenerator:
 
 
 def controls(focus: Focus) -> None:
-    """Candidate, partition and seed; call inside a row."""
+    """A row of candidate, partition, seed and cluster, the keyboard alternative to clicking in a chart."""
     names = [candidate.name for candidate in focus.run.comparison.candidates]
     seeds = focus.run.comparison.config.score.seeds
-    bound.selectbox(
-        "candidate",
-        "Candidate",
-        names,
-        names[0],
-        omit_default=False,
-        width=220,
-        help="The model side, Q. The other side, P, is always the human texts.",
-    )
-    bound.selectbox(
-        "partition",
-        "Partition",
-        {kind: PARTITION_TITLES[kind] for kind in ("joint", "pairwise")},
-        _DEFAULT,
-        width=150,
-        help="Joint: one set of clusters for all candidates, so that cluster 12 is the same everywhere. Pairwise: the "
-        "human texts are clustered with one candidate at a time, as in the papers.",
-    )
-    if seeds > 1:
+    with row():
         bound.selectbox(
-            "seed",
-            "Seed",
-            range(seeds),
-            0,
-            format_func=lambda seed: f"{seed + 1} of {seeds}",
-            width=100,
-            help="Each k-means seed gives different clusters. What matters shows under all of them; Gap marks what "
-            "does.",
+            "candidate",
+            "Candidate",
+            names,
+            names[0],
+            omit_default=False,
+            width=220,
+            help="The model side, Q. The other side, P, is always the human texts.",
         )
-
-
-def cluster_picker(focus: Focus) -> None:
-    """Choose the cluster in focus by number: the keyboard alternative to clicking in a chart."""
-    bound.selectbox(
-        "cluster",
-        "Cluster",
-        range(focus.partition.k),
-        None,
-        placeholder="None",
-        width=110,
-        help="Number of the cluster whose texts are shown: type it, or click the cluster in the chart. Numbers depend "
-        "on the partition and the seed and mean nothing by themselves.",
-    )
+        bound.selectbox(
+            "partition",
+            "Partition",
+            {kind: PARTITION_TITLES[kind] for kind in ("joint", "pairwise")},
+            _DEFAULT,
+            width=150,
+            help="Joint: one set of clusters for all candidates, so that cluster 12 is the same everywhere. Pairwise: "
+            "the human texts are clustered with one candidate at a time, as in the papers.",
+        )
+        if seeds > 1:
+            bound.selectbox(
+                "seed",
+                "Seed",
+                range(seeds),
+                0,
+                format_func=lambda seed: f"{seed + 1} of {seeds}",
+                width=100,
+                help="Each k-means seed gives different clusters. What matters shows under all of them; Gap marks what "
+                "does.",
+            )
+        bound.selectbox(
+            "cluster",
+            "Cluster",
+            range(focus.partition.k),
+            None,
+            placeholder="None",
+            width=110,
+            help="Number of the cluster whose texts are shown: type it, or click the cluster in the chart. Numbers "
+            "depend on the partition and the seed and mean nothing by themselves.",
+        )
 
 
 def weight_slider(state: State) -> float:

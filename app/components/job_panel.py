@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.components import job_progress
 from app.components.markup import escaped
+from app.components.messages import change, or_error
 from app.server import access
 from app.url import session
 from mauve_core.base.errors import MauveLensError
@@ -68,13 +69,9 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
     if not access.may_change():
         return
     job_filter = _JobFilter(tuple(kinds), run, failed)
-    try:
-        jobs = [job for job in queue.list() if job_filter.concern(job)]
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    active = _active_ids(jobs)
-    st.fragment(_panel)(job_filter, active)
+    jobs = or_error(queue.list)
+    if jobs is not None:
+        st.fragment(_panel)(job_filter, _active_ids([job for job in jobs if job_filter.concern(job)]))
 
 
 def start(describe: Callable[[], Task]) -> None:
@@ -153,7 +150,7 @@ def _show_active(job: JobState) -> None:
             "Cancel",
             key=f"cancel_{job.id}",
             type="tertiary",
-            on_click=_try,
+            on_click=change,
             args=(queue.cancel, job.id),
             disabled=stopping,
             help=_on_resuming(job.kind, "Cancelled work can be resumed"),
@@ -179,7 +176,7 @@ def _show_ended(job: JobState, gone: str | None) -> None:
                 "Resume" if job.kind in KEPT else "Start again",
                 key=f"resume_{job.id}",
                 type="tertiary",
-                on_click=_try,
+                on_click=change,
                 args=(queue.resume, job.id),
                 disabled=gone is not None,
                 help=_on_resuming(job.kind, "It resumes where it stopped") if gone is None else "Its run was deleted",
@@ -188,7 +185,7 @@ def _show_ended(job: JobState, gone: str | None) -> None:
             "Dismiss",
             key=f"dismiss_{job.id}",
             type="tertiary",
-            on_click=_try,
+            on_click=change,
             args=(_dismiss, job.id),
             help="Remove the job from the list. A run that it made is kept.",
         )
@@ -213,7 +210,12 @@ def _show_undo() -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="jobs_undo"):
         st.caption(f"**{escaped(name)}** was dismissed.", width="content")
         st.button(
-            "Undo", key="jobs_undo_button", type="tertiary", icon=":material/undo:", on_click=_try, args=(_undo, job_id)
+            "Undo",
+            key="jobs_undo_button",
+            type="tertiary",
+            icon=":material/undo:",
+            on_click=change,
+            args=(_undo, job_id),
         )
 
 
@@ -247,11 +249,3 @@ def _undo(job_id: str) -> None:
 
 def _show_all() -> None:
     st.session_state[_ALL] = True
-
-
-def _try(act: Callable[[str], object], job_id: str) -> None:
-    try:
-        access.require_change()
-        act(job_id)
-    except MauveLensError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")

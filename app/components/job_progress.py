@@ -5,15 +5,14 @@ The browser polls a route (see :mod:`app.components.news`) and draws the answers
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from app.components.browser import component
 from app.server import access, own_server
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.progress import format_seconds
@@ -26,13 +25,7 @@ BEAT_S = 1.0
 
 LOG_LINES = 12
 
-_HERE = Path(__file__)
-_in_browser = st.components.v2.component(
-    "mauve_lens_job_progress",
-    html='<div class="job"></div>',
-    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_in_browser = component("mauve_lens_job_progress", __file__, '<div class="job"></div>')
 
 
 def show(job: JobState) -> None:

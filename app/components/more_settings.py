@@ -15,6 +15,10 @@ from mauve_core.encoders.catalogue import names_word_vectors
 
 ENCODES_AGAIN = "Changing this encodes the texts again."
 
+K_HELP = (
+    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
+    "in each."
+)
 MAP = "Draw the map"
 MAP_HELP = (
     "The Map page shows every text on a plane. No score needs it, and the run is ready sooner without it; a duplicate "

@@ -7,14 +7,13 @@ then skipped, and elements that it removed stay on the page. Ratings and cached 
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 
-import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from app.components.browser import component
 from app.server import access, own_server
 from mauve_core.base.errors import MauveLensError
 from mauve_core.jobs import queue
@@ -24,9 +23,7 @@ NEWS = "/news"
 BEAT_S = 3.0
 """Seconds between polls. A poll reads small files, modification times of folders, and locks."""
 
-_in_browser = st.components.v2.component(
-    "mauve_lens_news", html="", js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-)
+_in_browser = component("mauve_lens_news", __file__)
 
 
 def watch() -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from app.components.browser import component
 from app.server import access
 
 _KEY, _WEBGL = "face", "face_webgl"
 _STYLES = Path(__file__).with_suffix(".css")
-_in_browser = st.components.v2.component(
-    "mauve_lens_face",
-    html="",
-    js=Path(__file__).with_suffix(".js").read_text(encoding="utf-8"),
-)
+_in_browser = component("mauve_lens_face", __file__)
 
 
 def title(name: str, question: str) -> None:
@@ -51,6 +49,11 @@ def draws_webgl() -> bool:
 
 def _remember_webgl() -> None:
     st.session_state[_WEBGL] = bool(st.session_state[_KEY]["webgl"])
+
+
+def form_box(again: str | None) -> DeltaGenerator:
+    """Container of a form: in plain sight, or folded under the title ``again`` if there is a result already."""
+    return st.container(border=True) if again is None else st.expander(again, icon=":material/replay:")
 
 
 def nothing_yet(what: str, why: str, how: str) -> None:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from app.caching import cache
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
 from mauve_core.base.errors import MauveLensError
@@ -34,12 +35,11 @@ def opened_run() -> Run:
     if run_id is None:
         _no_run_yet(session.page())
         st.stop()
-    try:
-        return cache.load_run(run_id)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    run = or_error(cache.load_run, run_id)
+    if run is None:
         st.caption("Choose another run in the sidebar, or start one under New run.")
         st.stop()
+    return run
 
 
 def _facts(run_id: str) -> None:

@@ -9,18 +9,18 @@ import streamlit as st
 
 from app.components import charts, job_panel, page_chrome, settings_tree
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from app.url import bound
 from app.url.parameters import ChartOrTable, State
 from mauve_core.base.config import SCORES
-from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.formatting import NONE, SCORE_DECIMALS, with_spread
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import NONE
 from mauve_core.experiments.sweeps import AXES, Over, Sweep, stored_sweep, sweep_run, usual_values
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.result import SeedSpread
-from mauve_core.scoring.tables import TITLES
+from mauve_core.scoring.tables import TITLES, mean_and_spread
 from mauve_core.store import Run
 from mauve_core.tasks.sweep import SweepTask
 
@@ -60,7 +60,7 @@ def show(run: Run, state: State) -> None:
             help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
         )
     st.caption(QUESTIONS[state.sweep_axis])
-    sweep = _stored(run, state.sweep_axis)
+    sweep = or_error(stored_sweep, run, state.sweep_axis)
     if sweep is not None:
         _result(run, sweep, state.score)
     if not access.may_change():
@@ -115,23 +115,11 @@ def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
         present = [point for point in points.values() if point is not None]
         row = {"value": f"{value:g}"}
         for index, point in enumerate(points.values()):
-            row[f"line_{index}"] = NONE if point is None else _cell(point.scores[score])
+            row[f"line_{index}"] = NONE if point is None else mean_and_spread(point.scores[score])
         row["n"] = ", ".join(dict.fromkeys(f"{point.n:,}" for point in present))
         row["k"] = ", ".join(dict.fromkeys(f"{point.k:,}" for point in present))
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def _cell(found: SeedSpread) -> str:
-    return with_spread(found.mean, found.sd, SCORE_DECIMALS)
-
-
-def _stored(run: Run, axis: Over) -> Sweep | None:
-    try:
-        return stored_sweep(run, axis)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return None
 
 
 def _result(run: Run, sweep: Sweep, score: str) -> None:
@@ -141,17 +129,16 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
         st.header(f"{TITLES[score]} against {figures.X_TITLES[sweep.over]}", anchor=False)
         st.space("stretch")
         charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
-    chart, table = bound.tabs("sweep_as", TABS, "sweep_tabs")
-    if chart.open:
-        with chart:
+    shown_as, tab = bound.open_tab("sweep_as", TABS, "sweep_tabs")
+    with tab:
+        if shown_as == "chart":
             charts.show_chart(
                 figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison)),
                 key=f"sweep_chart_{sweep.over}",
                 file_name=f"{name}-{score}",
                 alt=f"{titled(score)} against {figures.X_TITLES[sweep.over]}; the table has the same numbers.",
             )
-    if table.open:
-        with table:
+        else:
             _table(sweep, score)
     seeds = sweep.settings.get("seeds")
     over = "one seed" if seeds == 1 else f"{seeds} seeds"

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
+from app.components.browser import component
 from app.components.markup import escaped
 from app.server.access import Visitor
 
-_HERE = Path(__file__)
-_bar = st.components.v2.component(
-    "mauve_lens_visit",
-    html='<div class="visit"></div>',
-    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_bar = component("mauve_lens_visit", __file__, '<div class="visit"></div>')
 
 
 def show(visitor: Visitor | None) -> None:

@@ -102,11 +102,12 @@ def multiselect(
     st.multiselect(label, options, **link, **keywords)
 
 
-def tabs(field: str, titles: Mapping[Name, str], key: str) -> Sequence[TabContainer]:
-    """Tabs by ``titles``. Opening one reruns the page or its fragment; fill only the ``open`` one."""
+def open_tab(field: str, titles: Mapping[Name, str], key: str) -> tuple[Name, TabContainer]:
+    """Tabs by ``titles``: name and container of the open one. Opening another one reruns the page or its fragment."""
     names = {title: name for name, title in titles.items()}
     opened = titles[getattr(session.current(), field)]
-    return st.tabs(list(names), default=opened, key=key, on_change=_write, args=(key, lambda t: {field: names[t]}))
+    tabs = st.tabs(list(names), default=opened, key=key, on_change=_write, args=(key, lambda t: {field: names[t]}))
+    return next((name, tab) for name, tab in zip(titles, tabs, strict=True) if tab.open)
 
 
 def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: str, **keywords: Any) -> None:

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable
-from mauve_core.scoring.result import SeedSpread
-from mauve_core.scoring.tables import aligned, printable
+from mauve_core.scoring.tables import aligned, mean_and_spread, printable
 from mauve_core.tasks.attributes import AttributesTask
 
 _TITLES = {
@@ -48,8 +46,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     parser.set_defaults(run=_attributes)
 
 
@@ -77,10 +74,6 @@ def tables(found: AttributeTable) -> str:
 def _table(rows: Sequence[Attribute], names: Sequence[str]) -> str:
     cells = [["Column", "k", "n", *(_TITLES[name] for name in names)]]
     for row in rows:
-        scores = [_cell(row.scores[name]) for name in names]
+        scores = [mean_and_spread(row.scores[name]) for name in names]
         cells.append([printable(row.column), str(row.k), str(row.n), *scores])
     return aligned(cells)
-
-
-def _cell(value: SeedSpread) -> str:
-    return with_spread(value.mean, value.sd, SCORE_DECIMALS)

@@ -14,16 +14,13 @@ from mauve_core.cli.options import (
     add_output_options,
     add_score_options,
     encoder_config,
+    make_run,
     named,
-    progress_of,
-    results_only,
     score_config,
     source_fields,
-    write,
-    write_json,
 )
 from mauve_core.corpus.folders import spelled_out
-from mauve_core.scoring.tables import to_json, to_table
+from mauve_core.store import Run
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
 
 
@@ -32,8 +29,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--human", required=True, metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
     parser.add_argument("--model", action="append", required=True, metavar="NAME=FILE", help="one per candidate")
     parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the file names")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
     add_encoder_options(parser)
     parser.add_argument(
@@ -48,16 +44,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _compare(args: argparse.Namespace) -> int:
-    task = task_of(args)
-    with results_only():
-        run = task.make(progress_of(args))
-    if args.json:
-        write_json({**to_json(run.comparison), "run": run.id})
-        return 0
-    write(to_table(run.comparison))
-    write(f"\nStored as run {run.id}. Show it again: mauve-lens runs show {run.id}")
-    write(f"In the browser: mauve-lens app, then http://127.0.0.1:8501/?run={run.id}")
-    return 0
+    return make_run(args, task_of(args), _where)
+
+
+def _where(run: Run) -> str:
+    return (
+        f"Stored as run {run.id}. Show it again: mauve-lens runs show {run.id}\n"
+        f"In the browser: mauve-lens app, then http://127.0.0.1:8501/?run={run.id}"
+    )
 
 
 def task_of(args: argparse.Namespace) -> ComparisonTask:

@@ -15,8 +15,7 @@ from mauve_core.cli.options import (
     add_encoder_options,
     add_output_options,
     add_score_options,
-    progress_of,
-    results_only,
+    make_run,
     write,
     write_json,
 )
@@ -29,7 +28,6 @@ from mauve_core.scoring.tables import (
     printable,
     standings,
     to_json,
-    to_table,
 )
 from mauve_core.store import RunStore
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
@@ -123,11 +121,5 @@ def _recompare(args: argparse.Namespace) -> int:
     config = changed(before, changes | ({"projection": False} if args.no_map else {}))
     name = args.out or suggested_name(run.name, before, config)
     task = RecompareTask(name, run.id, config, tuple(args.leave_out), args.device)
-    with results_only():
-        new_run = task.make(progress_of(args))
-    if "json" in args:
-        write_json({**to_json(new_run.comparison), "run": new_run.id})
-        return 0
-    write(to_table(new_run.comparison))
-    write(f"\nStored as run {new_run.id}. See the differences: mauve-lens runs compare {run.id} {new_run.id}")
-    return 0
+    compared = f"See the differences: mauve-lens runs compare {run.id}"
+    return make_run(args, task, lambda made: f"Stored as run {made.id}. {compared} {made.id}")

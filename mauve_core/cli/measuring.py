@@ -41,8 +41,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--device", default="auto", help="device of the scorer: auto, cpu, cuda, cuda:1 ...; default: auto"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
     parser.set_defaults(run=_measure)
 

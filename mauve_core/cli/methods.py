@@ -47,8 +47,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--device", default="cpu", help="device for training networks and running models: cpu, cuda ...; default: cpu"
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     parser.set_defaults(run=_methods)
 
 

@@ -14,8 +14,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.decoding.decoders import DECODERS, DecoderKind
-from mauve_core.scoring.tables import printable
-from mauve_core.tasks.base import RunTask
+from mauve_core.scoring.tables import printable, to_json, to_table
+from mauve_core.store import Run
+from mauve_core.tasks.base import NewRunTask, RunTask
 
 _DEFAULTS = EncoderConfig()
 _DEFAULT_ENCODER = f"{DEFAULT_MODEL}, included with the program (the papers use {PAPERS_MODEL}, fetched from the hub)"
@@ -188,7 +189,10 @@ def _example(kind: DecoderKind) -> str:
     return f"{kind.name}:{','.join(values)}" if values else kind.name
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
+def add_output_options(parser: argparse.ArgumentParser, *, table: bool = False) -> None:
+    """Add ``--quiet``; before it ``--json``, if the result is a table."""
+    if table:
+        parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
@@ -250,6 +254,17 @@ def results_only() -> Iterator[None]:
     """Redirect library output to standard error, so that standard output holds only results."""
     with contextlib.redirect_stdout(sys.stderr):
         yield
+
+
+def make_run(args: argparse.Namespace, task: NewRunTask, after: Callable[[Run], str]) -> int:
+    """Make a run, print its leaderboard and what comes after it or one JSON object, and return the exit status."""
+    with results_only():
+        run = task.make(progress_of(args))
+    if getattr(args, "json", False):
+        write_json({**to_json(run.comparison), "run": run.id})
+    else:
+        write(f"{to_table(run.comparison)}\n\n{after(run)}")
+    return 0
 
 
 def show_result(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import NONE, as_percent, with_spread
+from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
 from mauve_core.experiments.robustness import PAPER, PROBE_SCORES, SPLITS, ProbeTable
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.figures.probes import spread_label
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.probe import ProbeTask
 
@@ -44,8 +44,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="k-means seeds per split; default: as in the run")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     parser.set_defaults(run=_probe)
 
 
@@ -65,7 +64,7 @@ def table(found: ProbeTable) -> str:
     for line in found.lines:
         moved = NONE if line.flow is None else as_percent(len(line.flow.moved) / len(line.flow.ids))
         changed = NONE if line.kind == "source" else as_percent(line.changed)
-        cells = [_cell(line.scores[measure]) for measure in PROBE_SCORES]
+        cells = [spread_label(line.scores[measure]) for measure in PROBE_SCORES]
         rows.append([printable(line.name), changed, moved, *cells])
     first = found.lines[0]
     return (
@@ -73,7 +72,3 @@ def table(found: ProbeTable) -> str:
         "Mean \u00b1 standard deviation over splits and seeds; none is the noise floor. MAUVE: larger is closer; all "
         "others: smaller. Changed: texts that differ. Moved: texts that changed cluster in the run."
     )
-
-
-def _cell(spread: SeedSpread) -> str:
-    return with_spread(spread.mean, spread.sd)

@@ -13,15 +13,12 @@ from mauve_core.cli.options import (
     add_output_options,
     add_score_options,
     encoder_config,
-    progress_of,
-    results_only,
+    make_run,
     score_config,
-    write,
-    write_json,
 )
 from mauve_core.decoding import GenerationSettings
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.scoring.tables import to_json, to_table
+from mauve_core.store import Run
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
@@ -42,8 +39,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_decoder_options(parser)
     parser.add_argument("--no-measures", action="store_true", help="leave out the text measures")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     add_field_options(parser)
     add_encoder_options(parser)
     add_score_options(parser)
@@ -52,18 +48,16 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _study(args: argparse.Namespace) -> int:
     task = task_of(args)
-    with results_only():
-        run = task.make(progress_of(args))
-    if args.json:
-        write_json({**to_json(run.comparison), "run": run.id})
-        return 0
-    write(to_table(run.comparison))
-    measured = stored_measurements(run)
-    if measured is not None:
-        write(f"\n{measuring.table(measured)}")
-    write(f"\nStored as run {run.id}; its texts are in {task.folder}")
-    write(f"In the browser: mauve-lens app, then http://127.0.0.1:8501/decoders?run={run.id}")
-    return 0
+
+    def after(run: Run) -> str:
+        measured = stored_measurements(run)
+        return (
+            ("" if measured is None else f"{measuring.table(measured)}\n\n")
+            + f"Stored as run {run.id}; its texts are in {task.folder}\n"
+            f"In the browser: mauve-lens app, then http://127.0.0.1:8501/decoders?run={run.id}"
+        )
+
+    return make_run(args, task, after)
 
 
 def task_of(args: argparse.Namespace) -> StudyTask:

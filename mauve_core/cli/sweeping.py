@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.sweeps import AXES, Sweep
-from mauve_core.scoring.result import SeedSpread
-from mauve_core.scoring.tables import TITLES, aligned, printable
+from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread, printable
 from mauve_core.tasks.sweep import SweepTask
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}
@@ -23,8 +21,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--values", metavar="A,B,...", help="values of that setting; default: a few sensible ones")
     parser.add_argument("--seeds", type=int, metavar="N", help="seeds per point; default: as in the run")
     parser.add_argument("--device", default="auto", help="for --over length: auto, cpu, cuda, cuda:1 ...; default auto")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    add_output_options(parser)
+    add_output_options(parser, table=True)
     parser.set_defaults(run=_sweep)
 
 
@@ -50,13 +47,9 @@ def table(sweep: Sweep) -> str:
     rows = [[_TITLES[sweep.over], "Decoder" if named else "Candidate", "n", "k", TITLES[_SHOWN]]]
     rows[0] += ["Texts"] if named else []
     for point in sweep.points:
-        cells = [f"{point.value:g}", printable(point.candidate), str(point.n), str(point.k)]
-        cells.append(_written(point.scores[_SHOWN]))
+        sizes = [f"{point.value:g}", printable(point.candidate), str(point.n), str(point.k)]
+        cells = [*sizes, mean_and_spread(point.scores[_SHOWN])]
         rows.append([*cells, *([printable(point.source)] if named else [])])
     seeds = sweep.settings["seeds"]
     spread = f"mean \u00b1 standard deviation over {seeds} seeds" if seeds > 1 else "one seed, so the spread is unknown"
     return f"{aligned(rows)}\n\n{TITLES[_SHOWN]}: {spread}; 1 is the closest to the human texts."
-
-
-def _written(spread: SeedSpread) -> str:
-    return with_spread(spread.mean, spread.sd, SCORE_DECIMALS)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
-from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, with_spread
+from mauve_core.base.formatting import NONE, as_percent
 from mauve_core.experiments.methods.table import stored_methods
 from mauve_core.experiments.robustness.table import stored_probes
 from mauve_core.experiments.sweeps import AXES, Over, Sweep
@@ -22,7 +22,7 @@ from mauve_core.reporting.attributes_section import TITLE as CAPTURED
 from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
 from mauve_core.reporting.judgments_section import judgments_blocks
-from mauve_core.scoring.tables import HALVES_TITLE
+from mauve_core.scoring.tables import HALVES_TITLE, mean_and_spread
 from mauve_core.store import Run
 
 SWEPT_SCORE = "mauve"
@@ -156,7 +156,7 @@ def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
         (
             point.candidate,
             f"{point.value:g}",
-            with_spread(point.scores[SWEPT_SCORE].mean, point.scores[SWEPT_SCORE].sd, SCORE_DECIMALS),
+            mean_and_spread(point.scores[SWEPT_SCORE]),
             f"{point.n:,}",
             f"{point.k:,}",
         )

@@ -14,7 +14,7 @@ from typing import Any
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_plain_spaces, with_spread
-from mauve_core.scoring.result import Candidate, Comparison, Estimate, Source
+from mauve_core.scoring.result import Candidate, Comparison, Estimate, SeedSpread, Source
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
 """Whether a larger score means closer to the human side."""
@@ -149,8 +149,8 @@ def printable(text: str) -> str:
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
-def mean_and_spread(estimate: Estimate) -> str:
-    """Format the mean and, with several seeds, their spread: ``0.843 ± 0.012``."""
+def mean_and_spread(estimate: Estimate | SeedSpread) -> str:
+    """Format the mean and, with several values, their spread: ``0.843 ± 0.012``."""
     return with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS)
 
 

@@ -19,6 +19,7 @@ class AttributesTask(RunTask):
     """What a stored run's clusters capture; the fields are parameters of ``attributes_over_k.attributes_run``."""
 
     kind: ClassVar[str] = "attributes"
+    titled: ClassVar[str] = "attributes of"
 
     columns: tuple[str, ...] | None = None
     ks: tuple[Annotated[int, Within(2)], ...] | None = None
@@ -34,10 +35,6 @@ class AttributesTask(RunTask):
         if self.ks == ():
             raise InputError("No number of clusters is given", allowed="one or more, or None for the default ones")
 
-    @property
-    def title(self) -> str:
-        return f"attributes of {self.run}"
-
     def compute(self, progress: Progress = silent) -> AttributeTable:
         """Judge the run's clusters and keep the table."""
         table = attributes_run(
@@ -49,5 +46,4 @@ class AttributesTask(RunTask):
             splits=self.splits,
             progress=progress,
         )
-        self.keep(ATTACHMENT, table, progress)
-        return table
+        return self.keep(ATTACHMENT, table, progress)

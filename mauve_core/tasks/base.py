@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
 
 from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json, marks
 from mauve_core.base.progress import Progress, silent
@@ -24,6 +24,8 @@ class Located:
 
     absolute: Callable[[str], str]
 
+
+Result = TypeVar("Result")
 
 FilePath = Annotated[str, Located(lambda path: str(Path(path).absolute()))]
 Splits = Annotated[int, Within(1, 100)]
@@ -110,9 +112,21 @@ class NewRunTask(Task):
 
 @dataclass(frozen=True)
 class RunTask(Task):
-    """Work that adds a result to the stored run with id ``run``."""
+    """Work that adds a result to the stored run with id ``run``.
+
+    Attributes
+    ----------
+    titled : str
+        The beginning of the title, before the run's id.
+    """
+
+    titled: ClassVar[str]
 
     run: NotBlank
+
+    @property
+    def title(self) -> str:
+        return f"{self.titled} {self.run}"
 
     def perform(self, progress: Progress = silent, job: str | None = None) -> str:  # noqa: ARG002 (makes no run)
         self.compute(progress)
@@ -127,11 +141,12 @@ class RunTask(Task):
     def load(self) -> Run:
         return RunStore().load(self.run)
 
-    def keep(self, attachment: str, result: object, progress: Progress = silent) -> None:
-        """Attach a result to the run."""
+    def keep(self, attachment: str, result: Result, progress: Progress = silent) -> Result:
+        """Attach a result to the run and return it."""
         progress(SAVING, 0, 1)
         RunStore().attach(self.run, attachment, dataclass_to_json(result))
         progress(SAVING, 1, 1)
+        return result
 
 
 def _absolute(value: Any, annotation: Any = None) -> Any:

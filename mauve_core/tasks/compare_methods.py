@@ -34,6 +34,7 @@ class CompareMethodsTask(RunTask):
     """
 
     kind: ClassVar[str] = "methods"
+    titled: ClassVar[str] = "methods on"
 
     methods: tuple[str, ...] = tuple(method.spec for method in PRESETS["divergences"])
     seeds: Annotated[int, Within(1, 100)] = SEEDS
@@ -55,10 +56,6 @@ class CompareMethodsTask(RunTask):
             raise InputError("The methods cannot be used", allowed="one or more, no duplicates", received=received)
 
     @property
-    def title(self) -> str:
-        return f"methods on {self.run}"
-
-    @property
     def models(self) -> Models | None:
         """Return the two models; None if they are not named."""
         if self.human_model is None or self.candidate_model is None:
@@ -76,5 +73,4 @@ class CompareMethodsTask(RunTask):
             device=self.device,
             progress=progress,
         )
-        self.keep(ATTACHMENT, table, progress)
-        return table
+        return self.keep(ATTACHMENT, table, progress)

@@ -18,6 +18,7 @@ class MeasureTask(RunTask):
     """Measures of a stored run; the fields are parameters of ``experiments.text_measures.stored.measure_run``."""
 
     kind: ClassVar[str] = "measures"
+    titled: ClassVar[str] = "measures of"
     kept: ClassVar[str] = "sources already scored by the model"
 
     measures: tuple[str, ...] | None = None
@@ -30,10 +31,6 @@ class MeasureTask(RunTask):
         if unknown or self.measures == ():
             wrong = f"No measure is named {', '.join(unknown)}" if unknown else "No measure is chosen"
             raise InputError(wrong, allowed=", ".join(MEASURES))
-
-    @property
-    def title(self) -> str:
-        return f"measures of {self.run}"
 
     def compute(self, progress: Progress = silent) -> Measurements:
         """Measure, and keep the result with earlier measurements; errors as in ``measure_run``."""

@@ -15,11 +15,8 @@ class PrecomputeTask(RunTask):
     """Words, tests and resamples of a stored run, kept beside it (``mauve_core.analysis.precomputed``)."""
 
     kind: ClassVar[str] = "prepare"
+    titled: ClassVar[str] = "preparing"
     kept: ClassVar[str] = "words and tests already computed"
-
-    @property
-    def title(self) -> str:
-        return f"preparing {self.run}"
 
     def compute(self, progress: Progress = silent) -> None:
         """Compute what is missing and keep it."""

@@ -23,6 +23,7 @@ class ProbeTask(RunTask):
     """
 
     kind: ClassVar[str] = "probes"
+    titled: ClassVar[str] = "probes of"
     kept: ClassVar[str] = "texts already encoded"
 
     perturbations: tuple[str, ...] = tuple(item.spec for item in PAPER)
@@ -38,10 +39,6 @@ class ProbeTask(RunTask):
             received = ", ".join(self.perturbations)
             raise InputError("The perturbations cannot be used", allowed="no duplicates", received=received)
 
-    @property
-    def title(self) -> str:
-        return f"probes of {self.run}"
-
     def compute(self, progress: Progress = silent) -> ProbeTable:
         """Probe the run and keep the table."""
         table = probe_run(
@@ -54,5 +51,4 @@ class ProbeTask(RunTask):
             device=self.device,
             progress=progress,
         )
-        self.keep(ATTACHMENT, table, progress)
-        return table
+        return self.keep(ATTACHMENT, table, progress)

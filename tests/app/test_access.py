@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import uploads
 from app.caching import cache
-from app.components import job_panel
+from app.components import job_panel, messages
 from app.server import access
 from app.views.judge import judging
 from mauve_core.base.errors import InputError, RefusedError
@@ -102,7 +102,7 @@ def test_a_job_is_refused(read_only: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(job_panel.st, "toast", lambda text, **_: said.append(text))
     monkeypatch.setattr(queue, "start", lambda *_: pytest.fail("a job was started"))
     job_panel.start(lambda: pytest.fail("a task was described"))
-    job_panel._try(lambda _: pytest.fail("a job was changed"), "id")
+    messages.change(lambda _: pytest.fail("a job was changed"), "id")
     assert len(said) == 2
 
 
@@ -123,6 +123,7 @@ def unguarded(source: str) -> list[str]:
     tree = ast.parse(source)
     functions = {node.name: calls(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     asked = {name for name, made in functions.items() if "access.require_change" in made}
+    asked |= {"change"} if "from app.components.messages import change" in source else set()
     helped = {
         call.func.id
         for node in ast.walk(tree)
@@ -153,3 +154,6 @@ def test_the_walk_notices_a_callback_that_does_not() -> None:
     assert unguarded("def go():\n    jobs.start('x', {})\n") == ["go"]
     assert unguarded("def go():\n    RunStore().delete('x')\n") == ["go"]
     assert unguarded("def go():\n    access.require_change()\n    RunStore().delete('x')\n") == []
+    assert unguarded("def go():\n    change(RunStore().purge)\n") == ["go"]
+    helper = "from app.components.messages import change\n"
+    assert unguarded(f"{helper}def go():\n    change(RunStore().purge)\n") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any, TypeVar
 
 import plotly.graph_objects as go
 import streamlit as st
@@ -13,19 +14,20 @@ from app.caching.by_run import kept_by_run
 from app.components import charts, job_panel, page_chrome, settings_tree
 from app.components.focus import Focus
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.components.sweep_panel import read_numbers
 from app.server import access
 from app.url import bound, session
 from app.url.parameters import ChartOrTable
 from app.views.clusters import purity_list
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
 from mauve_core.store import ATTACHED, Run
 from mauve_core.tasks.attributes import AttributesTask
 
+T = TypeVar("T")
 MAX_SPLITS = 100
 TABS: dict[ChartOrTable, str] = {"chart": "Charts", "table": "Table"}
 
@@ -41,7 +43,7 @@ def show(here: Focus) -> None:
     """The section: stored results of the run, and the purest clusters of the partition shown."""
     run = here.run
     stamp = _stamp(run)
-    table = _stored(run, stamp)
+    table = or_error(_read, run.id, stamp)
     st.divider()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("What clusters capture", anchor=False, help=_HELP)
@@ -61,25 +63,14 @@ def show(here: Focus) -> None:
             "the score, too.",
             f"Press *Compute* below, or run `mauve-lens attributes {run.id}`.",
         )
-        if access.may_change():
-            with st.container(border=True):
-                _form(run, None)
-        return
-    with st.expander("How these were computed", icon=":material/tune:"):
-        for note in table.notes:
-            st.text(note)
-        settings_tree.show(table.settings)
+    else:
+        with st.expander("How these were computed", icon=":material/tune:"):
+            for note in table.notes:
+                st.text(note)
+            settings_tree.show(table.settings)
     if access.may_change():
-        with st.expander("Compute again with other columns, texts or k", icon=":material/replay:"):
+        with page_chrome.form_box(None if table is None else "Compute again with other columns, texts or k"):
             _form(run, table)
-
-
-def _stored(run: Run, stamp: int | None) -> AttributeTable | None:
-    try:
-        return _read(run.id, stamp)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return None
 
 
 def _stamp(run: Run) -> int | None:
@@ -107,12 +98,11 @@ def _figure(
 def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
     categories = _chosen(run, "categorical_columns", "categories", figures.lines_of("accuracy", table))
     numbers = _chosen(run, "numeric_columns", "numbers", figures.lines_of("explained", table))
-    drawn, listed = bound.tabs("attributes_as", TABS, "attributes_tabs")
-    if drawn.open:
-        with drawn:
+    shown_as, tab = bound.open_tab("attributes_as", TABS, "attributes_tabs")
+    with tab:
+        if shown_as == "chart":
             _charts((run, stamp, table), categories, numbers)
-    if listed.open:
-        with listed:
+        else:
             st.dataframe(figures.shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
     st.caption(figures.described(table, escaped))
 
@@ -162,9 +152,17 @@ def _form(run: Run, table: AttributeTable | None) -> None:
     suffix = f"{run.id}_{table is not None}"
     names = [candidate.name for candidate in run.comparison.candidates]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        candidate = _clusters(names, settings.get("candidate"), suffix)
+        candidate = _picker(
+            "Clusters",
+            [None, *names],
+            settings.get("candidate"),
+            format_func=lambda name: "joint" if name is None else f"pairwise with {name}",
+            key=f"attributes_clusters_{suffix}",
+            width=220,
+        )
         sources = [HUMAN, *(names if candidate is None else [candidate]), *([] if ALL in names else [ALL])]
-        source = _source(sources, settings.get("source"), f"{suffix}_{candidate}")
+        key = f"attributes_source_{suffix}_{candidate}"
+        source = _picker("Texts", sources, settings.get("source"), key=key, width=180)
         splits = st.number_input(
             "Splits",
             1,
@@ -192,29 +190,11 @@ def _form(run: Run, table: AttributeTable | None) -> None:
         _start(run, columns, text, source, candidate, int(splits))
 
 
-def _clusters(names: Sequence[str], initial: object, suffix: str) -> str | None:
-    offered = [None, *names]
-    chosen: str | None = st.selectbox(
-        "Clusters",
-        offered,
-        index=offered.index(initial) if initial in offered else 0,
-        format_func=lambda name: "joint" if name is None else f"pairwise with {name}",
-        key=f"attributes_clusters_{suffix}",
-        width=220,
-    )
+def _picker(label: str, offered: Sequence[T], initial: Any, **keywords: Any) -> T:
+    """A list that initially shows ``initial``, or else its first."""
+    first = offered.index(initial) if initial in offered else 0
+    chosen: T = st.selectbox(label, offered, first, **keywords)
     return chosen
-
-
-def _source(sources: Sequence[str], initial: object, suffix: str) -> str:
-    return str(
-        st.selectbox(
-            "Texts",
-            sources,
-            index=sources.index(initial) if initial in sources else 0,
-            key=f"attributes_source_{suffix}",
-            width=180,
-        )
-    )
 
 
 def _shared_columns(run: Run, sources: Sequence[str]) -> list[str]:

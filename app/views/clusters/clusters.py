@@ -27,9 +27,7 @@ def main() -> None:
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
     with focus.rows():
-        with focus.row():
-            focus.controls(here)
-            focus.cluster_picker(here)
+        focus.controls(here)
         with focus.row():
             bound.selectbox(
                 "clusters_order",
@@ -62,9 +60,9 @@ def main() -> None:
 
 def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
-    chart, table = bound.tabs("clusters_as", TABS, "clusters_tabs")
-    if chart.open:
-        with chart:
+    shown_as, tab = bound.open_tab("clusters_as", TABS, "clusters_tabs")
+    with tab:
+        if shown_as == "chart":
             charts.show_chart(
                 cluster_figure(rows, here.candidate, chosen=here.cluster),
                 key=_CHART,
@@ -73,8 +71,7 @@ def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> N
                 selection_mode="points",
                 alt=f"Share of human and model texts in each of {len(rows)} clusters; the table has the same numbers.",
             )
-    if table.open:
-        with table:
+        else:
             _mirror(here, rows)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(

@@ -6,7 +6,7 @@ import streamlit as st
 
 from app.caching import cache
 from app.components import job_panel, page_chrome, sidebar, sweep_panel
-from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
 from app.url.parameters import DecodersSection, State
@@ -61,11 +61,7 @@ def _run_if_any(state: State) -> Run | None:
 
 
 def _measures(run: Run) -> None:
-    try:
-        measurements = stored_measurements(run)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        measurements = None
+    measurements = or_error(stored_measurements, run)
     measured = () if measurements is None else measurements.measures
     if measurements is None or not measured:
         page_chrome.nothing_yet(

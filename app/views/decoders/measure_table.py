@@ -66,17 +66,16 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         st.space("stretch")
         frame = figures.measures_frame(measurements, order)
         charts.csv_button(lambda: frame, key="measures_csv", file_name=f"{run.name}-measures")
-    chart, table = bound.tabs("measures_as", TABS, "measures_tabs")
-    if chart.open:
-        with chart:
+    shown_as, tab = bound.open_tab("measures_as", TABS, "measures_tabs")
+    with tab:
+        if shown_as == "chart":
             charts.show_chart(
                 figures.panels_figure(measurements, order),
                 key="measures_chart",
                 file_name=f"{run.name}-measures",
                 alt="Every measure of every candidate next to the human value; the table has the same numbers.",
             )
-    if table.open:
-        with table:
+        else:
             values, gaps = overview_tables(run, measurements, order)
             st.caption("T, human texts first")
             _wide_table(values, "measures_values")

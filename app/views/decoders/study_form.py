@@ -11,10 +11,10 @@ import streamlit as st
 from app import uploads
 from app.components import job_panel, model_picker, upload_side
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.components.settings_tree import LARGEST
 from app.views.decoders import decoder_picker
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
-from mauve_core.base.errors import MauveLensError
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import check_model
 from mauve_core.scoring.partitioning import MIN_TEXTS
@@ -59,15 +59,8 @@ def show(run: Run | None) -> None:
         human = _human(run)
         prompt_tokens = None
         if human is not None and not human.prompted:
-            prompt_tokens = st.number_input(
-                "Prompt tokens",
-                1,
-                100_000,
-                PROMPT_TOKENS,
-                key="study_prompt_tokens",
-                persist_state="session",
-                help="The file has no prompts, so this many tokens from the beginning of each text become its prompt.",
-            )
+            about = "The file has no prompts, so this many tokens from the beginning of each text become its prompt."
+            prompt_tokens = _number("Prompt tokens", 1, 100_000, PROMPT_TOKENS, "study_prompt_tokens", about)
     with right, st.container(border=True):
         st.markdown("**Model**")
         model = model_picker.show("Generating model", key="study_model", causal=True)
@@ -117,52 +110,29 @@ def _of_run(run: Run) -> Human | None:
         help="How many of the run's human texts to use, from the first on",
     )
     st.caption(f"The first {count:,} of {total:,} human texts of **{escaped(run.name)}**, with their prompts and ids.")
-    try:
-        upload = uploads.keep_prompted(corpus.take(np.arange(count)), run.id)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    upload = or_error(uploads.keep_prompted, corpus.take(np.arange(count)), run.id)
+    if upload is None:
         return None
     return Human(TextFile(upload.path, "text", "prompt", "id"), int(count), True, run.name)
 
 
 def _lengths() -> dict[str, int]:
     """Arguments of GenerationSettings."""
-    most, least, seed = st.columns(3)
-    return {
-        "max_new_tokens": int(
-            most.number_input(
-                "Max new tokens",
-                1,
-                1_000_000,
-                256,
-                key="study_max_tokens",
-                persist_state="session",
-                help="Maximum tokens per continuation; the human texts are cut there, too",
-            )
-        ),
-        "min_new_tokens": int(
-            least.number_input(
-                "Min new tokens",
-                0,
-                1_000_000,
-                0,
-                key="study_min_tokens",
-                persist_state="session",
-                help="The model may not stop earlier; 0 lets it stop at any time.",
-            )
-        ),
-        "seed": int(
-            seed.number_input(
-                "Seed",
-                0,
-                LARGEST,
-                0,
-                key="study_seed",
-                persist_state="session",
-                help="A text depends on its prompt, its decoder and this seed",
-            )
-        ),
-    }
+    columns = st.columns(3)
+    with columns[0]:
+        about = "Maximum tokens per continuation; the human texts are cut there, too"
+        most = _number("Max new tokens", 1, 1_000_000, 256, "study_max_tokens", about)
+    with columns[1]:
+        about = "The model may not stop earlier; 0 lets it stop at any time."
+        least = _number("Min new tokens", 0, 1_000_000, 0, "study_min_tokens", about)
+    with columns[2]:
+        seed = _number("Seed", 0, LARGEST, 0, "study_seed", "A text depends on its prompt, its decoder and this seed")
+    return {"max_new_tokens": most, "min_new_tokens": least, "seed": seed}
+
+
+def _number(label: str, low: int, high: int, first: int, key: str, about: str) -> int:
+    """A field for a whole number, which stays while the reader is on other pages."""
+    return int(st.number_input(label, low, high, first, key=key, persist_state="session", help=about))
 
 
 def _finish(
@@ -182,8 +152,8 @@ def _finish(
     )
     task = None
     if human is not None and specs:
-        try:
-            task = StudyTask(
+        task = or_error(
+            lambda: StudyTask(
                 name=(name or "").strip() or suggested,
                 human=human.file,
                 model=model,
@@ -193,8 +163,7 @@ def _finish(
                 config=CompareConfig(encoder=EncoderConfig(model=encoder)),
                 measures=measured,
             )
-        except MauveLensError as error:
-            st.error(escaped(str(error)), icon=":material/error:")
+        )
     _preview(human, lengths["max_new_tokens"], specs)
     if st.button("Start", type="primary", icon=":material/play_arrow:", key="study_start", disabled=task is None):
         _start(task)

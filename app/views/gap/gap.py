@@ -35,9 +35,7 @@ def main() -> None:
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
     with focus.rows():
-        with focus.row():
-            focus.controls(here)
-            focus.cluster_picker(here)
+        focus.controls(here)
         with focus.row():  # controls of errors and scores
             weight = focus.weight_slider(state)
             score_controls.smoothing("MAUVE* always uses Krichevsky–Trofimov.")
@@ -56,15 +54,13 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float) -> None
     state = session.current()
     if focus.of(here.run, state).cluster != here.cluster:
         st.rerun()  # a row was selected or the cluster closed, and the ledger shows it too
-    texts, what_if, greedy = bound.tabs("gap_tab", TABS, "gap_tabs")
-    if texts.open:
-        with texts:
+    name, tab = bound.open_tab("gap_tab", TABS, "gap_tabs")
+    with tab:
+        if name == "texts":
             _texts(here, table, weight, state)
-    if what_if.open:
-        with what_if:
+        elif name == "what-if":
             what_if_panel.show(here, state, scale)
-    if greedy.open:
-        with greedy:
+        else:
             greedy_panel.show(here, state, scale)
 
 

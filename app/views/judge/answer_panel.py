@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 import streamlit as st
 
+from app.components.browser import component
 from mauve_core.judgments import OPTIONS, QUESTIONS
 
 Action = Literal["rate", "skip", "undo"]
@@ -29,13 +29,7 @@ PANEL = "judge_panel"
 MAX_SECONDS = 24 * 3600.0
 """A time above a day means a wrong clock and counts as unknown."""
 
-_HERE = Path(__file__)
-_panel = st.components.v2.component(
-    "mauve_lens_answers",
-    html='<div class="panel"></div>',
-    css=_HERE.with_suffix(".css").read_text(encoding="utf-8"),
-    js=_HERE.with_suffix(".js").read_text(encoding="utf-8"),
-)
+_panel = component("mauve_lens_answers", __file__, '<div class="panel"></div>')
 
 
 @dataclass(frozen=True)

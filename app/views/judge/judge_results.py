@@ -12,10 +12,11 @@ from app.caching import cache
 from app.caching.by_run import kept_by_run
 from app.components import charts, page_chrome
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.url import bound
 from app.url.parameters import MAX_SECONDS, State
 from app.views.judge import rating_files
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError
 from mauve_core.experiments.indicators import run_indicators, score_indicators
 from mauve_core.figures import judgments as figures
 from mauve_core.judgments import (
@@ -44,11 +45,10 @@ TIE_RULES: dict[TieRule, str] = {"half": "Half a win each", "random": "Random ti
 def show(run: Run, state: State) -> None:
     """Show the results of the stored ratings."""
     store = RatingStore(run.ratings_path)
-    try:
-        ratings, counts = store.list(), store.counts()
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    found = or_error(lambda: (store.list(), store.counts()))
+    if found is None:
         return
+    ratings, counts = found
     if ratings:
         question = _controls(state)
         rankings = _rankings(run, ratings, state.judge_ties, float(state.judge_min_seconds))

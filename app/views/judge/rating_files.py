@@ -9,6 +9,7 @@ from app import uploads
 from app.caching import cache
 from app.components import charts
 from app.components.markup import escaped
+from app.components.messages import change
 from app.server import access
 from mauve_core.base.errors import MauveLensError
 from mauve_core.judgments import Rating, RatingStore, held, ratings_from_csv, ratings_to_csv, with_digests
@@ -72,18 +73,14 @@ def _offer(run: Run, file: UploadedFile) -> None:
         key="judge_import_add",
         type="primary",
         disabled=not usable,
-        on_click=_add,
-        args=(run.id, usable, file),
+        on_click=change,
+        args=(_add, run.id, usable, file),
     )
 
 
 def _add(run_id: str, ratings: tuple[Rating, ...], file: UploadedFile) -> None:
-    try:
-        access.require_change()
-        became = RatingStore(cache.load_run(run_id).ratings_path).add_missing(ratings)
-    except MauveLensError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")
-        return
+    access.require_change()
+    became = RatingStore(cache.load_run(run_id).ratings_path).add_missing(ratings)
     sentences = [f"Answers added: {became.added:,}."]
     if became.repeated:
         sentences.append(f"Already there: {became.repeated:,}.")

@@ -59,9 +59,7 @@ def main() -> None:
     here = focus.of(run, state)
     stack = cache.stack(run.id)
     with focus.rows():
-        with focus.row():
-            focus.controls(here)
-            focus.cluster_picker(here)
+        focus.controls(here)
         with focus.row():
             colouring = _colouring_picker()
             if colouring in ERRORS:

@@ -56,16 +56,14 @@ def _tabs(
     """Build only the open tab; opening another one reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
         st.rerun()  # a row of the counts was selected, and the map shows it too
-    reading, counting, listing = bound.tabs("area_tab", TABS, "map_area_tabs")
-    if reading.open:
-        with reading:
+    name, tab = bound.open_tab("area_tab", TABS, "map_area_tabs")
+    with tab:
+        if name == "texts":
             _read(here, stack, inside)
-    if counting.open:
-        with counting:
+        elif name == "counts":
             st.dataframe(_percentages(source_counts(stack, inside)), hide_index=True, key="map_area_sources")
             _clusters(here, stack, inside, cluster)
-    if listing.open:
-        with listing:
+        else:
             _list(here, stack, inside, cluster, shares)
 
 

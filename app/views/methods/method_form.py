@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.components import job_panel, model_picker
 from app.components.markup import escaped
+from app.components.messages import or_error
 from mauve_core.base.errors import InputError
 from mauve_core.encoders import check_model
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, MethodTable, parse_method
@@ -167,15 +168,9 @@ def _chosen(key: str, initial: Sequence[str]) -> list[str]:
         help="The others are compared with the first. Or type one, such as knn:divergence=chi2 or "
         "kmeans:smoothing=add-0.1.",
     )
-    specs, wrong = [], []
-    for written in chosen:
-        try:
-            specs.append(parse_method(written).spec)
-        except InputError as error:
-            wrong.append(str(error))
-    for message in wrong:
-        st.error(escaped(message), icon=":material/error:")
-    return [] if wrong else list(dict.fromkeys(specs))
+    read = [or_error(parse_method, written) for written in chosen]
+    specs = [method.spec for method in read if method is not None]
+    return [] if len(specs) < len(read) else list(dict.fromkeys(specs))
 
 
 def _title(spec: str) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from app.components import job_panel, page_chrome, sidebar
-from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from app.views.methods import method_form, method_table, sampling_panel
-from mauve_core.base.errors import MauveLensError
-from mauve_core.experiments.methods import MethodTable, stored_methods
-from mauve_core.store import Run
+from mauve_core.experiments.methods import stored_methods
 
 
 def main() -> None:
@@ -18,7 +14,7 @@ def main() -> None:
     page_chrome.title("Methods", "Does the ranking depend on how the gap is estimated, and are there enough texts?")
     run = sidebar.opened_run()
     job_panel.show(("methods",), run.id)
-    table = _stored(run)
+    table = or_error(stored_methods, run)
     if table is None:
         page_chrome.nothing_yet(
             "Nothing has been computed yet.",
@@ -29,23 +25,12 @@ def main() -> None:
             f"Press *Compute* below, or run `mauve-lens methods {run.id} --preset divergences`. The preselected "
             "methods take seconds.",
         )
-        if access.may_change():
-            with st.container(border=True):
-                method_form.show(run, None)
     else:
         method_table.show(run, table)
-        if access.may_change():
-            with st.expander("Compute again with other methods", icon=":material/replay:"):
-                method_form.show(run, table)
+    if access.may_change():
+        with page_chrome.form_box(None if table is None else "Compute again with other methods"):
+            method_form.show(run, table)
     sampling_panel.show(run.id)
-
-
-def _stored(run: Run) -> MethodTable | None:
-    try:
-        return stored_methods(run)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return None
 
 
 main()

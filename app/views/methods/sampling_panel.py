@@ -10,8 +10,8 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts
 from app.components.markup import escaped, with_minus
+from app.components.messages import or_error
 from app.url import bound
-from mauve_core.base.errors import MauveLensError
 from mauve_core.figures import sampling as figures
 from mauve_core.figures.theme import Style, candidate_style, short_name
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
@@ -32,11 +32,10 @@ def show(run_id: str) -> None:
     titles = {candidate.name: short_name(candidate.name) for candidate in run.comparison.candidates}
     names = list(titles)
     candidate = bound.selectbox("candidate", "Candidate", titles, names[0], omit_default=False, width=260)
-    try:
-        texts, clusters = cache.sampling_advice(run.id, candidate)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    advice = or_error(cache.sampling_advice, run.id, candidate)
+    if advice is None:
         return
+    texts, clusters = advice
     style = candidate_style(names.index(candidate))
     left, right = st.columns(2, gap="medium")
     with left:

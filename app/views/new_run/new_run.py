@@ -26,10 +26,7 @@ _SEEDS_HELP = (
     "k-means runs once per seed: the score is the mean, shown with its spread. The papers use 5; one seed gives no "
     "spread."
 )
-_K_HELP = (
-    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
-    "in each. Compare only scores with the same k."
-)
+_K_HELP = f"{more_settings.K_HELP} Compare only scores with the same k."
 
 _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
 

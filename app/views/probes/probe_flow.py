@@ -10,13 +10,13 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts, focus
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import FlowTab, State, to_query
 from app.views.probes import moved_texts, probe_table, tried_text
 from app.views.probes.moved_texts import Changed
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
-from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.experiments.robustness import Flow, ProbeLine, ProbeTable
 from mauve_core.figures import flows as figures
@@ -105,15 +105,13 @@ def _summary(line: ProbeLine, flow: Flow) -> None:
 
 def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None) -> None:
     name = f"{run.name}-{line.name}-flow"
-    matrix, largest, sensitivity = bound.tabs("flow_tab", TABS, "probe_flow_tabs")
-    if matrix.open:
-        with matrix:
+    shown_as, tab = bound.open_tab("flow_tab", TABS, "probe_flow_tabs")
+    with tab:
+        if shown_as == "matrix":
             _matrix(flow, chosen, name)
-    if largest.open:
-        with largest:
+        elif shown_as == "largest":
             _largest(flow, chosen, name)
-    if sensitivity.open:
-        with sensitivity:
+        else:
             _sensitivity(flow, name)
 
 
@@ -223,10 +221,8 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
             )
         bound.close_button("probes_flow", key="probe_flow_close")
     _words(run, state, chosen)
-    try:
-        after = cache.perturbed_texts(run.id, table.source, line.name, flow.ids)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    after = or_error(cache.perturbed_texts, run.id, table.source, line.name, flow.ids)
+    if after is None:
         return
     corpus = run.corpora[table.source]
     rows = {text_id: row for row, text_id in enumerate(corpus.ids)}

@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.components import focus, job_panel
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.components.score_controls import PARTITION_TITLES
 from app.url.parameters import State
 from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
@@ -172,7 +173,7 @@ def _press(key: str, pills: str) -> None:
 
 def _chosen(key: str, initial: Sequence[str]) -> list[str]:
     """The chosen perturbations as specs, without duplicates; empty while one of them is invalid."""
-    custom = [spec for spec in st.session_state.get(key, initial) if _title(spec) != spec]
+    custom = [spec for spec in st.session_state.get(key, initial) if title_of(spec) != spec]
     chosen: list[str] = st.multiselect(
         "Perturbations",
         list(dict.fromkeys([*custom, *_PILLS])),
@@ -180,24 +181,17 @@ def _chosen(key: str, initial: Sequence[str]) -> list[str]:
         accept_new_options=True,
         key=key,
         persist_state="session",
-        format_func=_title,
+        format_func=title_of,
         placeholder="Click a perturbation, add one, or type one",
         help="Or type one, such as typos:rate=0.1, drop-articles@0.5 (half of the texts) or replace:/colou?r/hue/.",
     )
-    specs, wrong = [], []
-    for written in chosen:
-        try:
-            item = parse_perturbation(written)
-        except InputError as error:
-            wrong.append(str(error))
-        else:
-            specs += [] if item.kind.is_control else [item.spec]
-    for message in wrong:
-        st.error(escaped(message), icon=":material/error:")
-    return [] if wrong else list(dict.fromkeys(specs))
+    read = [or_error(parse_perturbation, written) for written in chosen]
+    items = [item for item in read if item is not None]
+    return [] if len(items) < len(read) else list(dict.fromkeys(i.spec for i in items if not i.kind.is_control))
 
 
-def _title(spec: str) -> str:
+def title_of(spec: str) -> str:
+    """The perturbation's title; the spec itself if it is invalid."""
     try:
         return parse_perturbation(spec).title
     except InputError:

@@ -6,11 +6,11 @@ import streamlit as st
 
 from app.components import job_panel, page_chrome, sidebar
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
 from app.url.parameters import ProbesSection, State
 from app.views.probes import probe_flow, probe_form, probe_table, text_lab
-from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.robustness import ProbeTable, stored_probes
 from mauve_core.store import Run
 
@@ -32,7 +32,7 @@ def main() -> None:
         text_lab.show(run)
         return
     job_panel.show(("probes",), run.id)
-    table = _stored(run)
+    table = or_error(stored_probes, run)
     wrong = probe_form.obstacle(run)
     if table is None:
         page_chrome.nothing_yet(
@@ -57,20 +57,9 @@ def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
         return
     if table is not None and wrong:
         st.info(escaped(wrong), icon=":material/info:")
-    elif table is not None:
-        with st.expander("Probe again with other perturbations or texts", icon=":material/replay:"):
-            probe_form.show(run, state, table)
     elif not wrong:
-        with st.container(border=True):
-            probe_form.show(run, state, None)
-
-
-def _stored(run: Run) -> ProbeTable | None:
-    try:
-        return stored_probes(run)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return None
+        with page_chrome.form_box(None if table is None else "Probe again with other perturbations or texts"):
+            probe_form.show(run, state, table)
 
 
 main()

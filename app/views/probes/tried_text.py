@@ -8,11 +8,12 @@ import numpy as np
 import streamlit as st
 
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.url import bound, session
 from app.url.codecs import MAX_TRIED
 from app.url.parameters import State
+from app.views.probes.probe_form import title_of
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
 from mauve_core.experiments.perturbations import PERTURBATIONS, Perturbation, parse_perturbation
 from mauve_core.figures.theme import short_name
@@ -100,15 +101,13 @@ def perturbations(run_id: str, state: State) -> list[Perturbation]:
         accept_new_options=True,
         max_selections=MAX_TRIED,
         key=f"url_tried_{run_id}",
-        format_func=_title,
+        format_func=title_of,
         help="Or type one, such as typos:rate=0.1 or replace:/colou?r/hue/.",
     )
     found = []
     for spec in chosen:
-        try:
-            item = parse_perturbation(spec)
-        except InputError as error:
-            st.error(escaped(str(error)), icon=":material/error:")
+        item = or_error(parse_perturbation, spec)
+        if item is None:
             continue
         if item.kind.part is not None:
             st.info(
@@ -136,10 +135,3 @@ def _keys(run_id: str) -> dict[str, str]:
 
 def _draw(texts: int) -> None:
     session.update(tried_text=int(np.random.default_rng().integers(texts)))
-
-
-def _title(spec: str) -> str:
-    try:
-        return parse_perturbation(spec).title
-    except InputError:
-        return spec

@@ -9,11 +9,11 @@ import streamlit as st
 
 from app.components import charts, page_chrome
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.url import bound
 from app.url.parameters import PlotAxes
 from app.views.published import published_tables
 from app.views.published.published_tables import COLUMN_HELP, EMPTY
-from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
 from mauve_core.experiments.published import (
     DOMAINS,
@@ -38,10 +38,8 @@ PLOT_AXES: dict[PlotAxes, str] = {"figures": "Figures", "ranks": "Ranks"}
 def main() -> None:
     """Lay out the page."""
     page_chrome.title("Published", "Which text measure agrees with people?")
-    try:
-        rows = agreements()
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    rows = or_error(agreements)
+    if rows is None:
         st.stop()
     st.caption(
         "The papers' correlation tables, recomputed from the figures they print. 1: the measure orders all settings "

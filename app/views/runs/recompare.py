@@ -10,6 +10,7 @@ import streamlit as st
 from app.caching import cache
 from app.components import model_picker, more_settings
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import MauveLensError
@@ -18,20 +19,14 @@ from mauve_core.jobs import queue
 from mauve_core.store import Run
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
-_K_HELP = (
-    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
-    "in each."
-)
 _SHOWN = ("seed", "scale", "bootstrap")
 """Settings of ``more_settings`` that are always visible here."""
 
 
 def show(run_id: str, *, close: Callable[[], None]) -> None:
     """The form; ``close`` hides it once the job starts."""
-    try:
-        run = cache.load_run(run_id)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    run = or_error(cache.load_run, run_id)
+    if run is None:
         return
     st.caption(
         "The texts come from this run, as do their features if the encoder is unchanged. The result is a new run."
@@ -43,10 +38,8 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
     changes |= more_settings.show(
         f"again_{run_id}", before, changes.get("encoder"), skipped=_SHOWN, note=more_settings.ENCODES_AGAIN
     )
-    try:
-        config = changed(before, changes)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    config = or_error(changed, before, changes)
+    if config is None:
         return
     if config.encoder != before.encoder:
         st.caption(
@@ -103,7 +96,7 @@ def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
     clusters, seeds, *others = st.columns(2 + len(_SHOWN))
     score = before.score
     k = clusters.number_input(
-        "Clusters k", 2, 1_000_000, score.k, key=f"again_k_{run_id}", placeholder="n / 10", help=_K_HELP
+        "Clusters k", 2, 1_000_000, score.k, key=f"again_k_{run_id}", placeholder="n / 10", help=more_settings.K_HELP
     )
     return {
         "k": None if k is None else int(k),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.components.markup import escaped
+from app.components.messages import change
 from app.server import access
 from app.url import session
 from app.views.runs import recompare, run_edit, run_files
@@ -98,7 +99,7 @@ def show_damaged(run_id: str, wrong: MauveLensError) -> None:
     """A card of a run that cannot be read: why, and a button that moves it to the trash."""
     with st.container(border=True, key=f"run_{run_id}", horizontal=True, vertical_alignment="center"):
         st.error(escaped(str(wrong)), icon=":material/error:")
-        st.button("Delete", key=f"delete_{run_id}", type="tertiary", on_click=_delete, args=(run_id,))
+        st.button("Delete", key=f"delete_{run_id}", type="tertiary", on_click=change, args=(_delete, run_id))
 
 
 def _actions(summary: RunSummary) -> None:
@@ -123,8 +124,8 @@ def _actions(summary: RunSummary) -> None:
             type="tertiary",
             icon=":material/delete:",
             help="Moves it to the bin, where it can be restored",
-            on_click=_delete,
-            args=(summary.id,),
+            on_click=change,
+            args=(_delete, summary.id),
         )
 
 
@@ -145,15 +146,10 @@ def _show_more() -> None:
 
 
 def _delete(run_id: str) -> None:
+    access.require_change()
     store = RunStore()
-    try:
-        access.require_change()
-        store.delete(run_id)
-        token = next((item.token for item in store.deleted() if item.summary.id == run_id), None)
-    except MauveLensError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")
-        return
-    st.session_state[DELETED] = token
+    store.delete(run_id)
+    st.session_state[DELETED] = next((item.token for item in store.deleted() if item.summary.id == run_id), None)
     if edited() == run_id:
         _close()
     state = session.current()

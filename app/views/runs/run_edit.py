@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from app.components.markup import escaped
+from app.components.messages import change
 from app.server import access
 from mauve_core.base.errors import MauveLensError
 from mauve_core.store import About, ChangedMeanwhileError, RunStore
@@ -94,7 +95,11 @@ def show_gone(run_id: str, tags: Sequence[str], *, close: Callable[[], None]) ->
             icon=":material/delete:",
         )
         st.button(
-            "Restore the run", key=f"edit_restore_{run_id}", icon=":material/undo:", on_click=_restore, args=(run_id,)
+            "Restore the run",
+            key=f"edit_restore_{run_id}",
+            icon=":material/undo:",
+            on_click=change,
+            args=(_restore, run_id),
         )
         show(run_id, opened.seen, tags, close=close)
 
@@ -160,13 +165,9 @@ def _take(run_id: str, part: str) -> None:
 
 
 def _restore(run_id: str) -> None:
+    access.require_change()
     store = RunStore()
-    try:
-        access.require_change()
-        token = next((item.token for item in store.deleted() if item.summary.id == run_id), run_id)
-        store.restore(token)
-    except MauveLensError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")
+    store.restore(next((item.token for item in store.deleted() if item.summary.id == run_id), run_id))
 
 
 def _opened(run_id: str) -> _Opened | None:

@@ -10,10 +10,10 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.url import bound
 from app.url.parameters import State
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard
-from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.figures import leaderboard
 from mauve_core.scoring.result import Comparison
@@ -32,28 +32,19 @@ def show(state: State, summaries: Sequence[RunSummary]) -> None:
             "compare other models' texts with the same human texts."
         )
         return
-    picked = []
+    runs: list[Run] = []
     for column, field, title in zip(st.columns(2, gap="medium"), ("first_run", "second_run"), TITLES, strict=True):
         with column:
             bound.selectbox(field, f"Run {title}", titles, None, placeholder="Choose a run")
-            picked.append(_loaded(getattr(state, field)))
-    runs = [run for run in picked if run is not None]
+            wanted = getattr(state, field)
+            run = None if wanted is None else or_error(cache.load_run, wanted)
+        runs += [] if run is None else [run]
     if len(runs) < len(TITLES):
         st.caption("Choose two runs to see which settings differ and which of those count.")
     elif runs[0].id == runs[1].id:
         st.caption("Both are the same run. Choose two different ones.")
     else:
         _difference(runs[0], runs[1])
-
-
-def _loaded(wanted: str | None) -> Run | None:
-    if wanted is None:
-        return None
-    try:
-        return cache.load_run(wanted)
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return None
 
 
 def _difference(left: Run, right: Run) -> None:

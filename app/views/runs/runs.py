@@ -6,11 +6,11 @@ import streamlit as st
 
 from app.components import job_panel, page_chrome
 from app.components.markup import escaped
+from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
 from app.url.parameters import MAX_QUERY, RunsSection, State
 from app.views.runs import run_cards, run_files, run_pair, trash
-from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import file_size
 from mauve_core.store import RunStore, RunSummary
 
@@ -28,11 +28,7 @@ def main() -> None:
             page_chrome.title("Runs", "What has been compared, with which settings, and how do two runs differ?")
         run_files.import_button()
     state = session.current()
-    try:
-        summaries, damaged = list(RunStore().list()), RunStore().damaged()
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        summaries, damaged = [], {}
+    summaries, damaged = or_error(lambda: (list(RunStore().list()), RunStore().damaged())) or ([], {})
     failure = RunStore().index_failure()
     if failure is not None:
         text = f"{failure} Until it can be used, runs are read from their folders."

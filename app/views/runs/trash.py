@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pandas as pd
 import streamlit as st
 
 from app.components.markup import escaped
+from app.components.messages import change, or_error
 from app.server import access
 from app.views.runs import run_cards
 from app.views.runs.run_cards import DELETED, facts
-from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import file_size
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.store import DeletedRun, RunStore, RunSummary
@@ -28,7 +26,7 @@ def undo() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="runs_undo"):
         st.info(f"**{escaped(entry.summary.name)}** is in the bin.", icon=":material/delete:", width="stretch")
-        st.button("Undo", key="runs_undo_button", icon=":material/undo:", on_click=_restore, args=(token,))
+        st.button("Undo", key="runs_undo_button", icon=":material/undo:", on_click=change, args=(_restore, token))
         st.button("Dismiss", key="runs_undo_dismiss", type="tertiary", on_click=_forget)
 
 
@@ -59,8 +57,8 @@ def _entry(item: DeletedRun) -> None:
                 key=f"restore_{item.token}",
                 type="tertiary",
                 icon=":material/restore_from_trash:",
-                on_click=_restore,
-                args=(item.token,),
+                on_click=change,
+                args=(_restore, item.token),
             )
         st.caption(facts(item.summary))
         if item.damage:
@@ -69,10 +67,8 @@ def _entry(item: DeletedRun) -> None:
 
 def _disk(summaries: list[RunSummary], deleted: list[DeletedRun]) -> None:
     st.header("Disk use", anchor=False)
-    try:
-        use = RunStore().disk_use()
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
+    use = or_error(RunStore().disk_use)
+    if use is None:
         return
     names = {summary.id: summary.name for summary in summaries}
     rows = [(names.get(run_id, run_id), size) for run_id, size in use.runs.items()]
@@ -89,30 +85,18 @@ def _disk(summaries: list[RunSummary], deleted: list[DeletedRun]) -> None:
 
 
 def _deleted() -> list[DeletedRun]:
-    try:
-        return list(RunStore().deleted())
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return []
+    return list(or_error(RunStore().deleted) or ())
 
 
 def _empty() -> None:
-    _act(RunStore().purge)
+    change(RunStore().purge)
 
 
 def _restore(token: str) -> None:
-    if _act(RunStore().restore, token) and st.session_state.get(DELETED) == token:
+    access.require_change()
+    RunStore().restore(token)
+    if st.session_state.get(DELETED) == token:
         _forget()
-
-
-def _act(act: Callable[..., object], *arguments: str) -> bool:
-    try:
-        access.require_change()
-        act(*arguments)
-    except MauveLensError as error:
-        st.toast(escaped(str(error)), icon=":material/error:")
-        return False
-    return True
 
 
 def _forget() -> None:

@@ -6,7 +6,7 @@ JMLR 2023, section 7.4.2; Gretton et al., JMLR 2012.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -66,23 +66,13 @@ class Distance(Fit):
         return self._jackknife_values if self._sides.jackknife_rows else None
 
 
-class Discrepancy(Fit):
+class Discrepancy(Distance):
     """The MMD with its standard score."""
 
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
         found = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=seed)
-        self.notes, self.z, self._value = found.notes, found.z, found.value
-        self._sides, self._seed = sides, seed
-
-    @cached_property
-    def _jackknife_values(self) -> NDArray[np.float64]:
-        return mmd_left_out(self._sides.x_p, self._sides.x_q, self._sides.jackknife_rows, seed=self._seed)
-
-    def value(self, method: Method) -> float:  # noqa: ARG002
-        return self._value
-
-    def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
-        return self._jackknife_values if self._sides.jackknife_rows else None
+        super().__init__(sides, lambda *_: found.value, partial(mmd_left_out, seed=seed))
+        self.notes, self.z = found.notes, found.z
 
 
 class Transport(Fit):

@@ -5,6 +5,7 @@ Estimators with bins keep their bins while texts are left out; the others are fi
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property, partial
 
@@ -32,32 +33,42 @@ NGRAM = 3
 """Tokens per n-gram of the n-gram kernel."""
 
 
-class Ratios(Fit):
-    """Density ratios at the texts or at draws; refitted without each group unless too costly."""
+class Atoms(Fit):
+    """Probability ratios of the texts as two histograms, for all texts and without each group."""
 
-    def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, refit: bool) -> None:
-        with coordinates_kept(sides.coordinates):
-            found = estimate(sides.x_p, sides.x_q)
-        self.notes = found.notes
+    def __init__(self, found: LogRatios, notes: tuple[str, ...] = ()) -> None:
+        self.notes = (*notes, *found.notes)
         self._all = ratio_atoms(found)
-        self._sides, self._estimate, self._refit = sides, estimate, refit
 
     @cached_property
-    def _refitted(self) -> list[Histograms]:
-        pairs = ((self._sides.x_p[p], self._sides.x_q[q]) for p, q in self._sides.jackknife_rows)
-        with coordinates_kept(self._sides.coordinates):
-            return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs]
+    @abstractmethod
+    def _without_groups(self) -> list[Histograms]:
+        """The histograms without each group of texts; empty if unavailable."""
 
     def value(self, method: Method) -> float:
         return float(method.value(*self._all))
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        if not self._refit or not self._sides.jackknife_rows:
-            return None
-        return np.array([float(method.value(*pair)) for pair in self._refitted])
+        pairs = self._without_groups
+        return np.array([float(method.value(*pair)) for pair in pairs]) if pairs else None
 
 
-class Direct(Fit):
+class Ratios(Atoms):
+    """Density ratios at the texts or at draws; refitted without each group unless too costly."""
+
+    def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, refit: bool) -> None:
+        with coordinates_kept(sides.coordinates):
+            super().__init__(estimate(sides.x_p, sides.x_q))
+        self._sides, self._estimate, self._refit = sides, estimate, refit
+
+    @cached_property
+    def _without_groups(self) -> list[Histograms]:
+        pairs = ((self._sides.x_p[p], self._sides.x_q[q]) for p, q in self._sides.jackknife_rows)
+        with coordinates_kept(self._sides.coordinates):
+            return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs] if self._refit else []
+
+
+class Direct(Atoms):
     """Probabilities of the texts under two models, which stay fixed while texts are left out."""
 
     def __init__(self, sides: Sides, _: SeedSequence) -> None:
@@ -67,69 +78,51 @@ class Direct(Fit):
                 todo="Name both: --human-model and --candidate-model, or models=Models(human, candidate)",
             )
         self._ratios, self._jackknife_rows = sides.ratios(), sides.jackknife_rows
-        self.notes = self._ratios.notes
+        super().__init__(self._ratios)
 
-    def value(self, method: Method) -> float:
-        return float(method.value(*ratio_atoms(self._ratios)))
-
-    def left_out(self, method: Method) -> NDArray[np.float64] | None:
+    @cached_property
+    def _without_groups(self) -> list[Histograms]:
         ratios = self._ratios
         parts = (LogRatios(ratios.at_p[rows_p], ratios.at_q[rows_q]) for rows_p, rows_q in self._jackknife_rows)
-        values = [float(method.value(*ratio_atoms(part))) for part in parts]
-        return np.array(values) if values else None
+        return [ratio_atoms(part) for part in parts]
 
 
-class Strings(Fit):
+class Strings(Atoms):
     """5-gram models of the tokens; the models stay fixed while scored texts are left out."""
 
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
-        found = string_ratios(*sides.tokens(), seed=int(seed.generate_state(1)[0]))
-        self.notes = found.ratios.notes
-        self._scored, self._jackknife_rows = found, sides.jackknife_rows
+        self._scored = string_ratios(*sides.tokens(), seed=int(seed.generate_state(1)[0]))
+        self._jackknife_rows = sides.jackknife_rows
+        super().__init__(self._scored.ratios)
 
-    def value(self, method: Method) -> float:
-        return float(method.value(*ratio_atoms(self._scored.ratios)))
-
-    def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        scored, values = self._scored, []
+    @cached_property
+    def _without_groups(self) -> list[Histograms]:
+        scored, found = self._scored, list[Histograms]()
         for rows_p, rows_q in self._jackknife_rows:
             at_p = scored.ratios.at_p[np.isin(scored.rows_p, rows_p)]
             at_q = scored.ratios.at_q[np.isin(scored.rows_q, rows_q)]
             if not at_p.size or not at_q.size:
-                return None
-            values.append(float(method.value(*ratio_atoms(LogRatios(at_p, at_q)))))
-        return np.array(values) if values else None
+                return []
+            found.append(ratio_atoms(LogRatios(at_p, at_q)))
+        return found
 
 
-class Neighbours(Fit):
+class Neighbours(Atoms):
     """Nearest neighbors in a Gram matrix of all texts, P's first."""
 
     def __init__(self, sides: Sides, kernel: Callable[[Tokens], Gram]) -> None:
         p, q = sides.tokens()
         gram = kernel([*p, *q])
-        found = knn_ratios_from_gram(gram.kernel, len(p))
-        self.notes = (*gram.notes, *found.notes)
-        self._all, self._kernel, self._n, self._jackknife_rows = (
-            ratio_atoms(found),
-            gram.kernel,
-            len(p),
-            sides.jackknife_rows,
-        )
+        self._kernel, self._n, self._jackknife_rows = gram.kernel, len(p), sides.jackknife_rows
+        super().__init__(knn_ratios_from_gram(gram.kernel, len(p)), gram.notes)
 
     @cached_property
-    def _refitted(self) -> list[Histograms]:
+    def _without_groups(self) -> list[Histograms]:
         found = []
         for rows_p, rows_q in self._jackknife_rows:
             rows = np.concatenate([rows_p, rows_q + self._n])
             found.append(ratio_atoms(knn_ratios_from_gram(self._kernel[np.ix_(rows, rows)], len(rows_p))))
         return found
-
-    def value(self, method: Method) -> float:
-        return float(method.value(*self._all))
-
-    def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        pairs = self._refitted
-        return np.array([float(method.value(*pair)) for pair in pairs]) if pairs else None
 
 
 def fit(estimator: str, sides: Sides, seed: SeedSequence) -> Fit:

@@ -83,22 +83,22 @@ class EstimatorKind:
 
     Attributes
     ----------
-    bins : bool
-        Whether it counts texts in bins, so that counts can be smoothed.
-    scale : float or None
-        The papers' constant c of MAUVE; None for an estimator with its own distance and no divergence.
     reason : str
         The papers' explanation of a different ranking; one or two sentences.
+    scale : float or None
+        The papers' constant c of MAUVE; None for an estimator with its own distance and no divergence.
+    bins : bool
+        Whether it counts texts in bins, so that counts can be smoothed.
     own_scale : float or None
         The constant c that maps its own frontier to an area in [0, 1]; None without such a frontier.
     """
 
     name: str
     title: str
-    bins: bool
-    scale: float | None
     reason: str
     source: str
+    scale: float | None = None
+    bins: bool = False
     own_scale: float | None = None
 
 
@@ -110,124 +110,108 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         EstimatorKind(
             "kmeans",
             "k-means",
-            True,
-            SCALES["quantised"],
             "The default: cheap to compute, and robust to the number of clusters.",
             "JMLR 2023, section 4.1",
+            scale=SCALES["quantised"],
+            bins=True,
         ),
         EstimatorKind(
             "drmm",
             "Residual mixture",
-            True,
-            SCALES["quantised"],
             "A deep residual mixture; its bins are paths through three layers of ten components, and many stay empty.",
             "NeurIPS 2021, appendix C.3",
+            scale=SCALES["quantised"],
+            bins=True,
         ),
         EstimatorKind(
             "lattice",
             "Lattice",
-            True,
-            SCALES["quantised"],
             "A network spreads the features over a sphere in four dimensions, whose 744 lattice points are the bins.",
             "NeurIPS 2021, appendix C.3",
+            scale=SCALES["quantised"],
+            bins=True,
         ),
         EstimatorKind(
             "knn",
             "Nearest neighbors",
-            False,
-            SCALES["knn"],
             "Needs few dimensions, and their number matters; in the papers it tied neighboring values of p "
             "that k-means told apart.",
             _RATIOS,
+            scale=SCALES["knn"],
         ),
         EstimatorKind(
             "kde",
             "Kernel density",
-            False,
-            SCALES["kde"],
             "Needs few dimensions, and the choice of their number matters.",
             _RATIOS,
+            scale=SCALES["kde"],
         ),
         EstimatorKind(
             "classifier",
             "Classifier",
-            False,
-            SCALES["classifier"],
             "Sees what a linear classifier sees, on half of the texts; in the papers it missed an ordering of sizes "
             "and tied neighboring values of p.",
             _RATIOS,
+            scale=SCALES["classifier"],
         ),
         EstimatorKind(
             "gaussian",
             "Gaussian",
-            False,
-            SCALES["gaussian"],
             "Compares only means and covariances, in five or ten dimensions; not robust beyond.",
             "JMLR 2023, sections 4.3 and 7.3.1",
+            scale=SCALES["gaussian"],
         ),
         EstimatorKind(
             "direct",
             "Model probabilities",
-            False,
-            SCALES["direct"],
             "Two language models in place of the two sides, whatever the decoder; in the papers it put ancestral "
             "before nucleus sampling, against people's judgments.",
             "JMLR 2023, section 7.3.3",
+            scale=SCALES["direct"],
         ),
         EstimatorKind(
             "strings",
             "String models",
-            False,
-            SCALES["direct"],
             "5-gram models of the tokens themselves, on held-out texts: sees wording and repetition, where clusters of "
             "features see topic and style.",
             "ICLR 2023, sections 2 and 3",
+            scale=SCALES["direct"],
         ),
         EstimatorKind(
             "ngram-kernel",
             "n-gram kernel",
-            False,
-            SCALES["knn"],
             "Nearest neighbors by shared n-grams; in the papers it agreed least with the default and with people.",
             "JMLR 2023, section 7.5.4",
+            scale=SCALES["knn"],
         ),
         EstimatorKind(
             "subsequence-kernel",
             "Subsequence kernel",
-            False,
-            SCALES["knn"],
             "Nearest neighbors by shared subsequences with gaps; slow, and in the papers far from the default.",
             "JMLR 2023, section 7.5.4",
+            scale=SCALES["knn"],
         ),
         EstimatorKind(
             "transport",
             "Optimal transport",
-            False,
-            None,
             "Weighs how far apart texts are, whereas a divergence asks only whether they can be told apart.",
             "JMLR 2023, section 7.4.2",
         ),
         EstimatorKind(
             "frechet",
             "Fréchet distance",
-            False,
-            None,
             "Compares only means and covariances; in the papers it missed the effect of the texts' length.",
             "JMLR 2023, section 7.4.2",
         ),
         EstimatorKind(
             "quantised-transport",
             "Quantized transport",
-            False,
-            None,
             "Transport between cluster centers: weighs how far apart clusters are.",
             "JMLR 2023, section 7.4.2",
         ),
         EstimatorKind(
             "transport-linear",
             "Transport, linear frontier",
-            False,
-            None,
             "Weighs how far apart clusters are, along a path of mixtures; in the papers it put small models with "
             "nucleus sampling before large ones with ancestral sampling, against people's judgments.",
             "JMLR 2023, section 7.4.2, equation 31",
@@ -236,8 +220,6 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         EstimatorKind(
             "transport-barycentric",
             "Transport, barycentric frontier",
-            False,
-            None,
             "Barycenters may lie anywhere between the clusters, so the area depends only on the quantized transport "
             "cost and, under one seed, ranks as it does.",
             "JMLR 2023, section 7.4.2, equation 32",
@@ -246,8 +228,6 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         EstimatorKind(
             "mmd",
             "MMD",
-            False,
-            None,
             "A kernel two-sample statistic: sensitive to shifts of the whole cloud, hardly to rare modes.",
             "Gretton et al. 2012",
         ),

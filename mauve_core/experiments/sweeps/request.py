@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -138,25 +138,14 @@ def point_of(value: float, candidate: str, parts: Sequence[Partition], scale: fl
 
 def whole_values(what: str, values: Sequence[float], low: int, high: int) -> tuple[int, ...]:
     """Distinct whole numbers, ascending; InputError for none, or one not whole or outside ``low`` to ``high``."""
-    wrong = [value for value in values if not (_is_number(value) and low <= value <= high and value == int(value))]
-    if wrong or not len(values):
-        received = ", ".join(map(str, wrong)) if wrong else "no value"
-        raise InputError(
-            f"{what} cannot be swept over these values",
-            allowed=f"whole numbers from {low} to {high}",
-            received=received,
-        )
+    allowed = f"whole numbers from {low} to {high}"
+    _require(what, values, lambda value: low <= value <= high and value == int(value), allowed)
     return tuple(sorted({int(value) for value in values}))
 
 
 def positive_values(what: str, values: Sequence[float]) -> tuple[float, ...]:
     """Distinct positive finite numbers, ascending; InputError if there are none or one is invalid."""
-    wrong = [value for value in values if not (_is_number(value) and value > 0)]
-    if wrong or not len(values):
-        received = ", ".join(map(str, wrong)) if wrong else "no value"
-        raise InputError(
-            f"{what} cannot be swept over these values", allowed="positive finite numbers", received=received
-        )
+    _require(what, values, lambda value: value > 0, "positive finite numbers")
     return tuple(sorted({float(value) for value in values}))
 
 
@@ -168,6 +157,13 @@ def halved(top: int, low: int, most: int) -> tuple[int, ...]:
 
 def _name(value: float, candidate: str) -> str:
     return f"{float(value)!r} {candidate}"
+
+
+def _require(what: str, values: Sequence[float], usable: Callable[[float], bool], allowed: str) -> None:
+    wrong = [value for value in values if not (_is_number(value) and usable(value))]
+    if wrong or not len(values):
+        received = ", ".join(map(str, wrong)) if wrong else "no value"
+        raise InputError(f"{what} cannot be swept over these values", allowed=allowed, received=received)
 
 
 def _is_number(value: object) -> bool:

@@ -1,0 +1,33 @@
+"""Errors of the core as messages on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import streamlit as st
+
+from app.components.markup import escaped
+from app.server import access
+from mauve_core.base.errors import MauveLensError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def or_error(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """What ``read`` returns for the arguments; None if it raises a MauveLensError, which the page then shows."""
+    try:
+        return read(*args, **kwargs)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+
+
+def change(act: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
+    """Call ``act``, for example on a click, if the visitor may change things; a toast shows a MauveLensError."""
+    try:
+        access.require_change()
+        act(*args, **kwargs)
+    except MauveLensError as error:
+        st.toast(escaped(str(error)), icon=":material/error:")
