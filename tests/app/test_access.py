@@ -23,7 +23,7 @@ from mauve_core.store import Run
 ROOT = Path(__file__).resolve().parents[2]
 VIEWS = ("compare", "decoders", "methods", "clusters", "gap", "probes", "map", "judge", "published", "new_run")
 CHANGING = {
-    "jobs": {"start", "cancel", "resume", "remove", "take_back"},
+    "queue": {"start", "cancel", "resume", "remove", "take_back"},
     "store": {
         "append",
         "skip",
@@ -151,7 +151,7 @@ def test_every_callback_that_changes_something_asks_first() -> None:
 
 
 def test_the_walk_notices_a_callback_that_does_not() -> None:
-    assert unguarded("def go():\n    jobs.start('x', {})\n") == ["go"]
+    assert unguarded("def go():\n    queue.start('x', {})\n") == ["go"]
     assert unguarded("def go():\n    RunStore().delete('x')\n") == ["go"]
     assert unguarded("def go():\n    access.require_change()\n    RunStore().delete('x')\n") == []
     assert unguarded("def go():\n    change(RunStore().purge)\n") == ["go"]
