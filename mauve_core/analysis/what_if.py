@@ -27,7 +27,17 @@ from mauve_core.numerics.divergences.shifted_frontiers import Bins, ShiftedSums,
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.numerics.divergences.what_if import frontier_by_logs, weighted_counts
 from mauve_core.numerics.resampling.bootstrap import WEIGHT_BYTES
-from mauve_core.scoring.estimates import SCORE_BOUNDS, ScoreBasis, Spread, basis_of, estimate_of, resamples, spreads_of
+from mauve_core.scoring.estimates import (
+    SCORE_BOUNDS,
+    ScoreBasis,
+    Spread,
+    basis_of,
+    estimate_of,
+    resamples,
+    score_basis,
+    spreads_of,
+    two_sides,
+)
 from mauve_core.scoring.replicates import CountSamples
 from mauve_core.scoring.result import Comparison, Estimate, Partition
 
@@ -47,7 +57,8 @@ class WhatIf:
     Attributes
     ----------
     before, after, change : mapping of str to Estimate
-        By score; ``change`` is after - before, resampled together.
+        By score; ``change`` is after - before, resampled together. ``before`` is the score of the comparison. Texts
+        that are weighted belong to their side, so no resample of ``after`` and ``change`` exchanges any.
     texts : mapping of str to float
         Total weight, after, of the texts of the human side and of the candidate.
     """
@@ -72,7 +83,9 @@ class Prepared:
     counts : mapping of str to (B, seeds, k) float64 array
         By side: texts of each resample in each cluster.
     basis : ScoreBasis
-        With all weights 1.
+        With all weights 1, as the comparison scores it.
+    drawn_basis : ScoreBasis
+        With all weights 1, from ``drawn``.
     sums : mapping of float to ShiftedSums
         By the count that a smoothing adds: for MAUVE*, and for the smoothing if it adds one.
     scale, smoothing, confidence
@@ -84,6 +97,7 @@ class Prepared:
     drawn: Mapping[str, NDArray[np.int32]]
     counts: Mapping[str, NDArray[np.float64]]
     basis: ScoreBasis
+    drawn_basis: ScoreBasis
     sums: Mapping[float, ShiftedSums]
     scale: float
     smoothing: str
@@ -91,8 +105,13 @@ class Prepared:
 
     @property
     def before(self) -> dict[str, Spread]:
-        """Return every score with all weights 1."""
+        """Return every score with all weights 1, as the comparison scores it."""
         return spreads_of(self.basis, self.scale)
+
+    @property
+    def drawn_before(self) -> dict[str, Spread]:
+        """Return the same from ``drawn``, to be subtracted from scores with other weights."""
+        return spreads_of(self.drawn_basis, self.scale)
 
 
 def text_weights(partition: Partition, source: str, weights: ArrayLike) -> NDArray[np.float64]:
@@ -134,19 +153,19 @@ def prepare(
     added = added_count(smoothing)
     partitions = comparison.partitions(kind, candidate)
     _require_room(comparison, partitions, candidate)
-    drawn = {source: np.ascontiguousarray(resamples(comparison, source).T) for source in (HUMAN, candidate)}
+    drawn = {source: np.ascontiguousarray(own.T) for source, own in resamples(comparison, candidate).items()}
     ones = {source: np.ones(len(draws)) for source, draws in drawn.items()}
     counts = {source: _resampled(partitions, source, draws, ones[source]) for source, draws in drawn.items()}
     observed = [counts[source].astype(np.int64) for source in (HUMAN, candidate)]
     if basis is None:
-        own = [np.stack([part.counts(source) for part in partitions]) for source in (HUMAN, candidate)]
-        basis = basis_of(CountSamples(own[0], own[1], observed[0], observed[1]), smoothing)
+        basis = score_basis(comparison, kind, smoothing)[candidate]
+    drawn_basis = basis_of(CountSamples(*two_sides(comparison, kind, candidate).counts(), *observed), smoothing)
     pairs = count_pairs(observed[0], observed[1])
     wanted = {ADDED_COUNT[STAR_SMOOTHING]} | (set() if added is None else {added})
     sums = {each: shifted_sums(pairs, each) for each in wanted}
     score = comparison.config.score
     parts = tuple(partitions)
-    return Prepared(candidate, parts, drawn, counts, basis, sums, score.scale, smoothing, score.confidence)
+    return Prepared(candidate, parts, drawn, counts, basis, drawn_basis, sums, score.scale, smoothing, score.confidence)
 
 
 def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayLike | None = None) -> WhatIf:
@@ -167,12 +186,12 @@ def what_if(prepared: Prepared, *, human: ArrayLike | None = None, model: ArrayL
         source: np.ones(len(draws)) if values is None else _usable(values, source, len(draws))
         for (source, draws), values in zip(prepared.drawn.items(), (human, model), strict=True)
     }
-    before, confidence = prepared.before, prepared.confidence
+    before, drawn, confidence = prepared.before, prepared.drawn_before, prepared.confidence
     same = all((each == 1).all() for each in weights.values())
     after = before if same else _spreads(prepared, weights)  # exactly equal, so that an unchanged score has change 0
     change = {
-        name: Spread(spread.values - before[name].values, spread.resampled - before[name].resampled)
-        for name, spread in after.items()
+        name: Spread(spread.values - drawn[name].values, spread.resampled - drawn[name].resampled)
+        for name, spread in (drawn if same else after).items()
     }
     either_way = {name: (low - high, high - low) for name, (low, high) in SCORE_BOUNDS.items()}
     return WhatIf(

@@ -28,7 +28,7 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.scoring.tables import shared_ranks
+from mauve_core.scoring.tables import overlap, shared_ranks
 
 COLUMNS = 4
 """Panels per row."""
@@ -65,7 +65,7 @@ def ranking_frame(measurements: Measurements, measure: str, order: Sequence[str]
     """
     rows = _rows(measurements, measure, order)
     ranked = sorted((row for row in rows if row.gap is not None), key=lambda row: row.gap.value if row.gap else 0)
-    ranks = shared_ranks([_ends(row.gap) for row in ranked if row.gap is not None])
+    ranks = shared_ranks([_ends(row.gap) for row in ranked if row.gap is not None], overlap)
     ranks += [(0, False)] * (len(rows) - len(ranked))
     placed = [*ranked, *(row for row in rows if row.gap is None)]
     return pd.DataFrame(

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
-from mauve_core.scoring.estimates import scored
+from mauve_core.scoring.differences import scored
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 from mauve_core.scoring.sides import check_sides, encode_sides, take_features
@@ -79,6 +80,7 @@ def compare(
     check_sides(human, candidates, config, features, known)
     clock = _Clock()
     corpora = {HUMAN: human, **candidates}
+    matched = shared_prompts(corpora)
     if features is None:
         encoded, used_device = encode_sides(corpora, config, feature_store, device, progress)
     else:
@@ -99,6 +101,7 @@ def compare(
         projection=projection,
         halves=_halves(encoded[HUMAN].source, partitioned.halves),
         map_fitted=fitted,
+        prompts=None if matched is None else matched.codes,
     )
     comparison = scored(comparison, progress)
     clock.lap("scoring")

@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
-from mauve_core.base.errors import InputError
-from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.divergences.count_pairs import CountPairs, count_pairs
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
 from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms, mid_point, mixture_terms
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
-from mauve_core.numerics.resampling.bootstrap import centred_interval, resample_weights
-from mauve_core.scoring.replicates import CountSamples, Generators, Parts, count_blocks
+from mauve_core.numerics.resampling.bootstrap import centred_interval
+from mauve_core.numerics.resampling.exchange import Draws, separate_prompts
+from mauve_core.scoring.replicates import CountSamples, TwoSides, count_blocks
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.streams import half_seeds, stream
 
@@ -37,30 +36,36 @@ CURVES_AT_ONCE = 2**14
 _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 
 
-def _drawn_parts(comparison: Comparison, kind: PartitionKind) -> tuple[Parts, Generators]:
-    parts = {each.name: comparison.partitions(kind, each.name) for each in comparison.candidates}
-    return parts, {name: _bootstrap_rng(comparison, name) for name in (HUMAN, *parts)}
+def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str) -> TwoSides:
+    """Return the human side with a candidate, and how their texts are drawn.
+
+    All candidates draw by the same random numbers, hence the same prompts if all answer the same, so that resampled
+    scores of two candidates can be subtracted.
+
+    Raises
+    ------
+    InputError
+        The candidate is unknown.
+    """
+    partitions = comparison.partitions(kind, candidate)
+    seed = stream(comparison.config.score.seed, "bootstrap")
+    return TwoSides(candidate, partitions, comparison.prompt_groups(candidate), seed)
 
 
-def _halves_parts(halves: Candidate, score: ScoreConfig) -> tuple[Parts, Generators]:
-    seeds = half_seeds(score).resampling.spawn(2)
-    rngs = {side: np.random.default_rng(child) for side, child in zip((HUMAN, halves.name), seeds, strict=True)}
-    return {halves.name: halves.partitions}, rngs
+def _two_halves(halves: Candidate, score: ScoreConfig) -> TwoSides:
+    n, m = (halves.partitions[0].labels[side].size for side in (HUMAN, halves.name))
+    return TwoSides(halves.name, halves.partitions, separate_prompts(n, m), half_seeds(score).resampling)
 
 
-def resamples(comparison: Comparison, source: str) -> NDArray[np.int32]:
-    """Return, as (B, n), how often each bootstrap resample draws each text of ``source``."""
-    rng = _bootstrap_rng(comparison, source)
-    n = next(each.n for each in comparison.sources if each.name == source)
-    return resample_weights(n, comparison.config.score.bootstrap, rng)
+def resamples(comparison: Comparison, candidate: str) -> dict[str, NDArray[np.int32]]:
+    """Return how often each bootstrap resample draws each text, as (B, n) for the human side and the candidate.
 
-
-def _bootstrap_rng(comparison: Comparison, source: str) -> np.random.Generator:
-    names = [each.name for each in comparison.sources]
-    if source not in names:
-        raise InputError(f"No source named {source!r} in this comparison", allowed=", ".join(names))
-    child = stream(comparison.config.score.seed, "bootstrap").spawn(len(names))[names.index(source)]
-    return np.random.default_rng(child)
+    Texts are drawn by prompt and never change sides.
+    """
+    sides = two_sides(comparison, "joint", candidate)
+    draws = Draws(sides.groups, comparison.config.score.bootstrap, np.random.default_rng(sides.seed))
+    on_p, on_q = draws.weights(0.0)
+    return {HUMAN: on_p[:, : sides.groups.n], candidate: on_q[:, sides.groups.n :]}
 
 
 @dataclass(frozen=True)
@@ -101,18 +106,15 @@ def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> 
     """
     added_count(smoothing)  # raises InputError before anything is drawn
     score, halves = comparison.config.score, comparison.halves
-    basis = _basis_by_blocks(*_drawn_parts(comparison, kind), score, smoothing)
+    names = [candidate.name for candidate in comparison.candidates]
+    basis = {name: basis_of_sides(two_sides(comparison, kind, name), score, smoothing) for name in names}
     if kind == "pairwise" and halves is not None:
-        basis[HUMAN] = _basis_by_blocks(*_halves_parts(halves, score), score, smoothing)[halves.name]
+        basis[HUMAN] = basis_of_sides(_two_halves(halves, score), score, smoothing)
     return basis
 
 
-def _basis_by_blocks(parts: Parts, rngs: Generators, score: ScoreConfig, smoothing: str) -> dict[str, ScoreBasis]:
-    found: dict[str, list[ScoreBasis]] = {name: [] for name in parts}
-    for block in count_blocks(parts, rngs, score):
-        for name, counts in block.items():
-            found[name].append(basis_of(counts, smoothing))
-    return {name: _joined(blocks) for name, blocks in found.items()}
+def basis_of_sides(sides: TwoSides, score: ScoreConfig, smoothing: str) -> ScoreBasis:
+    return _joined([basis_of(counts, smoothing) for counts in count_blocks(sides, score)])
 
 
 def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
@@ -131,17 +133,6 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
     star = frontiers(lambda basis: basis.star)
     plain = star if first.plain[1] is first.star[1] else frontiers(lambda basis: basis.plain)
     return ScoreBasis(plain, star, spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid))
-
-
-def scored(comparison: Comparison, progress: Progress = silent) -> Comparison:
-    """Score the pairwise and joint partitions of a comparison under its own settings."""
-    kinds: tuple[PartitionKind, ...] = ("pairwise", "joint")
-    for done, kind in enumerate(kinds):
-        progress("scoring", done, len(kinds))
-        basis = score_basis(comparison, kind, "none")
-        comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
-    progress("scoring", len(kinds), len(kinds))
-    return comparison
 
 
 def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:

@@ -1,8 +1,8 @@
-"""Histograms of text resamples, computed in blocks, and the memory limit of a comparison's resamples."""
+"""Histograms of bootstrap resamples, computed in blocks, and the memory limit of a comparison's resamples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,17 +11,21 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
-from mauve_core.numerics.resampling.bootstrap import WEIGHT_BYTES, resample_weights, resampled_counts
+from mauve_core.numerics.divergences.count_pairs import count_pairs
+from mauve_core.numerics.divergences.kl import integral_terms
+from mauve_core.numerics.resampling.bootstrap import resampled_counts
+from mauve_core.numerics.resampling.exchange import (
+    BLOCK_BYTES,
+    RATE_REPLICATES,
+    Draws,
+    PromptGroups,
+    draw_blocks,
+    exchange_rate,
+)
 from mauve_core.scoring.result import Partition
 
 COUNT_BYTES = 2**27
 """Memory of the resamples' histograms that are held at once."""
-
-Parts = Mapping[str, Sequence[Partition]]
-"""Partitions of the human side with each candidate, by candidate name; one per seed."""
-
-Generators = Mapping[str, np.random.Generator]
-"""Random stream of every side, the human side included."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,53 @@ class CountSamples:
     q: NDArray[np.int64]
     p_resampled: NDArray[np.int64]
     q_resampled: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class TwoSides:
+    """The partitions of the human side with one candidate, and how their texts are drawn.
+
+    Attributes
+    ----------
+    candidate : str
+    partitions : tuple of Partition
+        One per seed, all of the same texts.
+    groups : PromptGroups
+        The human side is P.
+    seed : numpy.random.SeedSequence
+    """
+
+    candidate: str
+    partitions: tuple[Partition, ...]
+    groups: PromptGroups
+    seed: np.random.SeedSequence
+
+    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Histograms of the texts under each seed, (seeds, k) for either side."""
+        p, q = (np.stack([part.counts(side) for part in self.partitions]) for side in (HUMAN, self.candidate))
+        return p, q
+
+    def resampled(self, draws: Draws, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Histograms of resamples at an exchange rate, (B, seeds, k) for either side."""
+        labels = [np.concatenate([part.labels[side] for side in (HUMAN, self.candidate)]) for part in self.partitions]
+        p, q = (
+            np.stack([resampled_counts(own, self.partitions[0].k, weights) for own in labels], axis=1)
+            for weights in draws.weights(rate)
+        )
+        return p, q
+
+    def exchange_rate(self, replicates: int) -> float:
+        """The exchange rate at which the mean frontier integral over seeds is that of the texts.
+
+        It is found without smoothing and serves every score, smoothing and scaling constant.
+        """
+        draws = Draws(self.groups, min(replicates, RATE_REPLICATES), np.random.default_rng(self.seed))
+        return exchange_rate(_mean_integral(*self.counts()), lambda rate: _mean_integral(*self.resampled(draws, rate)))
+
+
+def _mean_integral(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64]) -> float:
+    pairs = count_pairs(p_counts, q_counts)
+    return float(pairs.sums(integral_terms(*pairs.probabilities(0.0))[:, np.newaxis]).mean())
 
 
 def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
@@ -66,23 +117,10 @@ def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
         )
 
 
-def count_blocks(parts: Parts, rngs: Generators, score: ScoreConfig) -> Iterator[dict[str, CountSamples]]:
-    """Yield the counts of every candidate in blocks of resamples, so that memory does not grow with their number."""
-    own = {name: [np.stack([part.counts(side) for part in of]) for side in (HUMAN, name)] for name, of in parts.items()}
-    sizes = [len(next(iter(parts.values()))[0].labels[HUMAN]), *(len(of[0].labels[name]) for name, of in parts.items())]
-    cells = sum(p.size + q.size for p, q in own.values())
-    chunk = max(1, min(COUNT_BYTES // (8 * cells), WEIGHT_BYTES // (4 * max(sizes))))
-    for start in range(0, score.bootstrap, chunk):
-        count = min(chunk, score.bootstrap - start)
-        weights = resample_weights(sizes[0], count, rngs[HUMAN])
-        human = {name: _resampled(HUMAN, of, weights) for name, of in parts.items()}
-        block = {}
-        for (name, of), n in zip(parts.items(), sizes[1:], strict=True):
-            weights = resample_weights(n, count, rngs[name])
-            block[name] = CountSamples(own[name][0], own[name][1], human.pop(name), _resampled(name, of, weights))
-        yield block
-
-
-def _resampled(source: str, partitions: Sequence[Partition], weights: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the (B, seeds, k) counts of one source's resamples."""
-    return np.stack([resampled_counts(part.labels[source], part.k, weights) for part in partitions], axis=1)
+def count_blocks(sides: TwoSides, score: ScoreConfig) -> Iterator[CountSamples]:
+    """Yield the counts of one candidate in blocks of resamples, so that memory does not grow with their number."""
+    p, q = sides.counts()
+    rate = sides.exchange_rate(score.bootstrap)
+    most = BLOCK_BYTES * min(1, COUNT_BYTES / BLOCK_BYTES * 16 * sides.groups.row_width / (8 * (p.size + q.size)))
+    for draws in draw_blocks(sides.groups, score.bootstrap, np.random.default_rng(sides.seed), most_bytes=int(most)):
+        yield CountSamples(p, q, *sides.resampled(draws, rate))

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import Count, NotNegative
+from mauve_core.base.validation import Count, NotNegative, Within
+from mauve_core.numerics.resampling.exchange import PromptGroups, prompt_groups, separate_prompts
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,53 @@ class Candidate:
         return (self.joint_scores if kind == "joint" else self.scores)[score]
 
 
+SIGNIFICANT = 0.05
+"""Two candidates are told apart if the adjusted p-value of their difference is at most this."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Test of the difference of two candidates' scores (see ``mauve_core.scoring.differences``).
+
+    Attributes
+    ----------
+    score : str
+    first, second : str
+        The candidates.
+    difference : float
+        Score of ``first`` minus that of ``second``, pairwise, averaged over seeds.
+    low, high : float
+        Bootstrap interval of the difference; both candidates' resamples draw the same prompts.
+    joint_difference : float
+        The same from the joint partitions, which is what is tested.
+    p_value : float
+        Of the exchange of texts between the two, in (0, 1].
+    p_adjusted : float
+        By Holm's method over all pairs of candidates.
+    paired : bool
+        Whether texts were exchanged within prompts.
+    n : int
+        Prompts in common, or, without any, texts of both.
+    """
+
+    score: str
+    first: str
+    second: str
+    difference: float
+    low: float
+    high: float
+    joint_difference: float
+    p_value: Annotated[float, Within(0, 1)]
+    p_adjusted: Annotated[float, Within(0, 1)]
+    paired: bool
+    n: Count
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the difference is significant and has the same sign in both kinds of partition."""
+        return self.p_adjusted <= SIGNIFICANT and self.difference * self.joint_difference > 0
+
+
 OTHER_HALF = "the other half"
 """Name of the side that takes the candidate's place when one half of the human texts is compared with the other."""
 
@@ -187,6 +235,12 @@ class Comparison:
     map_fitted : int or None
         Number of texts on which the map was fitted; every other text is placed among its nearest of these. None
         without a map, or in a run stored before large maps were made this way.
+    prompts : mapping of str to (n,) int32 array, or None
+        The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.corpus.pairing``). Texts of
+        one prompt are resampled and exchanged together. None if no two sources have a prompt in common.
+    differences : tuple of Difference, or None
+        Of every two candidates under every score, at the settings of the comparison. None in a run stored before
+        differences were tested.
     """
 
     human: Source
@@ -198,6 +252,8 @@ class Comparison:
     projection: NDArray[np.float32] | None = None
     halves: Candidate | None = None
     map_fitted: int | None = None
+    prompts: Mapping[str, NDArray[np.int32]] | None = None
+    differences: tuple[Difference, ...] | None = None
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -224,6 +280,20 @@ class Comparison:
         if not 0 <= seed < len(partitions):
             raise InputError("No partition with that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
         return partitions[seed]
+
+    def difference(self, score: str, one: str, other: str) -> Difference | None:
+        """Return the tested difference of two candidates, in the order in which it is stored; None if not tested."""
+        found = (
+            each for each in self.differences or () if each.score == score and {each.first, each.second} == {one, other}
+        )
+        return next(found, None)
+
+    def prompt_groups(self, candidate: str) -> PromptGroups:
+        """Return the texts of the human side, P, and a candidate by prompt."""
+        source = self.candidate(candidate).source  # raises InputError if unknown
+        if self.prompts is None:
+            return separate_prompts(self.human.n, source.n)
+        return prompt_groups(self.prompts[self.human.name], self.prompts[candidate])
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
         """Print the leaderboard under IPython, instead of every label."""

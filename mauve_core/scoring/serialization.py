@@ -1,7 +1,8 @@
 """Convert a comparison to JSON values and a few arrays, and back without losing a bit.
 
 JSON holds names, settings and scores; Python writes floats so that they read back equal. Labels and map are arrays:
-``joint``, ``pairwise-<i>`` and ``halves`` are (seeds, n) int32 with the human side first, ``projection`` is (n, 2).
+``joint``, ``pairwise-<i>`` and ``halves`` are (seeds, n) int32 with the human side first, ``projection`` is (n, 2),
+``prompts`` is (n,) int32.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.validation import As, Count, NotNegative, Within
 from mauve_core.scoring.estimates import SCORE_BOUNDS
-from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition, Source
+from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, Partition, Source
 
-JOINT, PROJECTION, HALVES = "joint", "projection", "halves"
+JOINT, PROJECTION, HALVES, PROMPTS = "joint", "projection", "halves", "prompts"
 ROUNDING = 1e-9
 """A stored score may lie outside its range by this much."""
 
@@ -36,6 +37,10 @@ def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
         "environment": dict(comparison.environment),
         "projection": comparison.projection is not None,
         "map_fitted": comparison.map_fitted,
+        "prompts": comparison.prompts is not None,
+        "differences": None
+        if comparison.differences is None
+        else [dataclasses.asdict(d) for d in comparison.differences],
         "halves": None if comparison.halves is None else _record_of_candidate(comparison.halves),
     }
 
@@ -52,6 +57,8 @@ def arrays_of_comparison(comparison: Comparison) -> dict[str, NDArray[Any]]:
         arrays[HALVES] = _stack(comparison.halves.partitions, [names[0], comparison.halves.name])
     if comparison.projection is not None:
         arrays[PROJECTION] = np.asarray(comparison.projection, dtype=np.float32)
+    if comparison.prompts is not None:
+        arrays[PROMPTS] = np.concatenate([comparison.prompts[name] for name in names]).astype(np.int32)
     return arrays
 
 
@@ -96,7 +103,7 @@ class Environment(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """A comparison without its arrays; ``projection`` says whether there is a map."""
+    """A comparison without its arrays; ``projection`` and ``prompts`` say whether there are such arrays."""
 
     human: Source
     candidates: tuple[CandidateRecord, ...]
@@ -107,6 +114,8 @@ class ComparisonRecord:
     projection: bool
     map_fitted: Annotated[int, Within(1, 2**53)] | None = None
     halves: CandidateRecord | None = None
+    prompts: bool = False
+    differences: tuple[Difference, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
@@ -119,6 +128,9 @@ class ComparisonRecord:
         for candidate in self.candidates:
             if self.joint and set(candidate.joint_scores) != set(SCORES):
                 raise InputError(f"The candidate {candidate.source.name} lacks scores of the joint partitions")
+        of = {candidate.source.name for candidate in self.candidates}
+        if any(not {each.first, each.second} <= of or each.score not in SCORES for each in self.differences or ()):
+            raise InputError("A tested difference is not one of two candidates' scores")
         if self.map_fitted is not None and self.map_fitted > sum(source.n for source in self.sources):
             raise InputError("The map was fitted to more texts than there are", received=f"{self.map_fitted}")
 
@@ -132,7 +144,7 @@ class ComparisonRecord:
         keys = [JOINT] if self.joint else []
         keys += [_pairwise(index) for index in range(len(self.candidates))]
         keys += [HALVES] if self.halves else []
-        return keys + ([PROJECTION] if self.projection else [])
+        return keys + ([PROJECTION] if self.projection else []) + ([PROMPTS] if self.prompts else [])
 
 
 def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArray[Any]]) -> Comparison:
@@ -162,7 +174,16 @@ def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArra
         projection=projection,
         halves=None if halves is None or one_half is None else _candidate(halves, arrays[HALVES], one_half),
         map_fitted=record.map_fitted,
+        prompts=_prompts(arrays[PROMPTS], record.sources) if record.prompts else None,
+        differences=record.differences,
     )
+
+
+def _prompts(codes: NDArray[np.int32], sources: Sequence[Source]) -> dict[str, NDArray[np.int32]]:
+    ends = np.cumsum([source.n for source in sources])
+    if codes.dtype != np.int32 or codes.shape != (int(ends[-1]),) or codes.min() < 0:
+        raise ValueError(f"prompts of shape {codes.shape} and type {codes.dtype}")
+    return dict(zip([source.name for source in sources], np.split(codes, ends[:-1]), strict=True))
 
 
 def _candidate(item: CandidateRecord, labels: NDArray[np.int32], human: Source) -> Candidate:

@@ -18,6 +18,7 @@ _PURPOSES = (
     "halves",
     "probes",
     "attributes",
+    "differences",
 )
 """Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 

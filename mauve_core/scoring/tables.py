@@ -7,14 +7,14 @@ the encoder. Candidates that the intervals do not separate share a rank.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_plain_spaces, with_spread
-from mauve_core.scoring.result import Candidate, Comparison, Estimate, SeedSpread, Source
+from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Estimate, SeedSpread, Source
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
 """Whether a larger score means closer to the human side."""
@@ -35,6 +35,8 @@ def ceiling_sentence(n: int, k: int | None = None) -> str:
 
 
 _GAP = "  "
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,10 @@ class Standing:
 def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind = "pairwise") -> list[Standing]:
     """Rank the candidates, the best first, with ties.
 
-    Candidates are sorted by the mean of ``score``. The first opens a group. A candidate ties with the group if its
-    interval overlaps that of the group's first candidate; otherwise it opens the next group. Every member of a group
-    has the rank of its first candidate.
+    Candidates are sorted by the mean of ``score``. The first opens a group. A candidate ties with the group if the
+    test does not tell it apart from the group's first candidate (``mauve_core.scoring.differences``); otherwise it
+    opens the next group. Every member of a group has the rank of its first candidate. In a run whose differences were
+    not tested, candidates tie where their intervals overlap.
 
     Raises
     ------
@@ -72,8 +75,16 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
     ordered = sorted(
         comparison.candidates, key=lambda item: item.estimate(score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
     )
-    estimates = [candidate.estimate(score, kind) for candidate in ordered]
-    ranks = shared_ranks([(estimate.low, estimate.high) for estimate in estimates])
+    estimates = {candidate.name: candidate.estimate(score, kind) for candidate in ordered}
+
+    def tied(one: str, other: str) -> bool:
+        found = comparison.difference(score, one, other)
+        if found is None:
+            own, others = estimates[one], estimates[other]
+            return overlap((own.low, own.high), (others.low, others.high))
+        return not found.told_apart
+
+    ranks = shared_ranks([candidate.name for candidate in ordered], tied)
     return [Standing(rank, tied, candidate) for (rank, tied), candidate in zip(ranks, ordered, strict=True)]
 
 
@@ -82,14 +93,32 @@ def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
     return one[0] <= other[1] and other[0] <= one[1]
 
 
-def shared_ranks(intervals: Sequence[tuple[float, float]]) -> list[tuple[int, bool]]:
-    """Return each item's rank and whether it is shared, by the rule of :func:`standings`; the best interval comes
-    first.
-    """
+def rank_sentence(comparison: Comparison, score: str = "mauve") -> str:
+    """Explain how :func:`standings` ranks, in one or two sentences."""
+    if len(comparison.candidates) < 2:
+        return "Rank: there is one candidate, so nothing is ranked."
+    rule = f"Rank: by mean {TITLES[score]}. From the top, a candidate "
+    if comparison.differences is None:
+        return (
+            f"{rule}whose interval overlaps that of its group's first ties with it (=). Differences were not tested "
+            "when this run was made; compare its texts again."
+        )
+    found = [each for each in comparison.differences if each.score == score]
+    paired = sum(each.paired for each in found)
+    within = " within prompts" if paired == len(found) else " within prompts where two share some" if paired else ""
+    pairs = f"{len(found)} {'pair' if len(found) == 1 else 'pairs'}"
+    return (
+        f"{rule}ties with the first of its group (=) unless exchanging their texts{within} shows a difference "
+        f"(p at most {SIGNIFICANT:g}, Holm's correction over {pairs})."
+    )
+
+
+def shared_ranks(items: Sequence[_Item], tied: Callable[[_Item, _Item], bool]) -> list[tuple[int, bool]]:
+    """Return each item's rank and whether it is shared, by the rule of :func:`standings`; the best item comes first."""
     leaders: list[int] = []
-    for index, own in enumerate(intervals):
+    for index, item in enumerate(items):
         leader = leaders[-1] if leaders else index
-        leaders.append(leader if overlap(own, intervals[leader]) else index)
+        leaders.append(leader if tied(item, items[leader]) else index)
     return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
 
 
@@ -193,8 +222,7 @@ def _reading_help(comparison: Comparison) -> str:
             f"Each score: {spread};",
             f"below it the {score.confidence:.0%} bootstrap interval over texts ({score.bootstrap} resamples).",
             "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
-            "Rank: by mean MAUVE. From the top, a candidate whose MAUVE interval overlaps that of its group's first",
-            "ties with it (=); the first candidate that does not overlap starts the next group.",
+            *textwrap.wrap(rank_sentence(comparison), 110),
             *([] if halves is None else textwrap.wrap(ceiling_sentence(halves.source.n, halves.partitions[0].k), 110)),
         ]
     )

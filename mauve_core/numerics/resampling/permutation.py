@@ -141,6 +141,12 @@ def histogram_statistic(
     return statistic
 
 
+def two_sided_p_value(null: ArrayLike, observed: float) -> float:
+    """(1 + draws whose score is at least as far from 0 as the observed one) / (1 + draws), in (0, 1]."""
+    values = np.abs(np.asarray(null, dtype=np.float64))
+    return (1 + int(_as_far(values, abs(observed)).sum())) / (1 + values.size)
+
+
 def draw_sides(
     sides: NDArray[np.bool_], codes: NDArray[np.intp], count: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:

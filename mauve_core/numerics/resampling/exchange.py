@@ -1,0 +1,245 @@
+"""Bootstrap of two sides by prompt, with texts exchanged between the sides until the bias of the bootstrap is gone.
+
+A divergence between two finite samples is too large on average, and a sample of a sample has that bias twice: the
+replicates of a plain bootstrap belong to two sources that are farther apart than the two that wrote the texts. Near
+P = Q the spread of a divergence depends on the distance itself, so their interval is two to four times too wide there.
+
+Here, each drawn prompt deals its texts to the two sides at random with probability t, the exchange rate. At t = 0 this
+is the plain bootstrap; at t = 1 both sides are draws from one source, the null of a permutation test. The rate is
+chosen so that the replicates have the observed divergence on average (:func:`exchange_rate`).
+``benchmarks/interval_coverage.py`` measures the coverage.
+
+Texts of one prompt are alike, so prompts are drawn, not texts. Texts without a prompt on the other side are drawn from
+their own side, or with probability t from all such texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+
+RATE_STEPS = 8
+"""Bisections of the exchange rate: it is known to 1/256."""
+
+RATE_REPLICATES = 200
+"""Resamples from which the rate is found; their mean varies by a fourteenth of their spread."""
+
+LEAST_PROMPTS = 10
+"""Prompts with equally many texts on either side are drawn as wholes if there are at least this many of them."""
+
+BLOCK_BYTES = 2**26
+"""Memory of the resamples held at once."""
+
+_Weights = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """Prompts with equally many texts of either side.
+
+    Attributes
+    ----------
+    members : (G, a + b) int64 array
+        Texts of each prompt, the a of P first; text n + j is the j-th of Q.
+    of_p : int
+        a, at least 1; b is at least 1, too.
+    """
+
+    members: NDArray[np.int64]
+    of_p: int
+
+
+@dataclass(frozen=True)
+class PromptGroups:
+    """The texts of two sides by prompt.
+
+    Attributes
+    ----------
+    n, m : int
+        Texts of P and of Q.
+    shared : tuple of Stratum
+        Prompts with texts of both sides.
+    p_alone, q_alone : int64 arrays
+        The other texts of P and of Q, as numbers below n and from n to n + m - 1.
+    """
+
+    n: int
+    m: int
+    shared: tuple[Stratum, ...]
+    p_alone: NDArray[np.int64]
+    q_alone: NDArray[np.int64]
+
+    @property
+    def row_width(self) -> int:
+        """Random numbers that one resample takes."""
+        dealt = sum(len(each.members) * (2 + each.members.shape[1]) for each in self.shared)
+        return int(dealt + 3 * (self.p_alone.size + self.q_alone.size))
+
+
+def prompt_groups(p_prompts: ArrayLike, q_prompts: ArrayLike) -> PromptGroups:
+    """Group the texts of two sides by prompt.
+
+    Prompts with a texts of P and b of Q are drawn as wholes if at least ``LEAST_PROMPTS`` have the same a and b.
+    Others are divided into pairs of one text of each side, in order; what is left of them stands alone.
+
+    Parameters
+    ----------
+    p_prompts : (n,) array of int
+        Prompt of each text of P; equal numbers mean the same prompt.
+    q_prompts : (m,) array of int
+        Prompt of each text of Q, by the same numbers.
+
+    Raises
+    ------
+    InputError
+        A side is not one row of whole numbers, or is empty.
+    """
+    sides = [np.asarray(prompts) for prompts in (p_prompts, q_prompts)]
+    if any(side.ndim != 1 or side.size == 0 or side.dtype.kind not in "iu" for side in sides):
+        raise InputError("Prompts are not usable", allowed="one row of whole numbers for each side, one per text")
+    n, m = sides[0].size, sides[1].size
+    codes = np.unique(np.concatenate(sides), return_inverse=True)[1]
+    of_p = np.bincount(codes[:n], minlength=codes.max() + 1)
+    of_q = np.bincount(codes[n:], minlength=of_p.size)
+    patterns, pattern_of, common = np.unique(
+        np.stack([of_p, of_q], axis=1), axis=0, return_inverse=True, return_counts=True
+    )
+    pattern_of = pattern_of.ravel()
+    whole = (common >= LEAST_PROMPTS) & (patterns > 0).all(axis=1)
+    order = np.argsort(codes, kind="stable")  # by prompt; P's texts stay before Q's
+    by_pattern = pattern_of[codes[order]]
+    shared = [
+        Stratum(order[by_pattern == index].reshape(-1, int(patterns[index].sum())), int(patterns[index, 0]))
+        for index in np.flatnonzero(whole)
+    ]
+    rest = order[~whole[by_pattern]]
+    p_rest, q_rest = rest[rest < n], rest[rest >= n]
+    p_turn, q_turn = _turns(codes[p_rest]), _turns(codes[q_rest])
+    p_paired, q_paired = p_turn < of_q[codes[p_rest]], q_turn < of_p[codes[q_rest]]
+    if p_paired.any():
+        shared.append(Stratum(np.stack([p_rest[p_paired], q_rest[q_paired]], axis=1), 1))
+    return PromptGroups(n, m, tuple(shared), p_rest[~p_paired], q_rest[~q_paired])
+
+
+def _turns(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many equal codes stand before each of the sorted ``codes``."""
+    return np.arange(codes.size) - np.searchsorted(codes, codes)
+
+
+def separate_prompts(n: int, m: int) -> PromptGroups:
+    """Groups of two sides without a common prompt: every text stands alone."""
+    n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
+    return PromptGroups(n, m, (), np.arange(n), np.arange(n, n + m))
+
+
+class Draws:
+    """Resamples of two sides whose random numbers serve every exchange rate.
+
+    Prompts with texts of both sides are drawn with replacement, as many as there are, and so are the texts that stand
+    alone on either side.
+
+    Parameters
+    ----------
+    groups : PromptGroups
+    count : int
+        Resamples.
+    rng : numpy.random.Generator
+        What is drawn does not depend on how many resamples are drawn at once.
+    """
+
+    def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator) -> None:
+        count = _checks.whole("The number of replicates", count, low=1)
+        self._shape = count, groups.n + groups.m
+        uniform = np.stack([rng.random(groups.row_width) for _ in range(count)])
+        start = 0
+
+        def take(rows: int, columns: int) -> NDArray[np.float64]:
+            nonlocal start
+            start += rows * columns
+            return uniform[:, start - rows * columns : start].reshape(count, rows, columns)
+
+        self._shared: list[tuple[NDArray[np.int64], int, NDArray[np.bool_], NDArray[np.float64]]] = []
+        """Texts, how many go to P without exchange, which go there with it, and the number that the rate exceeds."""
+        self._alone: list[tuple[bool, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
+        """Whether they go to P, texts without and with exchange, and that number."""
+        for stratum in groups.shared:
+            rows, size = stratum.members.shape
+            numbers = take(rows, 2 + size)
+            texts = stratum.members[(numbers[..., 0] * rows).astype(np.int64)]
+            ranks = np.argsort(np.argsort(numbers[..., 2:], axis=-1), axis=-1)
+            self._shared.append((texts, stratum.of_p, ranks < stratum.of_p, numbers[..., 1]))
+        pool = np.concatenate([groups.p_alone, groups.q_alone])
+        for to_p, own in ((True, groups.p_alone), (False, groups.q_alone)):
+            numbers = take(own.size, 3)
+            if own.size:
+                first, other = (numbers[..., i] * size for i, size in enumerate((own.size, pool.size)))
+                drawn = own[first.astype(np.int64)], pool[other.astype(np.int64)]
+                self._alone.append((to_p, *drawn, numbers[..., 2]))
+
+    def weights(self, rate: float) -> tuple[_Weights, _Weights]:
+        """How often each resample has each of the n + m texts on side P, and on side Q: (B, n + m) each.
+
+        Rows sum to n and to m.
+        """
+        on_p: list[NDArray[np.int64]] = []
+        on_q: list[NDArray[np.int64]] = []
+        for texts, of_p, dealt_to_p, uniform in self._shared:
+            own_to_p = np.arange(texts.shape[-1]) < of_p
+            mask = np.where((uniform < rate)[..., np.newaxis], dealt_to_p, own_to_p)
+            cells = self._cells(texts)
+            on_p.append(cells[mask])
+            on_q.append(cells[~mask])
+        for to_p, own, pooled, uniform in self._alone:
+            (on_p if to_p else on_q).append(self._cells(np.where(uniform < rate, pooled, own)).ravel())
+        return self._table(on_p), self._table(on_q)
+
+    def _cells(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Position of each drawn text in the flattened table of weights."""
+        count, width = self._shape
+        return texts + width * np.arange(count).reshape(-1, *[1] * (texts.ndim - 1))
+
+    def _table(self, cells: list[NDArray[np.int64]]) -> _Weights:
+        count, width = self._shape
+        return np.bincount(np.concatenate(cells), minlength=count * width).reshape(count, width).astype(np.int32)
+
+
+def draw_blocks(
+    groups: PromptGroups, replicates: int, rng: np.random.Generator, *, most_bytes: int = BLOCK_BYTES
+) -> Iterator[Draws]:
+    """Yield :class:`Draws` in blocks of resamples."""
+    block = max(1, most_bytes // (16 * groups.row_width))
+    for start in range(0, replicates, block):
+        yield Draws(groups, min(block, replicates - start), rng)
+
+
+def exchange_rate(observed: float, mean_at: Callable[[float], float]) -> float:
+    """The exchange rate at which the replicates of a divergence have the observed value on average.
+
+    Parameters
+    ----------
+    observed : float
+        The divergence of the texts.
+    mean_at : callable
+        Rate in [0, 1] -> mean of the replicates' divergences; on the same draws it does not increase.
+
+    Returns
+    -------
+    float in [0, 1]
+        Found by bisection. 1 if even full exchange leaves the mean above the observed value, as for texts of one
+        source; 0 if the plain bootstrap is not above it.
+    """
+    if mean_at(1.0) >= observed:
+        return 1.0
+    if mean_at(0.0) <= observed:
+        return 0.0
+    low, high = 0.0, 1.0
+    for _ in range(RATE_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mean_at(middle) > observed else (low, middle)
+    return (low + high) / 2
