@@ -18,6 +18,7 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.cli import (
     attributes,
     comparing,
+    differences,
     judging,
     measuring,
     methods,
@@ -59,6 +60,7 @@ def build_parser() -> Parser:
         models,
         measuring,
         methods,
+        differences,
         judging,
         probing,
         attributes,

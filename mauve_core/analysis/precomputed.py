@@ -26,17 +26,19 @@ from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice, merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_error import SamplingError
 from mauve_core.numerics.resampling.sampling_texts import Slope, TextAdvice, recommend_texts
 from mauve_core.numerics.resampling.stability import Stability
+from mauve_core.scoring.differences import differences_of
 from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
-from mauve_core.scoring.result import Partition
+from mauve_core.scoring.result import Difference, Partition
 from mauve_core.store import Run
 
 DERIVED = "derived"
-FORMAT = 2
+FORMAT = 3
 """Version of the files; other versions are computed again."""
 
 ABOUT = "about"
@@ -94,6 +96,15 @@ def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, 
 
     arrays = _cached(run, f"basis-{kind}-{smoothing}", make)
     return {name: _basis(arrays, index) for index, name in enumerate(names)}
+
+
+def run_differences(run: Run) -> tuple[Difference, ...]:
+    """Differences of every two candidates: those of the comparison, or, in a run without, tested now."""
+    if run.comparison.differences is not None:
+        return run.comparison.differences
+    matched = shared_prompts(run.corpora)
+    comparison = dataclasses.replace(run.comparison, prompts=None if matched is None else matched.codes)
+    return differences_of(comparison, score_basis(comparison, "pairwise", "none"), silent)
 
 
 def run_words(run: Run, source: str) -> WordCounts:

@@ -244,8 +244,8 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-def write_json(values: Mapping[str, Any]) -> None:
-    """Write exactly one JSON object to standard output."""
+def write_json(values: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+    """Write exactly one JSON value to standard output."""
     write(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False))
 
 

@@ -6,6 +6,7 @@ a cluster's text ids can be looked up.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Self
@@ -204,6 +205,20 @@ class Difference:
     def told_apart(self) -> bool:
         """Whether the difference is significant and has the same sign in both kinds of partition."""
         return self.p_adjusted <= SIGNIFICANT and self.difference * self.joint_difference > 0
+
+    def seen_from(self, candidate: str) -> Difference:
+        """Return the same test with ``candidate``, one of the two, as ``first``."""
+        if candidate == self.first:
+            return self
+        return dataclasses.replace(
+            self,
+            first=self.second,
+            second=self.first,
+            difference=-self.difference,
+            low=-self.high,
+            high=-self.low,
+            joint_difference=-self.joint_difference,
+        )
 
 
 OTHER_HALF = "the other half"

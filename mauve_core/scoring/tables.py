@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_plain_spaces, with_spread
-from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Estimate, SeedSpread, Source
+from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Estimate, SeedSpread, Source
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
 """Whether a larger score means closer to the human side."""
@@ -104,12 +104,17 @@ def rank_sentence(comparison: Comparison, score: str = "mauve") -> str:
             "when this run was made; compare its texts again."
         )
     found = [each for each in comparison.differences if each.score == score]
-    paired = sum(each.paired for each in found)
-    within = " within prompts" if paired == len(found) else " within prompts where two share some" if paired else ""
-    pairs = f"{len(found)} {'pair' if len(found) == 1 else 'pairs'}"
+    return f"{rule}ties with the first of its group (=) unless the two are told apart. {tests_sentence(found)}"
+
+
+def tests_sentence(differences: Sequence[Difference]) -> str:
+    """Explain how differences under one score were tested, in a sentence or two."""
+    paired = sum(each.paired for each in differences)
+    within = "" if not paired else " within prompts" if paired == len(differences) else " within prompts they share"
     return (
-        f"{rule}ties with the first of its group (=) unless exchanging their texts{within} shows a difference "
-        f"(p at most {SIGNIFICANT:g}, Holm's correction over {pairs})."
+        f"Told apart: exchanging the texts of two candidates{within} changes their scores in the joint partitions less "
+        f"than who wrote what does (p at most {SIGNIFICANT:g} after Holm's correction for all pairs), and both "
+        "partitions agree which is closer."
     )
 
 
