@@ -12,7 +12,7 @@ resamples draw the same prompts, so what their scores have in common cancels.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -25,7 +25,7 @@ from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.resampling.permutation import draw_sides, two_sided_p_value
 from mauve_core.scoring.estimates import SCORE_BOUNDS, ScoreBasis, Spread, basis_of, rescored, score_basis, spreads_of
 from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
-from mauve_core.scoring.result import Comparison, Difference
+from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
 
 PERMUTATIONS = 999
@@ -74,9 +74,10 @@ def differences_of(
     for (first, second), seed in zip(pairs, seeds, strict=True):
         codes, paired, n = exchange_blocks(comparison, first, second)
         sides = np.arange(codes.size) < comparison.candidate(first).source.n
-        observed = joint_differences(comparison, first, second, sides[np.newaxis])
+        observed = joint_differences_of(comparison.joint, first, second, sides[np.newaxis], score.scale)
         blocks = [
-            joint_differences(comparison, first, second, some) for some in _draws(comparison, sides, codes, draws, seed)
+            joint_differences_of(comparison.joint, first, second, some, score.scale)
+            for some in _draws(comparison, sides, codes, draws, seed)
         ]
         for name in SCORES:
             joint = float(observed[name][0])
@@ -110,30 +111,34 @@ def exchange_blocks(comparison: Comparison, first: str, second: str) -> tuple[ND
     return codes.astype(np.intp), shared.size > 0, int(shared.size) or sum(sizes)
 
 
-def joint_differences(
-    comparison: Comparison, first: str, second: str, sides: NDArray[np.bool_]
+def joint_differences_of(
+    partitions: Sequence[Partition], first: str, second: str, sides: NDArray[np.bool_], scale: float
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the differences of two candidates' joint scores, averaged over seeds, for rows of sides.
+    """Return the differences of two candidates' scores, averaged over seeds, for rows of sides.
 
     Parameters
     ----------
+    partitions : sequence of Partition
+        Joint partitions, one per seed.
     sides : (b, n + m) bool array
-        Which texts of the two count as those of ``first``; the others as those of ``second``.
+        Which texts of the two count as those of ``first``; the others count as those of ``second``.
+    scale : float > 0
+        The scaling constant c of MAUVE.
 
     Returns
     -------
     dict of str to (b,) float64 array
         By score, first - second.
     """
-    parts = comparison.joint
-    p = np.stack([part.counts(HUMAN) for part in parts])
-    labels = [np.concatenate([part.labels[name] for name in (first, second)]) for part in parts]
-    total = np.stack([np.bincount(own, minlength=part.k) for own, part in zip(labels, parts, strict=True)])
-    weights = sides.astype(np.int32)
-    x = np.stack([resampled_counts(own, part.k, weights) for own, part in zip(labels, parts, strict=True)], axis=1)
-    human = np.broadcast_to(p, x.shape)
-    scale = comparison.config.score.scale
-    found = [spreads_of(basis_of(CountSamples(p, p, human, q), "none"), scale) for q in (x, total - x)]
+    weights, k = sides.astype(np.int32), partitions[0].k
+    p = np.stack([part.counts(HUMAN) for part in partitions])
+    labels = [np.concatenate([part.labels[name] for name in (first, second)]) for part in partitions]
+    both = np.stack([np.bincount(own, minlength=k) for own in labels])
+    of_first = np.stack([resampled_counts(own, k, weights) for own in labels], axis=1)
+    human = np.broadcast_to(p, of_first.shape)
+    found = [
+        spreads_of(basis_of(CountSamples(p, p, human, counts), "none"), scale) for counts in (of_first, both - of_first)
+    ]
     return {name: (found[0][name].resampled - found[1][name].resampled).mean(axis=1) for name in SCORES}
 
 
