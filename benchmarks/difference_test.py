@@ -11,11 +11,9 @@ reader would guess, and by the test.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import platform
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -89,30 +87,30 @@ def null_row(run_id: str, paired: bool, pairs: int, permutations: int, pool: Pro
 
 
 def ties(run: Run) -> str:
-    """The candidates in order, and which pairs intervals and tests leave untold."""
-    comparison = dataclasses.replace(run.comparison, differences=run_differences(run))
-    ordered = sorted(comparison.candidates, key=lambda each: -each.scores["mauve"].mean)
-    rows = []
-    overlapping = untold = 0
-    for one, other in combinations(ordered, 2):
-        found = comparison.difference("mauve", one.name, other.name)
-        assert found is not None
-        found = found.seen_from(one.name)
-        own, others = one.scores["mauve"], other.scores["mauve"]
-        tied = overlap((own.low, own.high), (others.low, others.high))
+    """Every pair of candidates by the test, and which pairs tests and intervals leave untold."""
+    estimates = {each.name: each.scores["mauve"] for each in run.comparison.candidates}
+    tested = [each for each in run_differences(run) if each.score == "mauve"]
+    rows, overlapping = [], 0
+    for each in sorted(tested, key=lambda each: each.p_value):
+        found = each if each.difference >= 0 else each.seen_from(each.second)
+        one, other = estimates[found.first], estimates[found.second]
+        tied = overlap((one.low, one.high), (other.low, other.high))
         overlapping += tied
-        untold += not found.told_apart
         rows.append(
-            f"| {one.name} | {other.name} | {found.difference:.3f} [{found.low:.3f}, {found.high:.3f}] | "
+            f"| {found.first} | {found.second} | {found.difference:.3f} [{found.low:.3f}, {found.high:.3f}] | "
             f"{found.p_value:.4f} | {found.p_adjusted:.4f} | {'yes' if found.told_apart else 'no'} | "
             f"{'no' if tied else 'yes'} |"
         )
-    head = "| a | b | MAUVE, a − b | p | adjusted | told apart | intervals apart |\n| --- | --- | --- | ---: | ---: | --- | --- |"
-    texts = "within prompts" if all(each.paired for each in comparison.differences or ()) else "without prompts"
-    return (
-        f"## {run.id}\n\n{len(rows)} pairs, exchanged {texts}: the test leaves {untold} untold, overlapping intervals "
-        f"{overlapping}.\n\n{head}\n" + "\n".join(rows)
-    )
+    untold = sum(not each.told_apart for each in tested)
+    exchanged = "within prompts" if all(each.paired for each in tested) else "without prompts"
+    return f"""## {run.id}
+
+{len(rows)} pairs, texts exchanged {exchanged}. Not told apart by the test: {untold}; by intervals that overlap:
+{overlapping}.
+
+| closer | other | MAUVE, difference | p | adjusted | told apart | intervals apart |
+| --- | --- | --- | ---: | ---: | --- | --- |
+""" + "\n".join(rows)
 
 
 def main() -> None:
