@@ -25,8 +25,8 @@ from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
-from mauve_core.numerics.resampling.permutation import draw_sides, two_sided_p_value
-from mauve_core.scoring.differences import PERMUTATIONS, joint_differences_of
+from mauve_core.numerics.resampling.permutation import draw_sides, sequential_p_value
+from mauve_core.scoring.differences import PERMUTATIONS, STOP, joint_differences_of
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import TITLES, overlap
 from mauve_core.store import Run, RunStore
@@ -74,7 +74,7 @@ def null_p_values(run_id: str, paired: bool, permutations: int, seed: SeedSequen
     sides = np.arange(codes.size) < len(one)
     drawn = np.concatenate([sides[np.newaxis], draw_sides(sides, codes, permutations, rng)])
     found = joint_differences_of(tuple(parts), ONE, OTHER, drawn, ScoreConfig().scale)
-    return [two_sided_p_value(found[score][1:], float(found[score][0])) for score in SCORES]
+    return [sequential_p_value(found[score][1:], float(found[score][0]), STOP) for score in SCORES]
 
 
 def null_row(run_id: str, paired: bool, pairs: int, permutations: int, pool: ProcessPoolExecutor) -> str:

@@ -179,8 +179,7 @@ def report(
         f"{name}: covered | width"
         for name in ("MAUVE", "frontier integral", "plain, MAUVE", "plain, frontier integral")
     )
-    return (
-        f"""# Coverage of the intervals
+    return f"""# Coverage of the intervals
 
 `{command}` on Python {platform.python_version()}: {simulations} simulations a row, {score.bootstrap} resamples,
 nominal {score.confidence:.0%}, expectations and correct widths from {truths:,} further draws. Width is the mean width

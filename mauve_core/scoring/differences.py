@@ -24,7 +24,7 @@ from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.numerics.feature_space.reduction import Side
 from mauve_core.numerics.resampling.bootstrap import centred_interval, resampled_counts
 from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.permutation import draw_sides, two_sided_p_value
+from mauve_core.numerics.resampling.permutation import draw_sides, sequential_p_value
 from mauve_core.scoring.estimates import SCORE_BOUNDS, ScoreBasis, Spread, basis_of, rescored, score_basis, spreads_of
 from mauve_core.scoring.partitioning import grouped_partitions
 from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
@@ -32,7 +32,13 @@ from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
 
 PERMUTATIONS = 999
-"""Exchanges that a test draws; more for many pairs, so that an adjusted p-value can reach 0.02."""
+"""Exchanges that a test draws at most; more for many pairs, so that an adjusted p-value can reach 0.02."""
+
+STOP = 20
+"""A test ends once this many exchanges differ at least as much as observed, so that clear ties take no time."""
+
+FIRST_BLOCK = 100
+"""Exchanges drawn before the first look; each later block is as long as all before it."""
 
 
 def scored(
@@ -94,19 +100,12 @@ def differences_of(
     found: list[Difference] = []
     for (first, second), parts, seed in zip(pairs, partitions.values(), exchange.spawn(len(pairs)), strict=True):
         codes, paired, n = exchange_blocks(comparison, first, second)
-        sides_of = np.arange(codes.size) < comparison.candidate(first).source.n
-        observed = joint_differences_of(parts, first, second, sides_of[np.newaxis], score.scale)
-        rows = max(1, COUNT_BYTES // (24 * (sum(part.k for part in parts) + codes.size)))
-        rng = np.random.default_rng(seed)
-        blocks = [
-            joint_differences_of(
-                parts, first, second, draw_sides(sides_of, codes, min(rows, draws - start), rng), score.scale
-            )
-            for start in range(0, draws, rows)
-        ]
+        own_side = np.arange(codes.size) < comparison.candidate(first).source.n
+        observed = joint_differences_of(parts, first, second, own_side[np.newaxis], score.scale)
+        null = _null(parts, first, second, own_side, codes, draws, np.random.default_rng(seed), score.scale, observed)
         for name in SCORES:
             joint = float(observed[name][0])
-            p_value = two_sided_p_value(np.concatenate([block[name] for block in blocks]), joint)
+            p_value = sequential_p_value(null[name], joint, STOP)
             own = difference_interval(spreads[first][name], spreads[second][name], name, score.confidence)
             found.append(Difference(name, first, second, *own, joint, p_value, p_value, paired, n))
         done()
@@ -165,6 +164,29 @@ def joint_differences_of(
         spreads_of(basis_of(CountSamples(p, p, human, counts), "none"), scale) for counts in (of_first, both - of_first)
     ]
     return {name: (found[0][name].resampled - found[1][name].resampled).mean(axis=1) for name in SCORES}
+
+
+def _null(
+    partitions: Sequence[Partition],
+    first: str,
+    second: str,
+    own_side: NDArray[np.bool_],
+    codes: NDArray[np.intp],
+    draws: int,
+    rng: np.random.Generator,
+    scale: float,
+    observed: Mapping[str, NDArray[np.float64]],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the differences of exchanged texts by score, as many as the test takes."""
+    most = max(1, COUNT_BYTES // (24 * (sum(part.k for part in partitions) + codes.size)))
+    null = {name: np.empty(0) for name in SCORES}
+    while (made := null[SCORES[0]].size) < draws:
+        count = min(max(FIRST_BLOCK, made), draws - made, most)
+        some = joint_differences_of(partitions, first, second, draw_sides(own_side, codes, count, rng), scale)
+        null = {name: np.concatenate([null[name], some[name]]) for name in SCORES}
+        if all((np.abs(null[name]) > np.abs(observed[name])).sum() >= STOP for name in SCORES):
+            break
+    return null
 
 
 def difference_interval(first: Spread, second: Spread, score: str, confidence: float) -> tuple[float, float, float]:
