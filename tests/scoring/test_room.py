@@ -22,7 +22,7 @@ from mauve_core.numerics.kmeans import clustering
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring import estimates, replicates
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.estimates import rescored, score_basis
+from mauve_core.scoring.estimates import rescored, score_basis, two_sides
 from mauve_core.scoring.result import Comparison
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
@@ -43,13 +43,15 @@ def test_blocks_of_resamples_give_the_same_digits(kind, monkeypatch):
     basis = score_basis(comparison, kind, "none")
     monkeypatch.setattr(replicates, "COUNT_BYTES", 2000)
     monkeypatch.setattr(estimates, "CURVES_AT_ONCE", 7)
-    blocks = list(replicates.count_blocks(*estimates._drawn_parts(comparison, kind), comparison.config.score))
-    assert len(blocks) > 5
     for name, counts in sample_counts(comparison, kind).items():
+        blocks = list(replicates.count_blocks(two_sides(comparison, kind, name), comparison.config.score))
+        assert len(blocks) > 5
+        for block in blocks:
+            assert 8 * (block.p_resampled.size + block.q_resampled.size) <= 2000
         for side in ("p", "q"):
-            drawn = np.concatenate([getattr(block[name], f"{side}_resampled") for block in blocks])
+            drawn = np.concatenate([getattr(block, f"{side}_resampled") for block in blocks])
             np.testing.assert_array_equal(drawn, getattr(counts, f"{side}_resampled"))
-            assert all(np.array_equal(getattr(block[name], side), getattr(counts, side)) for block in blocks)
+            assert all(np.array_equal(getattr(block, side), getattr(counts, side)) for block in blocks)
     found = score_basis(comparison, kind, "none")
     assert set(found) == set(basis)
     one, other = (rescored(comparison, kind, each, 5.0) for each in (basis, found))
