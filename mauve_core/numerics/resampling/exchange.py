@@ -162,7 +162,7 @@ class Draws:
 
     def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator) -> None:
         count = _checks.whole("The number of replicates", count, low=1)
-        self._shape = count, groups.n + groups.m
+        self.count, self._shape = count, (count, groups.n + groups.m)
         uniform = np.stack([rng.random(groups.row_width) for _ in range(count)])
         start = 0
 
