@@ -23,7 +23,7 @@ from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.numerics.resampling.bootstrap import centred_interval
-from mauve_core.numerics.resampling.exchange import Draws, separate_prompts
+from mauve_core.numerics.resampling.exchange import draw_blocks, separate_prompts
 from mauve_core.scoring.replicates import CountSamples, TwoSides, count_blocks
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.streams import half_seeds, stream
@@ -62,10 +62,17 @@ def resamples(comparison: Comparison, candidate: str) -> dict[str, NDArray[np.in
 
     Texts are drawn by prompt and never change sides.
     """
-    sides = two_sides(comparison, "joint", candidate)
-    draws = Draws(sides.groups, comparison.config.score.bootstrap, np.random.default_rng(sides.seed))
-    on_p, on_q = draws.weights(0.0)
-    return {HUMAN: on_p[:, : sides.groups.n], candidate: on_q[:, sides.groups.n :]}
+    sides, count = two_sides(comparison, "joint", candidate), comparison.config.score.bootstrap
+    groups, done = sides.groups, 0
+    found = {
+        source: np.empty((count, size), dtype=np.int32) for source, size in ((HUMAN, groups.n), (candidate, groups.m))
+    }
+    for draws in draw_blocks(groups, count, np.random.default_rng(sides.seed)):
+        on_p, on_q = draws.weights(0.0)
+        found[HUMAN][done : done + len(on_p)] = on_p[:, : groups.n]
+        found[candidate][done : done + len(on_q)] = on_q[:, groups.n :]
+        done += len(on_p)
+    return found
 
 
 @dataclass(frozen=True)

@@ -84,13 +84,25 @@ class TwoSides:
 
         It is found without smoothing and serves every score, smoothing and scaling constant.
         """
-        draws = Draws(self.groups, min(replicates, RATE_REPLICATES), np.random.default_rng(self.seed))
-        return exchange_rate(_mean_integral(*self.counts()), lambda rate: _mean_integral(*self.resampled(draws, rate)))
+        count = min(replicates, RATE_REPLICATES)
+
+        def blocks() -> Iterator[Draws]:
+            return draw_blocks(self.groups, count, np.random.default_rng(self.seed))
+
+        first = next(blocks())
+        whole = [first] if first.count == count else None  # more than a block would not fit; it is drawn again
+
+        def mean_at(rate: float) -> float:
+            return float(
+                np.concatenate([_integrals(*self.resampled(draws, rate)) for draws in whole or blocks()]).mean()
+            )
+
+        return exchange_rate(float(_integrals(*self.counts()).mean()), mean_at)
 
 
-def _mean_integral(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64]) -> float:
+def _integrals(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64]) -> NDArray[np.float64]:
     pairs = count_pairs(p_counts, q_counts)
-    return float(pairs.sums(integral_terms(*pairs.probabilities(0.0))[:, np.newaxis]).mean())
+    return pairs.sums(integral_terms(*pairs.probabilities(0.0))[:, np.newaxis])
 
 
 def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:

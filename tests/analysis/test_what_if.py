@@ -12,8 +12,9 @@ from mauve_core.analysis.what_if import prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.bootstrap import resample_weights
-from mauve_core.scoring.estimates import SCORE_BOUNDS, _drawn_parts, resamples, rescored, score_basis
+from mauve_core.numerics.resampling.bootstrap import centred_interval
+from mauve_core.numerics.resampling.exchange import Draws
+from mauve_core.scoring.estimates import SCORE_BOUNDS, resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.replicates import count_blocks
 from mauve_core.scoring.result import Comparison, Estimate
 from tests.handmade import N, make_comparison
@@ -73,7 +74,7 @@ def test_against_a_plain_twin(comparison: Comparison) -> None:
     human, model = np.array([1, 2, 0.5, 1, 1, 3, 1]), np.array([1, 1, 0.25, 1, 2, 1])
     found = what_if(prepare(comparison, MODEL), human=human, model=model)
     parts = comparison.candidate(MODEL).partitions
-    draws = [resamples(comparison, source) for source in (HUMAN, MODEL)]
+    draws = resamples(comparison, MODEL)
 
     def scores_of(part, p_weights, q_weights) -> list[float]:
         tables = [
@@ -86,7 +87,7 @@ def test_against_a_plain_twin(comparison: Comparison) -> None:
     replicates = np.array(
         [
             [np.mean([scores_of(part, a * w, b * v) for part in parts], axis=0) for w, v in ((human, model), (1, 1))]
-            for a, b in zip(*draws, strict=True)
+            for a, b in zip(draws[HUMAN], draws[MODEL], strict=True)
         ]
     )
     tail = (1 - comparison.config.score.confidence) / 2
@@ -139,15 +140,41 @@ def test_the_weights_of_a_cluster_are_those_of_its_texts(comparison: Comparison)
         assert found.after[score].values[0] == pytest.approx(float(expected[score]), abs=ROUNDING)
 
 
-def test_resamples_are_those_of_the_intervals(comparison: Comparison) -> None:
-    score = comparison.config.score
-    draws = resamples(comparison, MODEL)
-    assert draws.shape == (score.bootstrap, N[MODEL])
+def test_resamples_draw_the_texts_of_the_intervals_and_exchange_none(comparison: Comparison) -> None:
+    sides, bootstrap = two_sides(comparison, "joint", MODEL), comparison.config.score.bootstrap
+    drawn = resamples(comparison, MODEL)
+    assert {source: draws.shape for source, draws in drawn.items()} == {
+        HUMAN: (bootstrap, N[HUMAN]),
+        MODEL: (bootstrap, N[MODEL]),
+    }
     part = comparison.joint[1]
-    one = np.bincount(part.labels[MODEL], weights=draws[3], minlength=part.k)
-    counted = next(count_blocks(*_drawn_parts(comparison, "joint"), score))[MODEL]
-    np.testing.assert_array_equal(counted.q_resampled[3, 1], one)
-    assert not np.array_equal(draws, resample_weights(N[MODEL], score.bootstrap, np.random.default_rng(0)))
+    draws = Draws(sides.groups, bootstrap, np.random.default_rng(sides.seed))
+    for source, counted in zip((HUMAN, MODEL), sides.resampled(draws, 0.0), strict=True):
+        one = np.bincount(part.labels[source], weights=drawn[source][3], minlength=part.k)
+        np.testing.assert_array_equal(counted[3, 1], one)
+    assert not np.array_equal(drawn[MODEL][0], drawn[MODEL][1])
+    block = next(count_blocks(sides, comparison.config.score))
+    rate = sides.exchange_rate(bootstrap)
+    assert rate > 0
+    for counted, weights in zip((block.p_resampled, block.q_resampled), draws.weights(rate), strict=True):
+        labels = np.concatenate([part.labels[HUMAN], part.labels[MODEL]])
+        np.testing.assert_array_equal(counted[3, 1], np.bincount(labels, weights=weights[3], minlength=part.k))
+
+
+def test_only_scores_with_other_weights_are_without_exchange(comparison: Comparison) -> None:
+    prepared = prepare(comparison, MODEL)
+    exchanged, plain = prepared.before["frontier_integral"], prepared.drawn_before["frontier_integral"]
+    np.testing.assert_allclose(exchanged.values, plain.values, rtol=0, atol=ROUNDING)
+    assert exchanged.resampled.mean() < plain.resampled.mean()  # exchange brings the sides closer
+    found = what_if(prepared, model=np.ones(N[MODEL]) * 2)  # the same shares with other weights
+    assert found.after["frontier_integral"].mean == pytest.approx(exchanged.values.mean(), abs=ROUNDING)
+    low, high = centred_interval(plain.values.mean(), plain.resampled.mean(axis=1), 0.95, bounds=(0.0, 1.0))
+    assert (found.after["frontier_integral"].low, found.after["frontier_integral"].high) == pytest.approx(
+        (low, high), abs=ROUNDING
+    )
+    for score in set(SCORES) - {"mauve_star"}:  # whose smoothing adds as many texts to twice as many
+        change = found.change[score]
+        assert (change.mean, change.low, change.high) == pytest.approx((0, 0, 0), abs=ROUNDING)
 
 
 def test_weights_that_are_refused(comparison: Comparison) -> None:
@@ -161,5 +188,5 @@ def test_weights_that_are_refused(comparison: Comparison) -> None:
         text_weights(part, MODEL, [1.0, 2.0])
     with pytest.raises(InputError, match="No source named"):
         text_weights(part, "other", np.ones(3))
-    with pytest.raises(InputError, match="No source named"):
+    with pytest.raises(InputError, match="No candidate named 'other'"):
         resamples(comparison, "other")

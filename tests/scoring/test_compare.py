@@ -15,16 +15,12 @@ from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import mauve_f
 from mauve_core.numerics.feature_space.projection import map_of
+from mauve_core.numerics.resampling.exchange import separate_prompts
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.estimates import (
-    CountSamples,
-    basis_of,
-    estimates_of,
-    rescored,
-    score_basis,
-)
+from mauve_core.scoring.estimates import basis_of_sides, estimates_of, rescored, score_basis
 from mauve_core.scoring.partitioning import MIN_TEXTS, partitions
-from mauve_core.scoring.result import OTHER_HALF
+from mauve_core.scoring.replicates import TwoSides
+from mauve_core.scoring.result import OTHER_HALF, Partition
 from mauve_core.scoring.streams import half_seeds
 from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs, make_side
@@ -174,28 +170,17 @@ def test_the_interval_covers_the_mean_score_of_other_texts_at_about_the_nominal_
     truth = {name: draws[name].mean() for name in SCORES}
     inside = dict.fromkeys(SCORES, 0)
     trials = 300
-    for _ in range(trials):
+    for trial in range(trials):
         labels_p, labels_q = rng.choice(8, n, p=p), rng.choice(8, n, p=q)
-        estimates = estimates_of(basis_of(_samples(labels_p, labels_q, rng), "none"), 5.0, 0.95)
+        labels = {HUMAN: labels_p.astype(np.int32), "model": labels_q.astype(np.int32)}
+        part, seed = Partition("pairwise", 0, 8, 0.0, labels), np.random.SeedSequence(trial)
+        sides = TwoSides("model", (part,), separate_prompts(n, n), seed)
+        estimates = estimates_of(basis_of_sides(sides, ScoreConfig(bootstrap=400), "none"), 5.0, 0.95)
         for name in SCORES:
             inside[name] += estimates[name].low <= truth[name] <= estimates[name].high
     # Binomial(300, 0.95) lies within 0.90 and 0.99 with probability over 0.999; the bootstrap's own error is small.
     for name in SCORES:
         assert 0.90 <= inside[name] / trials <= 0.99, (name, inside[name])
-
-
-def _samples(labels_p, labels_q, rng):
-    from mauve_core.numerics.resampling.bootstrap import resample_weights, resampled_counts
-
-    def resampled(labels):
-        return resampled_counts(labels, 8, resample_weights(len(labels), 400, rng))[:, None, :]
-
-    return CountSamples(
-        p=np.bincount(labels_p, minlength=8)[None],
-        q=np.bincount(labels_q, minlength=8)[None],
-        p_resampled=resampled(labels_p),
-        q_resampled=resampled(labels_q),
-    )
 
 
 def test_progress_names_its_stages_and_may_cancel(inputs):

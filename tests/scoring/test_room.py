@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +21,11 @@ from mauve_core.numerics.feature_space import stacked
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans import clustering
 from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.numerics.resampling.exchange import BLOCK_BYTES, draw_blocks
 from mauve_core.scoring import estimates, replicates
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.estimates import rescored, score_basis
-from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
+from mauve_core.scoring.result import Comparison, Partition
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs
@@ -43,13 +45,15 @@ def test_blocks_of_resamples_give_the_same_digits(kind, monkeypatch):
     basis = score_basis(comparison, kind, "none")
     monkeypatch.setattr(replicates, "COUNT_BYTES", 2000)
     monkeypatch.setattr(estimates, "CURVES_AT_ONCE", 7)
-    blocks = list(replicates.count_blocks(*estimates._drawn_parts(comparison, kind), comparison.config.score))
-    assert len(blocks) > 5
     for name, counts in sample_counts(comparison, kind).items():
+        blocks = list(replicates.count_blocks(two_sides(comparison, kind, name), comparison.config.score))
+        assert len(blocks) > 5
+        for block in blocks:
+            assert 8 * (block.p_resampled.size + block.q_resampled.size) <= 2000
         for side in ("p", "q"):
-            drawn = np.concatenate([getattr(block[name], f"{side}_resampled") for block in blocks])
+            drawn = np.concatenate([getattr(block, f"{side}_resampled") for block in blocks])
             np.testing.assert_array_equal(drawn, getattr(counts, f"{side}_resampled"))
-            assert all(np.array_equal(getattr(block[name], side), getattr(counts, side)) for block in blocks)
+            assert all(np.array_equal(getattr(block, side), getattr(counts, side)) for block in blocks)
     found = score_basis(comparison, kind, "none")
     assert set(found) == set(basis)
     one, other = (rescored(comparison, kind, each, 5.0) for each in (basis, found))
@@ -70,6 +74,47 @@ def test_memory_does_not_grow_with_resamples_but_for_their_frontiers(monkeypatch
     finally:
         tracemalloc.stop()
     assert peak < 3 * kept + 60 * MB, f"{peak / MB:.0f} MB, of which frontiers {kept / MB:.0f}"
+
+
+@pytest.mark.parametrize("most_bytes", [1, 10_000])
+def test_blocks_of_draws_give_the_same_rate_and_resamples(most_bytes, monkeypatch):
+    comparison = with_resamples(101)
+    sides = two_sides(comparison, "joint", "b")
+    rate, drawn = sides.exchange_rate(101), resamples(comparison, "b")
+    assert 0 < rate < 1
+    for module in (replicates, estimates):
+        monkeypatch.setattr(module, "draw_blocks", partial(draw_blocks, most_bytes=most_bytes))
+    assert sides.exchange_rate(101) == rate
+    for source, weights in resamples(comparison, "b").items():
+        np.testing.assert_array_equal(weights, drawn[source])
+
+
+@pytest.mark.slow
+def test_memory_of_many_texts_is_that_of_a_block_of_draws():
+    # All 200 resamples that find the rate would take 440 MB, all 500 that a what-if draws 1,100 MB.
+    n, k = 20_000, 100
+    rng = np.random.default_rng(0)
+    labels = {name: rng.integers(0, k, n).astype(np.int32) for name in (HUMAN, "b")}
+    comparison = with_resamples(500)
+    comparison = dataclasses.replace(
+        comparison,
+        human=dataclasses.replace(comparison.human, n=n),
+        candidates=tuple(
+            dataclasses.replace(each, source=dataclasses.replace(each.source, n=n)) for each in comparison.candidates
+        ),
+        joint=(Partition("joint", 0, k, 0.0, labels),),
+        prompts={name: np.arange(n, dtype=np.int32) for name in labels},
+    )
+    sides = two_sides(comparison, "joint", "b")
+    for work, kept in ((lambda: sides.exchange_rate(500), 0), (lambda: resamples(comparison, "b"), 500 * 2 * n * 4)):
+        tracemalloc.start()
+        try:
+            work()
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        # A block holds its random numbers, the texts they draw and the table of weights.
+        assert peak < kept + 4 * BLOCK_BYTES, f"{peak / MB:.0f} MB, of which kept {kept / MB:.0f}"
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,9 @@ RATE_REPLICATES = 200
 LEAST_PROMPTS = 10
 """Prompts with equally many texts on either side are drawn as wholes if there are at least this many of them."""
 
+ROUNDING = 1e-12
+"""Means of divergences that differ by less, relatively, are equal: those of sides without a common cluster all are."""
+
 BLOCK_BYTES = 2**26
 """Memory of the resamples held at once."""
 
@@ -102,7 +105,11 @@ def prompt_groups(p_prompts: ArrayLike, q_prompts: ArrayLike) -> PromptGroups:
     """
     sides = [np.asarray(prompts) for prompts in (p_prompts, q_prompts)]
     if any(side.ndim != 1 or side.size == 0 or side.dtype.kind not in "iu" for side in sides):
-        raise InputError("Prompts are not usable", allowed="one row of whole numbers for each side, one per text")
+        raise InputError(
+            "Prompts are not usable",
+            allowed="one row of whole numbers for each side, one per text",
+            received=" and ".join(f"{side.dtype} array of shape {side.shape}" for side in sides),
+        )
     n, m = sides[0].size, sides[1].size
     codes = np.unique(np.concatenate(sides), return_inverse=True)[1]
     of_p = np.bincount(codes[:n], minlength=codes.max() + 1)
@@ -155,7 +162,7 @@ class Draws:
 
     def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator) -> None:
         count = _checks.whole("The number of replicates", count, low=1)
-        self._shape = count, groups.n + groups.m
+        self.count, self._shape = count, (count, groups.n + groups.m)
         uniform = np.stack([rng.random(groups.row_width) for _ in range(count)])
         start = 0
 
@@ -236,7 +243,7 @@ def exchange_rate(observed: float, mean_at: Callable[[float], float]) -> float:
     """
     if mean_at(1.0) >= observed:
         return 1.0
-    if mean_at(0.0) <= observed:
+    if mean_at(0.0) <= observed * (1 + ROUNDING):
         return 0.0
     low, high = 0.0, 1.0
     for _ in range(RATE_STEPS):

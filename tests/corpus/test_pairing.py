@@ -1,0 +1,140 @@
+"""Which texts share a prompt: the rule, case by case, with the numbers written out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
+from mauve_core.corpus.pairing import SharedPrompts, shared_prompts
+
+
+def corpus(
+    name: str, *, prompts: Sequence[str | None] | None = None, ids: Sequence[str] | None = None, n: int = 0
+) -> Corpus:
+    texts = [f"{name} {i}" for i in range(n or len(prompts or ids or ()))]
+    return corpus_from_texts(texts, name=name, prompts=prompts, ids=ids)
+
+
+def matched(*corpora: Corpus) -> SharedPrompts | None:
+    return shared_prompts({each.name: each for each in corpora})
+
+
+def codes(found: SharedPrompts | None) -> dict[str, list[int]]:
+    assert found is not None
+    assert all(each.dtype == np.int32 for each in found.codes.values())
+    return {name: each.tolist() for name, each in found.codes.items()}
+
+
+def test_equal_prompts_have_equal_numbers() -> None:
+    found = matched(
+        corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"]),
+        corpus("model", prompts=["c", "d", "a"], ids=["3", "4", "1"]),
+    )
+    assert found is not None
+    assert found.by == "prompts"
+    assert codes(found) == {"human": [0, 1, 2], "model": [2, 3, 0]}
+    assert found.shared("human", "model") == found.shared("model", "human") == 2
+
+
+def test_equal_prompts_decide_whatever_the_ids() -> None:
+    found = matched(
+        corpus("human", prompts=["a", "b"], ids=["h1", "h2"]), corpus("model", prompts=["b", "a"], ids=["m1", "m2"])
+    )
+    assert found is not None
+    assert (found.by, codes(found)) == ("prompts", {"human": [0, 1], "model": [1, 0]})
+
+
+def test_equal_ids_of_different_prompts_do_not_match_if_any_prompt_does() -> None:
+    ids = ["1", "2", "3"]
+    found = matched(
+        corpus("human", prompts=["a", "b", "c"], ids=ids), corpus("model", prompts=["x", "y", "c"], ids=ids)
+    )
+    assert found is not None
+    assert (found.by, codes(found)) == ("prompts", {"human": [0, 1, 2], "model": [3, 4, 2]})
+    assert found.shared("human", "model") == 1
+
+
+def test_equal_ids_decide_if_no_prompt_is_shared() -> None:
+    found = matched(
+        corpus("human", prompts=["a", "b"], ids=["1", "2"]), corpus("model", prompts=["x", "y"], ids=["2", "3"])
+    )
+    assert found is not None
+    assert (found.by, codes(found)) == ("ids", {"human": [0, 1], "model": [1, 2]})
+
+
+def test_ids_decide_if_one_corpus_has_no_prompts() -> None:
+    found = matched(
+        corpus("human", prompts=["a", "b"], ids=["1", "2"]),
+        corpus("model", prompts=["b", "a"], ids=["1", "2"]),
+        corpus("other", ids=["2", "9"]),
+    )
+    assert found is not None
+    assert found.by == "ids"
+    assert codes(found) == {"human": [0, 1], "model": [0, 1], "other": [1, 2]}
+
+
+def test_two_candidates_may_share_prompts_that_the_human_side_lacks() -> None:
+    found = matched(corpus("human", prompts=["h"]), corpus("one", prompts=["a"]), corpus("two", prompts=["a"]))
+    assert found is not None
+    assert (found.by, codes(found)) == ("prompts", {"human": [0], "one": [1], "two": [1]})
+    assert [found.shared("human", "one"), found.shared("one", "two")] == [0, 1]
+
+
+def test_blank_prompts_equal_nothing() -> None:
+    found = matched(
+        corpus("human", prompts=["a", "", " \n", ""]), corpus("model", prompts=["", None, "a", " \n"])
+    )  # fmt: skip
+    assert found is not None
+    assert (found.by, codes(found)) == ("prompts", {"human": [0, 1, 2, 3], "model": [4, 5, 0, 6]})
+    assert found.shared("human", "model") == 1
+
+
+def test_prompts_that_are_all_blank_leave_it_to_the_ids() -> None:
+    found = matched(
+        corpus("human", prompts=["", ""], ids=["1", "2"]), corpus("model", prompts=["", ""], ids=["2", "3"])
+    )
+    assert found is not None
+    assert (found.by, codes(found)) == ("ids", {"human": [0, 1], "model": [1, 2]})
+
+
+def test_prompts_are_compared_letter_for_letter() -> None:
+    found = matched(corpus("human", prompts=["a", "e\u0301"]), corpus("model", prompts=["a", "\u00e9"]))
+    assert codes(found) == {"human": [0, 1], "model": [0, 2]}
+    found = matched(corpus("human", prompts=["a", "b"]), corpus("model", prompts=["a", "b "]))
+    assert codes(found) == {"human": [0, 1], "model": [0, 2]}
+
+
+def test_a_repeated_prompt_has_one_number() -> None:
+    found = matched(corpus("human", prompts=["a", "a", "b"]), corpus("model", prompts=["b", "a", "b", "c", "c"]))
+    assert found is not None
+    assert codes(found) == {"human": [0, 0, 1], "model": [1, 0, 1, 2, 2]}
+    assert found.shared("human", "model") == 2  # prompts, not texts
+
+
+def test_a_prompt_repeated_in_one_corpus_alone_is_not_shared() -> None:
+    one = corpus("human", prompts=["a", "a"], ids=["1", "2"])
+    assert matched(one, corpus("model", prompts=["b", "b"], ids=["3", "4"])) is None
+
+
+def test_nothing_in_common() -> None:
+    assert matched(corpus("human", ids=["1", "2"]), corpus("model", ids=["3", "4"])) is None
+    one, other = corpus("human", prompts=["a"], ids=["1"]), corpus("model", prompts=["b"], ids=["2"])
+    assert matched(one, other) is None
+
+
+def test_files_without_ids_are_matched_by_line(tmp_path: Path) -> None:
+    (tmp_path / "human.txt").write_text("one\n\nthree\nfour\n")
+    (tmp_path / "model.txt").write_text("eins\nzwei\ndrei\n")
+    found = matched(read_corpus(tmp_path / "human.txt"), read_corpus(tmp_path / "model.txt"))
+    assert found is not None
+    # Lines 1, 3, 4 and lines 1, 2, 3.
+    assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 3, 1]})
+
+
+def test_texts_from_memory_are_matched_by_position() -> None:
+    found = matched(corpus("human", n=3), corpus("model", n=2))
+    assert found is not None
+    assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 1]})

@@ -1,0 +1,264 @@
+"""Every interval of a candidate against a plain twin, from the labels and prompts of a comparison to its two ends."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import Corpus
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.exchange import Draws, separate_prompts
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.estimates import basis_of_sides, estimates_of, resamples, two_sides
+from mauve_core.scoring.replicates import TwoSides
+from mauve_core.scoring.result import OTHER_HALF, Comparison, Estimate, Partition
+from mauve_core.scoring.streams import half_seeds, stream
+from tests.plain_exchange import PlainGroups, plain_groups, plain_rate, plain_resamples
+from tests.synthetic import make_comparison_inputs
+
+ROUNDING = 1e-9
+"""Sums in another order differ by some 1e-14; the exchange rates are equal."""
+
+N = 60
+
+PROMPTS = ("shared", "none", "repeated")
+
+
+def with_prompts(name: str, corpus: Corpus, how: str) -> Corpus:
+    """The texts with prompts that every side answers once, or none shares, or with one to three answers of a side."""
+    if how == "none":
+        return dataclasses.replace(corpus, prompts=None, ids=tuple(f"{name} {i}" for i in range(len(corpus))))
+    if how == "repeated":
+        # Twenty prompts of two human texts and one of the model, drawn as wholes; five of two and three, and five of
+        # one and three, in pairs; five and ten texts whose prompts the other side lacks.
+        if name == HUMAN:
+            numbers = [*np.repeat(np.arange(25), 2), *range(25, 35)]
+        else:
+            numbers = [*range(20), *np.repeat(np.arange(20, 30), 3), *range(40, 50)]
+        return dataclasses.replace(corpus, prompts=tuple(f"prompt {number}" for number in numbers))
+    # The model answers in another order.
+    order = np.random.default_rng(len(name)).permutation(N)
+    return dataclasses.replace(corpus, prompts=tuple(f"prompt {number}" for number in order))
+
+
+def made(how: str) -> Comparison:
+    human, candidates, features = make_comparison_inputs(n=N)
+    del candidates["collapsed"], features["collapsed"]
+    candidates = {name: with_prompts(name, corpus, how) for name, corpus in candidates.items()}
+    config = CompareConfig(encoder=None, score=ScoreConfig(), projection=False)
+    return compare(with_prompts(HUMAN, human, how), candidates, config, features=features)
+
+
+@pytest.fixture(scope="module")
+def comparisons() -> dict[str, Comparison]:
+    """With the settings that are the default."""
+    return {how: made(how) for how in PROMPTS}
+
+
+def integral(p: Sequence[float], q: Sequence[float]) -> float:
+    """The sum over bins of (p + q) / 2 - p q log(p / q) / (p - q)."""
+    total = 0.0
+    for one, other in zip(p, q, strict=True):
+        mixed = one if one == other else one * other * math.log(one / other) / (one - other) if one * other else 0.0
+        total += (one + other) / 2 - mixed
+    return total
+
+
+class PlainTwin:
+    """Two sides, P with Q, whose resamples are drawn, counted and scored one at a time."""
+
+    def __init__(
+        self,
+        parts: Sequence[Partition],
+        model: str,
+        groups: PlainGroups,
+        score: ScoreConfig,
+        seed: np.random.SeedSequence,
+    ) -> None:
+        self.labels = [[int(label) for side in (HUMAN, model) for label in part.labels[side]] for part in parts]
+        self.n, self.k = len(parts[0].labels[HUMAN]), parts[0].k
+        self.groups, self.score, self.seed = groups, score, seed
+        texts = range(len(self.labels[0]))
+        self.observed = self.histograms((list(texts[: self.n]), list(texts[self.n :])))
+        self.rate = plain_rate(self.mean_integral([self.observed]), self.mean_at)
+
+    def histograms(self, sides: tuple[list[int], list[int]]) -> list[list[list[int]]]:
+        """For each seed, for P and Q, the number of texts in each cluster."""
+        found = []
+        for labels in self.labels:
+            counts = [[0] * self.k, [0] * self.k]
+            for side, texts in zip(counts, sides, strict=True):
+                for text in texts:
+                    side[labels[text]] += 1
+            found.append(counts)
+        return found
+
+    def resampled(self, rate: float, count: int) -> list[list[list[list[int]]]]:
+        rng = np.random.default_rng(self.seed)
+        return [self.histograms(sides) for sides in plain_resamples(self.groups, rate, count, rng)]
+
+    def mean_integral(self, resampled: list[list[list[list[int]]]]) -> float:
+        shares = (
+            [[count / sum(side) for count in side] for side in counts]
+            for histograms in resampled
+            for counts in histograms
+        )
+        return float(np.mean([integral(p, q) for p, q in shares]))
+
+    def mean_at(self, rate: float) -> float:
+        return self.mean_integral(self.resampled(rate, min(200, self.score.bootstrap)))
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        counts = np.array(self.resampled(self.rate, self.score.bootstrap))
+        own, drawn = (
+            score_counts(found[..., 0, :], found[..., 1, :], scale=self.score.scale)
+            for found in (np.array(self.observed), counts)
+        )
+        highest = {"mauve": 1.0, "mauve_star": 1.0, "frontier_integral": 1.0, "mid": math.log(2)}
+        tail = (1 - self.score.confidence) / 2
+        found = {}
+        for name in SCORES:
+            replicates = drawn[name].mean(axis=1)
+            ends = own[name].mean() + np.quantile(replicates, [tail, 1 - tail]) - replicates.mean()
+            found[name] = max(float(ends[0]), 0.0), min(float(ends[1]), highest[name])
+        return found
+
+
+def twin_of(comparison: Comparison, kind: PartitionKind, name: str) -> PlainTwin:
+    score = comparison.config.score
+    parts = comparison.joint if kind == "joint" else comparison.candidate(name).partitions
+    groups = PlainGroups([], list(range(N)), list(range(N, 2 * N)))
+    if comparison.prompts is not None:
+        groups = plain_groups(*(comparison.prompts[side].tolist() for side in (HUMAN, name)))
+    return PlainTwin(parts, name, groups, score, stream(score.seed, "bootstrap"))
+
+
+def assert_intervals(found: dict[str, Estimate], twin: PlainTwin) -> None:
+    for score, ends in twin.intervals().items():
+        assert (found[score].low, found[score].high) == pytest.approx(ends, abs=ROUNDING), score
+
+
+@pytest.mark.parametrize("how", PROMPTS)
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+@pytest.mark.parametrize("name", ["close", "shifted"])
+def test_plain_twin(comparisons: dict[str, Comparison], how: str, kind: PartitionKind, name: str) -> None:
+    comparison = comparisons[how]
+    candidate, twin = comparison.candidate(name), twin_of(comparison, kind, name)
+    assert two_sides(comparison, kind, name).exchange_rate(comparison.config.score.bootstrap) == twin.rate
+    assert_intervals(dict(candidate.joint_scores if kind == "joint" else candidate.scores), twin)
+
+
+def test_plain_twin_of_the_human_halves(comparisons: dict[str, Comparison]) -> None:
+    comparison = comparisons["shared"]
+    halves, score = comparison.halves, comparison.config.score
+    assert halves is not None
+    groups = PlainGroups([], list(range(N // 2)), list(range(N // 2, N)))
+    twin = PlainTwin(halves.partitions, OTHER_HALF, groups, score, half_seeds(score).resampling)
+    assert_intervals(dict(halves.scores), twin)
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+def test_resamples_have_the_divergence_of_the_texts_on_average(
+    comparisons: dict[str, Comparison], kind: PartitionKind
+) -> None:
+    for comparison in comparisons.values():
+        for candidate in comparison.candidates:
+            sides = two_sides(comparison, kind, candidate.name)
+            rate = sides.exchange_rate(500)
+            draws = Draws(sides.groups, 200, np.random.default_rng(sides.seed))
+            observed = candidate.estimate("frontier_integral", kind).mean
+            # The rate is known to 1/256.
+            at = [mean_integral(sides, draws, min(max(rate + step, 0), 1)) for step in (-1 / 256, 1 / 256)]
+            assert at[0] >= observed or rate == 0
+            assert at[1] <= observed or rate == 1
+
+
+def mean_integral(sides: TwoSides, draws: Draws, rate: float) -> float:
+    return float(score_counts(*sides.resampled(draws, rate))["frontier_integral"].mean())
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+def test_all_candidates_draw_the_same_prompts(comparisons: dict[str, Comparison], kind: PartitionKind) -> None:
+    comparison = comparisons["shared"]
+    assert comparison.prompts is not None
+    drawn = {}
+    for candidate in comparison.candidates:
+        sides = two_sides(comparison, kind, candidate.name)
+        on_p, on_q = Draws(sides.groups, 50, np.random.default_rng(sides.seed)).weights(sides.exchange_rate(500))
+        codes = np.concatenate([comparison.prompts[side] for side in (HUMAN, candidate.name)])
+        drawn[candidate.name] = np.array([np.bincount(codes, row, minlength=N) for row in on_p + on_q])
+    np.testing.assert_array_equal(drawn["close"], drawn["shifted"])
+    assert (drawn["close"] % 2 == 0).all()  # both texts of a prompt each time
+    assert not np.array_equal(comparison.prompts["close"], comparison.prompts["shifted"])
+
+
+def test_resamples_draw_the_prompts_of_the_intervals_and_no_text_changes_sides(
+    comparisons: dict[str, Comparison],
+) -> None:
+    comparison = comparisons["shared"]
+    assert comparison.prompts is not None
+    humans = []
+    for name in ("close", "shifted"):
+        found = resamples(comparison, name)
+        assert {side: weights.shape for side, weights in found.items()} == {HUMAN: (500, N), name: (500, N)}
+        assert all((weights.sum(axis=1) == N).all() for weights in found.values())
+        human, model = (found[side][:, np.argsort(comparison.prompts[side])] for side in (HUMAN, name))
+        np.testing.assert_array_equal(human, model)
+        humans.append(human)
+        sides = two_sides(comparison, "pairwise", name)
+        at_half = Draws(sides.groups, 500, np.random.default_rng(sides.seed)).weights(0.5)
+        np.testing.assert_array_equal(sum(at_half), np.hstack([found[HUMAN], found[name]]))
+    np.testing.assert_array_equal(*humans)
+
+
+def sides_of(p: Sequence[int], q: Sequence[int], k: int) -> TwoSides:
+    labels = {HUMAN: np.array(p, np.int32), "q": np.array(q, np.int32)}
+    part = Partition("pairwise", 0, k, 0.0, labels)
+    return TwoSides("q", (part,), separate_prompts(len(p), len(q)), np.random.SeedSequence(0))
+
+
+def test_sides_without_a_common_cluster_are_certain() -> None:
+    # Whatever is drawn, no cluster has texts of both; the sums differ by rounding alone.
+    rng = np.random.default_rng(0)
+    for k in (2, 20, 24, 39, 52, 57, 80, 139, 152, 177):
+        n, m = rng.integers(20, 400, 2)
+        sides = sides_of(rng.integers(0, k // 2, n), rng.integers(k // 2, k, m), k)
+        assert sides.exchange_rate(100) == 0
+        scores = estimates_of(basis_of_sides(sides, ScoreConfig(bootstrap=100), "none"), 5.0, 0.95)
+        for name, value in {"frontier_integral": 1.0, "mid": math.log(2)}.items():
+            assert (scores[name].mean, scores[name].low, scores[name].high) == pytest.approx((value,) * 3, abs=ROUNDING)
+
+
+def test_sides_of_one_source_are_exchanged_in_full() -> None:
+    # Equal histograms have no divergence, and every resample has some.
+    labels = np.arange(200) % 10
+    assert sides_of(labels, labels, 10).exchange_rate(500) == 1
+
+
+def test_exchange_narrows_the_interval_of_close_sides() -> None:
+    # The mean divergence of two samples from one source of k clusters is about (k - 1)(1/n + 1/m)/ 6, that of two
+    # resamples twice as much; so is its spread, which the exchange removes.
+    rng = np.random.default_rng(1)
+    sides = sides_of(rng.integers(0, 20, 400), rng.integers(0, 20, 400), 20)
+    observed = score_counts(*sides.counts())["frontier_integral"].mean()
+    draws = Draws(sides.groups, 500, np.random.default_rng(2))
+    plain, exchanged = (
+        score_counts(*sides.resampled(draws, rate))["frontier_integral"] for rate in (0.0, sides.exchange_rate(500))
+    )
+    assert plain.mean() > 1.5 * observed
+    assert exchanged.mean() == pytest.approx(observed, rel=0.1)
+    assert plain.std() > 1.3 * exchanged.std()
+
+
+def test_an_unknown_candidate_is_refused(comparisons: dict[str, Comparison]) -> None:
+    comparison = comparisons["shared"]
+    with pytest.raises(InputError, match=r"No candidate named 'other'.*Allowed: close, shifted"):
+        two_sides(comparison, "joint", "other")
+    with pytest.raises(InputError, match=r"No candidate named 'other'.*Allowed: close, shifted"):
+        resamples(comparison, "other")
