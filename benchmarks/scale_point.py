@@ -19,12 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import CompareConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.bootstrap import resampled_counts, weight_blocks
-from mauve_core.scoring.estimates import CountSamples, basis_of, estimates_of
+from mauve_core.numerics.resampling.exchange import separate_prompts
+from mauve_core.scoring.estimates import basis_of_sides, estimates_of
+from mauve_core.scoring.replicates import TwoSides
+from mauve_core.scoring.result import Partition
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
 
 ITERATIONS = 20
@@ -72,12 +74,9 @@ def timed(work: Callable[..., Any], *values: Any, **options: Any) -> tuple[Any, 
 
 def scores(labels: NDArray[np.int32], n: int, k: int, seed: int) -> dict[str, float]:
     """The four scores with their bootstrap intervals, as a comparison makes them."""
-    counts, resampled = [], []
-    for side, own in enumerate((labels[:n], labels[n:])):
-        counts.append(np.bincount(own, minlength=k)[None])
-        blocks = weight_blocks(n, RESAMPLES, np.random.default_rng([seed, side]))
-        resampled.append(np.concatenate([resampled_counts(own, k, weights) for weights in blocks])[:, None])
-    found = estimates_of(basis_of(CountSamples(*counts, *resampled), "none"), 5.0, 0.95)
+    partition = Partition("pairwise", 0, k, 0.0, {HUMAN: labels[:n], "model": labels[n:]})
+    sides = TwoSides("model", (partition,), separate_prompts(n, n), np.random.SeedSequence(seed))
+    found = estimates_of(basis_of_sides(sides, ScoreConfig(bootstrap=RESAMPLES), "none"), 5.0, 0.95)
     return {name: estimate.mean for name, estimate in found.items()}
 
 

@@ -26,7 +26,7 @@ from mauve_core.numerics.divergences.scores import STAR_SMOOTHING, score_counts
 from mauve_core.numerics.divergences.shifted_frontiers import Bins, ShiftedSums, shifted_sums
 from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, probabilities
 from mauve_core.numerics.divergences.what_if import frontier_by_logs, weighted_counts
-from mauve_core.numerics.resampling.bootstrap import WEIGHT_BYTES
+from mauve_core.numerics.resampling.exchange import BLOCK_BYTES
 from mauve_core.scoring.estimates import (
     SCORE_BOUNDS,
     ScoreBasis,
@@ -356,7 +356,7 @@ def _resampled(
     partitions: Sequence[Partition], source: str, drawn: NDArray[np.int32], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the (B, seeds, k) weighted counts of the resamples."""
-    texts, block = np.arange(weights.size), max(1, WEIGHT_BYTES // (8 * weights.size))
+    texts, block = np.arange(weights.size), max(1, BLOCK_BYTES // (8 * weights.size))
     counts = np.empty((drawn.shape[1], len(partitions), partitions[0].k))
     members = [csr_array((weights, (part.labels[source], texts)), shape=(part.k, weights.size)) for part in partitions]
     for start in range(0, len(counts), block):

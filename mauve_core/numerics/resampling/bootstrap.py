@@ -1,4 +1,4 @@
-"""Bootstrap of the texts of one side, with the clusters kept: how much a score varies between samples of texts.
+"""From resampled texts to histograms and to an interval, with the clusters kept.
 
 The interval is that of the score at this sample size. A divergence between two finite samples is too large on average
 (each sample differs from its source by chance), so the score at n texts is not its limit. A bootstrap replicate, a
@@ -8,54 +8,12 @@ sample of a sample, has that bias twice, and a percentile interval may miss the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-
-WEIGHT_BYTES = 2**26
-"""Memory of the resamples held at once."""
-
-
-def resample_weights(n: int, replicates: int, rng: np.random.Generator) -> NDArray[np.int32]:
-    """How often each text is drawn when n texts are drawn from n with replacement.
-
-    Parameters
-    ----------
-    n, replicates : int
-        Texts, and resamples (B).
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    (B, n) int32 array
-        Rows sum to n.
-
-    Raises
-    ------
-    InputError
-        ``n`` or ``replicates`` is not a whole number of at least 1.
-    """
-    n = _checks.whole("The number of texts", n, low=1)
-    replicates = _checks.whole("The number of replicates", replicates, low=1)
-    weights = np.empty((replicates, n), dtype=np.int32)
-    for row in range(replicates):
-        weights[row] = np.bincount(rng.integers(0, n, size=n), minlength=n)
-    return weights
-
-
-def weight_blocks(
-    n: int, replicates: int, rng: np.random.Generator, *, most_bytes: int = WEIGHT_BYTES
-) -> Iterator[NDArray[np.int32]]:
-    """Yield :func:`resample_weights` in blocks of resamples; all of them for a million texts would fill 2 GB."""
-    n = _checks.whole("The number of texts", n, low=1)
-    block = max(1, most_bytes // (n * np.dtype(np.int32).itemsize))
-    for start in range(0, replicates, block):
-        yield resample_weights(n, min(block, replicates - start), rng)
 
 
 def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -68,7 +26,8 @@ def resampled_counts(labels: ArrayLike, k: int, weights: NDArray[np.integer]) ->
     k : int
         Clusters.
     weights : (B, n) array of int
-        From :func:`resample_weights`; the same weights serve every partition of the same texts.
+        How often each resample has each text, for example from ``Draws.weights`` in
+        :mod:`mauve_core.numerics.resampling.exchange`; the same weights serve every partition of the same texts.
 
     Returns
     -------

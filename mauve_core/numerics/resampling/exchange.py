@@ -233,7 +233,8 @@ def exchange_rate(observed: float, mean_at: Callable[[float], float]) -> float:
     observed : float
         The divergence of the texts.
     mean_at : callable
-        Rate in [0, 1] -> mean of the replicates' divergences; on the same draws it does not increase.
+        Rate in [0, 1] -> mean of the replicates' divergences on the same draws; it falls with the rate, up to the
+        noise of the draws.
 
     Returns
     -------
