@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
-from mauve_core.numerics.resampling.bootstrap import resampled_counts
-from mauve_core.scoring.estimates import resamples
+from mauve_core.numerics.resampling.exchange import Draws
+from mauve_core.scoring.estimates import two_sides
 from mauve_core.scoring.replicates import CountSamples
-from mauve_core.scoring.result import Comparison, PartitionKind
+from mauve_core.scoring.result import Comparison, Partition, PartitionKind
 
 
 def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> dict[str, CountSamples]:
@@ -17,9 +18,15 @@ def sample_counts(comparison: Comparison, kind: PartitionKind = "pairwise") -> d
     for candidate in comparison.candidates:
         name, parts = candidate.name, comparison.joint if kind == "joint" else candidate.partitions
         texts = [np.stack([part.counts(side) for part in parts]) for side in (HUMAN, name)]
-        drawn = [
-            np.stack([resampled_counts(part.labels[side], part.k, weights) for part in parts], axis=1)
-            for side, weights in ((side, resamples(comparison, side)) for side in (HUMAN, name))
-        ]
+        sides, resamples = two_sides(comparison, kind, name), comparison.config.score.bootstrap
+        draws = Draws(sides.groups, resamples, np.random.default_rng(sides.seed))
+        drawn = [counted(parts, name, weights) for weights in draws.weights(sides.exchange_rate(resamples))]
         found[name] = CountSamples(*texts, *drawn)
     return found
+
+
+def counted(parts: tuple[Partition, ...], name: str, weights: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Texts of each resample in each cluster under each seed, one histogram at a time; the human texts come first."""
+    labels = [np.concatenate([part.labels[HUMAN], part.labels[name]]) for part in parts]
+    rows = [[np.bincount(own, row, minlength=parts[0].k) for own in labels] for row in weights]
+    return np.array(rows).astype(np.int64)
