@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, written
+from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, interval, significant, written
 from mauve_core.figures import draw
 from mauve_core.figures.theme import MODE_BAR, SIGNED_SCALE, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison, Difference
@@ -89,7 +89,7 @@ def differences_frame(comparison: Comparison) -> pd.DataFrame:
 
 def exchanged_label(difference: Difference) -> str:
     """What the test rests on: ``512 prompts``, or ``600 texts`` of two candidates without a common prompt."""
-    return f"{difference.n:,} {'prompts' if difference.paired else 'texts'}"
+    return f"{difference.n:,}{UNBROKEN}{'prompts' if difference.paired else 'texts'}"
 
 
 def difference_label(difference: Difference) -> str:

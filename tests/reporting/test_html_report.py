@@ -143,7 +143,7 @@ def test_the_tests_of_every_two_candidates_are_folded_below_the_leaderboard(kept
         expected = f"{test.difference:+.3f}\n{test.low:+.3f} to {test.high:+.3f}".replace("-", "−")
         assert with_plain_spaces(difference) == expected
         assert (float(p_value), float(adjusted)) == pytest.approx((test.p_value, test.p_adjusted), rel=0.05)
-        assert (apart, n) == ("yes" if test.told_apart else "no", "60 prompts")
+        assert (apart, with_plain_spaces(n)) == ("yes" if test.told_apart else "no", "60 prompts")
     assert {row[5] for row in rows} <= {"yes", "no"}
     assert "yes" in {row[5] for row in rows}
     folded = html_report(kept_run).decode().split(TESTS)[0].rsplit("<details", 1)[1]
