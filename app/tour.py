@@ -60,7 +60,7 @@ def _comparing(plain: State, best: str, worst: str) -> list[Step]:
             "Who is closest to people?",
             "Each row is a set of model texts compared with the human texts; a MAUVE near 1 means that the two can "
             f"hardly be told apart. {_bold(best)} leads and {_bold(worst)} comes last; rows with the same rank are "
-            "tied, because their intervals overlap.",
+            "tied: these texts do not tell them apart.",
             "views/compare/compare.py",
             plain,
             "leaderboard_chart",

@@ -7,7 +7,7 @@ Counted, because the scores would measure something else
     it); the encoder, its revision, pooling, layer, precision, and whether it read the prompts (other features); the
     length at which texts are cut, if any text was cut; the resulting number of clusters; the variance that PCA keeps
     and the iterations of k-means (other clusters); the scaling constant; the coverage of the intervals, which decide
-    ties.
+    ties between runs.
 Not counted, because the score estimates the same quantity
     the number of k-means seeds, the base seed, restarts (one start ends as low, docs/performance.md), resamples of the
     bootstrap: all four change the spread, which is shown beside every score; the map; the device and the library
@@ -110,7 +110,8 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
     Returns
     -------
     Comparison
-        Without joint partitions, map or halves; settings, warnings and environment are the left run's.
+        Without joint partitions, map, prompts or tested differences; halves, settings, warnings and environment are
+        the left run's.
 
     Raises
     ------
@@ -122,7 +123,9 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
         raise InputError("Both runs have the same title", allowed="two different titles", received=repr(titles[0]))
     sides = zip((left, right), titles, strict=True)
     candidates = tuple(_called(item, title) for comparison, title in sides for item in comparison.candidates)
-    return dataclasses.replace(left, candidates=candidates, joint=(), projection=None, map_fitted=None)
+    return dataclasses.replace(
+        left, candidates=candidates, joint=(), projection=None, map_fitted=None, prompts=None, differences=None
+    )
 
 
 def _called(candidate: Candidate, title: str) -> Candidate:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 from typing import Any
 
 import numpy as np
@@ -12,15 +11,10 @@ import plotly.graph_objects as go
 
 from mauve_core.base.formatting import correlation
 from mauve_core.experiments.methods import Method, MethodTable
-from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout
-
-AGREEMENT_SCALE = ((0.0, "#8a5a1f"), (0.5, "#c9ccd1"), (1.0, "#5b45b0"))
-"""From -1 (brown) to 1 (violet); the ends differ in lightness and hue, so color-blind readers can tell them apart."""
+from mauve_core.figures.theme import SIGNED_SCALE, base_layout, ink
 
 _PARTS = ("smoothing", "divergence", "summary", "scale")
 _CELL_HEIGHT, _LOW_CELL_HEIGHT, _MANY = 34, 24, 12
-_MIDDLE = 0.05 * (21**0.5 - 1)
-"""At this luminance black and white have the same contrast, 4.6."""
 
 
 def agreement_frame(table: MethodTable) -> pd.DataFrame:
@@ -65,7 +59,7 @@ def agreement_figure(table: MethodTable) -> go.Figure:
             z=values,
             zmin=-1,
             zmax=1,
-            colorscale=AGREEMENT_SCALE,
+            colorscale=SIGNED_SCALE,
             customdata=hovers,
             hovertemplate="%{customdata}<extra></extra>",
             xgap=2,
@@ -98,22 +92,6 @@ def agreement_figure(table: MethodTable) -> go.Figure:
         )
     )
     return figure
-
-
-def ink(value: float) -> str:
-    """Return black or white, whichever contrasts more with the color of that correlation; gray for nan."""
-    if math.isnan(value):
-        return NEUTRAL_COLOUR
-    return "#000000" if luminance(value) > _MIDDLE else "#ffffff"
-
-
-def luminance(value: float) -> float:
-    """Relative luminance of a correlation's color, from 0 to 1 (WCAG 2.1)."""
-    stops = [stop for stop, _ in AGREEMENT_SCALE]
-    channels = [[int(colour[start : start + 2], 16) / 255 for _, colour in AGREEMENT_SCALE] for start in (1, 3, 5)]
-    parts = np.array([np.interp((value + 1) / 2, stops, channel) for channel in channels])
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def reason(table: MethodTable, method: Method) -> str:

@@ -12,6 +12,7 @@ from mauve_core.analysis.gap_table import ledger_rows
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.figures.clusters import cluster_figure
+from mauve_core.figures.differences import differences_figure
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.leaderboard import interval_figure
@@ -67,7 +68,8 @@ def figure(
     Raises
     ------
     InputError
-        The figure, candidate or partition does not exist, the weight is not in (0, 1), or the comparison has no map.
+        The figure, candidate or partition does not exist, the weight is not in (0, 1), the comparison has no map, or
+        its differences were not tested.
     """
     if name not in FIGURES:
         raise InputError(f"No figure is named {name!r}", allowed=", ".join(FIGURES))
@@ -83,6 +85,10 @@ def figure(
 
 def _leaderboard(comparison: Comparison, view: View) -> go.Figure:
     return interval_figure(comparison, view.partition)
+
+
+def _differences(comparison: Comparison, view: View) -> go.Figure:  # noqa: ARG001 (both kinds decide each test)
+    return differences_figure(comparison)
 
 
 def _frontier(comparison: Comparison, view: View) -> go.Figure:
@@ -114,6 +120,7 @@ def _map(comparison: Comparison, view: View) -> go.Figure:
 
 FIGURES: dict[str, tuple[Callable[[Comparison, View], go.Figure], PartitionKind]] = {
     "leaderboard": (_leaderboard, "pairwise"),
+    "differences": (_differences, "pairwise"),
     "frontier": (_frontier, "pairwise"),
     "clusters": (_clusters, "joint"),
     "adds": (_ledger("type_1"), "joint"),

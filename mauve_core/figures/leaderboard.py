@@ -1,7 +1,7 @@
 """Scores of all candidates: a table of numbers and a dot-and-interval chart that marks ties.
 
 Ranks and ties come from :func:`mauve_core.scoring.tables.standings`, as on the command line: a candidate shares a
-group's rank if its bootstrap interval overlaps that of the group's best.
+group's rank if the test of their difference does not tell it apart from the group's first.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
             name = standing.candidate.name
             panel += _interval(estimate, row, name, candidate_style(order.index(name)))
         panel += [] if halves is None else _ceiling(halves.estimate(score, kind), len(placed))
-        panel += _ties(placed, estimates) if score == by else []
+        panel += _ties(placed, estimates, tie_in_words(comparison)) if score == by else []
         traces += [draw.on_panel(trace, column) for trace in panel]
     layout = draw.with_axes(
         layout,
@@ -188,7 +188,12 @@ def _interval(estimate: Estimate, row: int, name: str, style: Style) -> list[Tra
     return [thick, dot]
 
 
-def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[Trace]:
+def tie_in_words(comparison: Comparison) -> str:
+    """What a shared rank means: by a test, or, in a run whose differences were not tested, by intervals."""
+    return "not told apart" if comparison.differences is not None else "the intervals overlap"
+
+
+def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate], reason: str) -> list[Trace]:
     """A bracket at the panel's right edge for each shared rank."""
     high = max(estimate.high for estimate in estimates)
     width = max(high - min(estimate.low for estimate in estimates), 1e-9)
@@ -197,7 +202,7 @@ def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate]) -> list[Tra
         indices = [index for index, standing in enumerate(placed) if standing.rank == rank]
         x = high + width * 0.06
         bracket = _stroke([x, x], [indices[0] - 0.25, indices[-1] + 0.25], NEUTRAL_COLOUR, 4)
-        bracket |= {"hoverinfo": None, "hovertemplate": "tied: the intervals overlap<extra></extra>"}
+        bracket |= {"hoverinfo": None, "hovertemplate": f"tied: {reason}<extra></extra>"}
         brackets.append(bracket)
     return brackets
 

@@ -1,8 +1,7 @@
 """Places of the candidates under each method, side by side.
 
-Only the value sets a candidate's place under a method; 1 is closest to the human texts. Ranks are shared as in
-:func:`mauve_core.scoring.tables.standings`: a candidate joins a group if its interval over texts overlaps that of the
-group's first. Bars join a group.
+Only the value sets a candidate's place under a method; 1 is closest to the human texts. A candidate joins a group, and
+shares its rank, if its interval over texts overlaps that of the group's first. Bars join a group.
 """
 
 from __future__ import annotations

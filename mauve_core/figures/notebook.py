@@ -16,7 +16,7 @@ from mauve_core.figures.leaderboard import leaderboard_frame, rank_label, titled
 from mauve_core.figures.still import frontier_svg
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import printable, standings
+from mauve_core.scoring.tables import printable, rank_sentence, standings
 
 _CELL = "padding:4px 10px;text-align:left;white-space:nowrap"
 
@@ -58,7 +58,7 @@ def _about(comparison: Comparison) -> str:
     seeds = f"mean ± sd over {score.seeds} k-means seeds" if score.seeds > 1 else "one k-means seed, no spread known"
     return (
         f"Pairwise partitions; {seeds}; below it the {score.confidence:.0%} bootstrap interval over texts. "
-        f"= : the intervals do not tell them apart. {comparison.human.n:,} human texts; "
+        f"{_safe(rank_sentence(comparison))} {comparison.human.n:,} human texts; "
         f"encoder: {_safe(encoder.model) if encoder else 'features given'}; c = {score.scale:g}."
     )
 

@@ -11,6 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 HUMAN_COLOUR = "#3a7fc4"
 MODEL_COLOUR = "#d9730d"
 NEUTRAL_COLOUR = "#808792"
@@ -35,6 +37,12 @@ _LEGEND_FONT, _LETTER = 11, 5.4
 
 DIVERGING_SCALE = [[0.0, MODEL_COLOUR], [0.5, "#b8bcc2"], [1.0, HUMAN_COLOUR]]
 """Color scale of the log ratio p/q: orange where the model writes more, blue where humans do."""
+
+SIGNED_SCALE = ((0.0, "#8a5a1f"), (0.5, "#c9ccd1"), (1.0, "#5b45b0"))
+"""From -1 (brown) to 1 (violet); the ends differ in lightness and hue, so color-blind readers can tell them apart."""
+
+_MIDDLE = 0.05 * (21**0.5 - 1)
+"""At this luminance black and white have the same contrast, 4.6."""
 
 
 class Style(NamedTuple):
@@ -126,6 +134,22 @@ def translucent(colour: str, opacity: float) -> str:
     """``#rrggbb`` as ``rgba(...)``."""
     red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return f"rgba({red},{green},{blue},{opacity})"
+
+
+def ink(value: float) -> str:
+    """Return black or white, whichever contrasts more with that value's color on ``SIGNED_SCALE``; gray for nan."""
+    if math.isnan(value):
+        return NEUTRAL_COLOUR
+    return "#000000" if luminance(value) > _MIDDLE else "#ffffff"
+
+
+def luminance(value: float) -> float:
+    """Relative luminance, from 0 to 1 (WCAG 2.1), of a value's color on ``SIGNED_SCALE``."""
+    stops = [stop for stop, _ in SIGNED_SCALE]
+    channels = [[int(colour[start : start + 2], 16) / 255 for _, colour in SIGNED_SCALE] for start in (1, 3, 5)]
+    parts = np.array([np.interp((value + 1) / 2, stops, channel) for channel in channels])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
 
 
 def mode_bar(file_name: str, image_format: str = "png", *, selecting: bool = False) -> dict[str, Any]:

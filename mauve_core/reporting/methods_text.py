@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mauve_core.base.config import EncoderConfig, PartitionKind
+from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import as_percent, with_plain_spaces
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import mean_and_spread, printable
+from mauve_core.scoring.tables import mean_and_spread, printable, tests_sentence
 
 BIBTEX = """\
 @inproceedings{pillutla2021mauve,
@@ -59,6 +59,7 @@ def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", 
         _clusters(comparison, kind),
         _scores(comparison, smoothing),
         _spread(comparison),
+        _ranks(comparison),
         _halves(comparison, kind),
         f"Computed with MAUVE Lens{f' {version}' if version else ''}.",
     ]
@@ -135,11 +136,27 @@ def _spread(comparison: Comparison) -> str:
     means = "Scores are from one k-means seed, so no spread over seeds is known"
     if score.seeds > 1:
         means = f"Scores are means ± standard deviations over {score.seeds} k-means seeds"
+    drawn = "clusters held fixed, centered on the estimate"
+    if comparison.differences is not None:
+        unit = "texts" if comparison.prompts is None else "prompts"
+        drawn = (
+            f"{unit} drawn with replacement, clusters held fixed, texts exchanged between the two sides at the rate "
+            "at which the resamples have the observed divergence on average, centered on the estimate"
+        )
     return (
         f"{means}; intervals are {score.confidence:.0%} bootstrap intervals over texts ({score.bootstrap} resamples, "
-        "clusters held fixed, centered on the estimate) and hold for scores at this number of texts, not for their "
-        "limit. Candidates whose interval overlaps that of the first of their group share a rank."
+        f"{drawn}) and hold for scores at this number of texts and clusters, not for their limit."
     )
+
+
+def _ranks(comparison: Comparison) -> str:
+    """How ties are decided; empty for one candidate."""
+    if len(comparison.candidates) < 2:
+        return ""
+    if comparison.differences is None:
+        return "Candidates whose interval overlaps that of the first of their group share a rank."
+    found = [each for each in comparison.differences if each.score == SCORES[0]]
+    return f"Candidates that are not told apart from the first of their group share a rank. {tests_sentence(found)}"
 
 
 def _halves(comparison: Comparison, kind: PartitionKind) -> str:

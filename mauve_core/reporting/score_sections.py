@@ -8,7 +8,8 @@ from pathlib import PurePath
 from typing import Any
 
 from mauve_core.base.config import SCORES
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread, with_spreads
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_spread, with_spreads
+from mauve_core.figures.differences import difference_label, exchanged_label, ranked_pairs
 from mauve_core.figures.frontier import (
     at_weight,
     banded_names,
@@ -23,7 +24,7 @@ from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import ceiling_sentence, standings
+from mauve_core.scoring.tables import TITLES, ceiling_sentence, rank_sentence, standings, tests_sentence
 
 WEIGHT = 0.5
 """Mixture weight of P wherever a report shows errors at one weight."""
@@ -49,12 +50,34 @@ def leaderboard_section(comparison: Comparison) -> Section:
         spread = f"mean ± standard deviation over {score.seeds} k-means seeds"
     note = (
         f"Pairwise partition: human texts clustered with one candidate at a time. {spread.capitalize()}; "
-        f"{score.confidence:.0%} bootstrap interval over texts. Candidates that share a rank (=, gray bracket) have "
-        f"intervals that overlap with that of the first of their group. {comparison.human.n:,} human texts, c = "
-        f"{score.scale:g}.{_about_halves(comparison)}"
+        f"{score.confidence:.0%} bootstrap interval over texts, at this n and k. {rank_sentence(comparison)} Gray "
+        f"bracket: tied. {comparison.human.n:,} human texts, c = {score.scale:g}.{_about_halves(comparison)}"
     )
     chart = Chart("leaderboard", interval_figure(comparison, "pairwise"), "Scores with spread and interval", note)
-    return Section("leaderboard", "Leaderboard", (_leaderboard_table(comparison), chart))
+    return Section("leaderboard", "Leaderboard", (_leaderboard_table(comparison), chart, *_tests(comparison)))
+
+
+def _tests(comparison: Comparison) -> tuple[Table, ...]:
+    """The tests of every two candidates, folded; none for one candidate, or if they were not tested."""
+    found = [] if comparison.differences is None else ranked_pairs(comparison, SCORES[0])
+    if not found:
+        return ()
+    rows = tuple(
+        (
+            each.first,
+            each.second,
+            difference_label(each),
+            significant(each.p_value),
+            significant(each.p_adjusted),
+            "yes" if each.told_apart else "no",
+            exchanged_label(each),
+        )
+        for each in found
+    )
+    title = TITLES[SCORES[0]]
+    note = f"Below each difference is its bootstrap interval, at this n and k. {tests_sentence(found)}"
+    columns = ("Candidate", "Other", f"{title}, candidate − other", "p", "p adjusted", "told apart", "n")
+    return (Table(f"{title} of every two candidates, tested", columns, rows, note, folded=True),)
 
 
 def frontier_section(comparison: Comparison) -> Section:

@@ -15,7 +15,7 @@ from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.formatting import SCORE_DECIMALS, as_formula, with_plain_spaces, with_spread, written
 from mauve_core.figures.leaderboard import leaderboard_frame, rank_label
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, printable
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, printable, rank_sentence
 
 PREAMBLE = (r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs}")
 """Packages that the LaTeX table needs."""
@@ -109,7 +109,7 @@ def _latex_character(character: str) -> str:
 def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex: bool) -> str:
     config, score = comparison.config, comparison.config.score
     safe: Callable[[str], str] = latex_escaped if latex else markdown_escaped
-    pm, equals = (r"$\pm$", "$=$") if latex else ("±", "=")
+    pm = r"$\pm$" if latex else "±"
     spread = "One k-means seed, so no spread is known"
     if score.seeds > 1:
         spread = f"Mean {pm} standard deviation over {score.seeds} k-means seeds"
@@ -119,10 +119,10 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
     if kind == "pairwise" and comparison.halves is not None:
         halves = " Ceiling (human vs. human): one random half of the human texts against the other."
     return (
-        f"{spread}; in brackets, the {percent} bootstrap interval over texts ({score.bootstrap} resamples). "
-        f"Candidates marked {equals} share a rank because their MAUVE intervals overlap with that of the first of "
-        f"their group. {kind.capitalize()} partition, {encoder}, {comparison.human.n} human texts, scaling constant "
-        f"{score.scale:g}, {_smoothed(smoothing)}; {star} has Krichevsky-Trofimov smoothing.{halves}"
+        f"{spread}; in brackets, the {percent} bootstrap interval over texts at this n and k ({score.bootstrap} "
+        f"resamples). {safe(rank_sentence(comparison))} {kind.capitalize()} partition, {encoder}, "
+        f"{comparison.human.n} human texts, scaling constant {score.scale:g}, {_smoothed(smoothing)}; {star} has "
+        f"Krichevsky-Trofimov smoothing.{halves}"
     )
 
 

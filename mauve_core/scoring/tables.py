@@ -1,7 +1,7 @@
 """Present a comparison as one JSON object for programs and one table for people.
 
 Neither shows a bare score: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k and
-the encoder. Candidates that the intervals do not separate share a rank.
+the encoder. Candidates that are not told apart share a rank.
 """
 
 from __future__ import annotations

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +20,11 @@ from mauve_core.base.formatting import UNBROKEN
 from mauve_core.numerics.divergences.kl import error_shares, kl_divergence
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
+from mauve_core.scoring import tables
 from mauve_core.scoring.estimates import basis_of, estimates_of
-from mauve_core.scoring.result import Estimate
-from mauve_core.scoring.tables import HALVES_TITLE, standings
-from mauve_core.store import Run
+from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.scoring.tables import HALVES_TITLE, rank_sentence, standings
+from mauve_core.store import Run, RunStore
 from tests.resampled import sample_counts
 from tests.synthetic import make_crowd, make_run
 
@@ -78,6 +82,91 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
     assert rows[escaped(HALVES_TITLE)]["Rank"] == "–"
     assert any(f"{halves.source.n:,} texts per side" in caption.value for caption in app.caption)
     assert escaped(HALVES_TITLE) not in leaderboard(open_page(partition="joint"))
+
+
+def figure_of(app: AppTest, key: str) -> dict[str, Any] | None:
+    """A chart as it is sent; None if the page has none of that key."""
+    found = [chart.proto for chart in app.get("plotly_chart") if chart.proto.id.endswith(f"-{key}")]
+    return json.loads(found[0].spec) if found else None
+
+
+def expanders(app: AppTest) -> list[str]:
+    return [part.label for part in app.expander]
+
+
+def saved_as(run: Run, comparison: Comparison) -> Run:
+    """The same texts with another comparison, as the run ``changed`` of this test's home."""
+    return RunStore().save("changed", comparison, run.corpora)
+
+
+@pytest.mark.usefixtures("run_home")
+def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    comparison = stored_run.comparison
+    found = [each for each in comparison.differences or () if each.score == "mauve"]
+    apart = [each for each in found if each.told_apart]
+    assert len(apart) > 0
+    assert f"Differences: {len(apart)} of {len(found)} pairs told apart" in expanders(app)
+    figure = figure_of(app, "differences_chart")
+    assert figure is not None
+    names = figure["layout"]["yaxis"]["ticktext"]
+    assert names == [standing.candidate.name for standing in standings(comparison)]
+    numbers = figure["data"][1]
+    assert len(numbers["text"]) == len(names) * (len(names) - 1)
+    for x, y, text in zip(numbers["x"], numbers["y"], numbers["text"], strict=True):
+        test = next(each for each in found if {each.first, each.second} == {names[x], names[y]})
+        value = test.seen_from(names[y]).difference
+        expected = f"{value:+.3f}".replace("-", "−")
+        assert text == (f"<b>{expected}</b>" if test.told_apart else expected)
+    assert len(figure["data"][2]["x"]) == 2 * len(apart)  # a dot each, seen from either side
+    captions = " ".join(caption.value for caption in app.caption)
+    assert tables.tests_sentence(found) in captions
+    assert "not tested" not in captions
+
+
+@pytest.mark.usefixtures("run_home")
+def test_ties_are_said_to_come_from_the_tests(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    (leaders,) = [header for header in app.header if header.value == "Leaderboard"]
+    assert rank_sentence(stored_run.comparison) in leaders.help
+    captions = [caption.value for caption in app.caption]
+    assert sum("Gray bracket: tied, not told apart." in caption for caption in captions) == 1
+    assert not any("overlap" in text for text in [*captions, leaders.help])
+    assert any("bootstrap interval over texts at this n and k" in caption for caption in captions)
+
+
+@pytest.mark.usefixtures("run_home")
+@pytest.mark.parametrize("changed", [{"scale": "2"}, {"smoothing": "laplace"}])
+def test_ranks_under_other_settings_are_said_to_be_tested_under_the_runs_own(
+    open_page: OpenPage, changed: dict[str, str]
+) -> None:
+    said = "tied, not told apart at the run's own c = 5, without smoothing."
+    captions = [caption.value for caption in open_page(**changed).caption]
+    assert sum(said in caption for caption in captions) == 1
+    assert not any(said in caption.value for caption in open_page(scale="5").caption)
+
+
+def test_one_candidate_has_no_differences(open_page: OpenPage, own_home: Path) -> None:
+    make_run(own_home, n=40, seeds=2, projection=False, names=["close"])
+    app = open_page()
+    assert not app.exception
+    assert "close" in leaderboard(app)
+    assert not any("Differences" in label for label in expanders(app))
+    assert figure_of(app, "differences_chart") is None
+    captions = " ".join(caption.value for caption in app.caption)
+    assert "Differences" not in captions
+    assert "tied" not in captions
+
+
+def test_a_run_made_before_there_were_tests_says_so(open_page: OpenPage, stored_run: Run) -> None:
+    run = saved_as(stored_run, dataclasses.replace(stored_run.comparison, differences=None))
+    app = open_page(scale="2")
+    assert not app.exception
+    (said,) = [caption.value for caption in app.caption if "were not tested when this run was made" in caption.value]
+    assert f"mauve-lens test {run.id}" in said
+    assert not any("Differences" in label for label in expanders(app))
+    assert figure_of(app, "differences_chart") is None
+    assert any("Gray bracket: tied, the intervals overlap." in caption.value for caption in app.caption)
 
 
 @pytest.mark.usefixtures("run_home")

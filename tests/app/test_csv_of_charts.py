@@ -59,6 +59,7 @@ WALK: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
 
 CSV_OF = {
     "leaderboard_chart": "leaderboard_csv",
+    "differences_chart": "differences_csv",
     "frontier_chart": "frontier_csv",
     "clusters_chart": "clusters_csv",
     "why_properties": "why_csv",

@@ -30,6 +30,7 @@ from mauve_core.figures.still import frontier_svg
 from mauve_core.figures.theme import candidate_style
 from mauve_core.numerics.divergences.frontier import divergence_frontier
 from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.scoring.result import Comparison, Difference
 from mauve_core.scoring.tables import standings, to_table
 from tests.handmade import K, N, make_comparison
 
@@ -40,15 +41,23 @@ def custom(trace: Any) -> np.ndarray:
     return np.array(trace.customdata)
 
 
+def with_a_test() -> Comparison:
+    """The comparison made by hand, with a test of its two candidates' difference."""
+    comparison = make_comparison()
+    first, second = (candidate.name for candidate in comparison.candidates)
+    found = Difference("mauve", first, second, -0.4, -0.5, -0.3, -0.4, 0.001, 0.001, True, 5)
+    return dataclasses.replace(comparison, differences=(found,))
+
+
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_name_gives_a_figure_of_plotly_itself(name: str) -> None:
-    figure = figure_of(make_comparison(), name)
+    figure = figure_of(with_a_test(), name)
     assert type(figure) is go.Figure
     assert len(figure.data) > 0
 
 
 def test_an_unknown_name_lists_those_there_are() -> None:
-    with pytest.raises(InputError, match="leaderboard, frontier, clusters, adds, misses, map"):
+    with pytest.raises(InputError, match="leaderboard, differences, frontier, clusters, adds, misses, map"):
         figure_of(make_comparison(), "fronteer")
 
 
@@ -59,6 +68,13 @@ def test_an_unknown_name_lists_those_there_are() -> None:
 def test_what_is_not_there_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         figure_of(make_comparison(), "clusters", **wrong)
+
+
+def test_without_tests_the_figure_and_the_notebook_say_so() -> None:
+    with pytest.raises(InputError, match="Differences were not tested"):
+        figure_of(make_comparison(), "differences")
+    assert "Differences were not tested when this run was made" in notebook_html(make_comparison())
+    assert "unless the two are told apart" in notebook_html(with_a_test())
 
 
 def test_without_a_map_the_figure_says_so() -> None:

@@ -15,12 +15,9 @@ from mauve_core.base.formatting import correlation, with_plain_spaces
 from mauve_core.cli.methods import scores_table
 from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.figures.agreement import (
-    AGREEMENT_SCALE,
     agreement_figure,
     agreement_frame,
     disagreements_frame,
-    ink,
-    luminance,
     reason,
 )
 from mauve_core.figures.leaderboard import rank_label
@@ -35,10 +32,10 @@ from mauve_core.figures.methods import (
     scores_frame,
 )
 from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_figure, texts_frame
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style
+from mauve_core.figures.theme import NEUTRAL_COLOUR, SIGNED_SCALE, Style, candidate_style, ink, luminance
 from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
-from mauve_core.scoring.tables import shared_ranks
+from mauve_core.scoring.tables import overlap, shared_ranks
 
 NASTY = "grün & <b>"
 ORDER = ["absent", NASTY, "b", "c"]
@@ -95,9 +92,9 @@ def test_equal_values_stand_in_the_runs_order_and_are_joined() -> None:
 
 
 @pytest.mark.parametrize("centres", [(0.9, 0.885, 0.87), (0.9, 0.885, 0.881), (0.9, 0.85, 0.84), (0.9, 0.8, 0.7)])
-def test_ranks_are_shared_by_the_rule_of_the_leaderboard(centres: tuple[float, ...]) -> None:
+def test_ranks_are_shared_where_intervals_overlap(centres: tuple[float, ...]) -> None:
     found = method_standings(result(Method(), *map(score, centres)), ORDER[1:])
-    expected = shared_ranks([(value - 0.01, value + 0.01) for value in centres])
+    expected = shared_ranks([(value - 0.01, value + 0.01) for value in centres], overlap)
     assert [(item.rank, item.tied) for item in found] == expected
     assert [item.label for item in found] == [rank_label(*pair) for pair in expected]
     assert [bool(item.joined) for item in found] == [item.rank < item.place for item in found]
@@ -291,7 +288,7 @@ def test_the_grid_holds_the_correlations() -> None:
         **{(0, 1): "−0.50", (1, 0): "−0.50", (0, 2): "−1.00", (2, 0): "−1.00", (1, 2): "0.50", (2, 1): "0.50"},
     }
     assert (grid.zmin, grid.zmax) == (-1, 1)
-    assert [list(stop) for stop in grid.colorscale] == [list(stop) for stop in AGREEMENT_SCALE]
+    assert [list(stop) for stop in grid.colorscale] == [list(stop) for stop in SIGNED_SCALE]
     assert figure.layout.yaxis.ticktext[1] == "k-means · Frontier integral  2"
     assert grid.customdata[0][1] == "k-means · MAUVE<br>k-means · Frontier integral<br>Spearman −0.50"
     frame = agreement_frame(TABLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -22,6 +23,7 @@ from mauve_core.experiments.sweeps import Sweep, SweepPoint
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
 from mauve_core.figures import agreement, attributes, flows, judgments, methods, published, published_settings
 from mauve_core.figures.clusters import cluster_figure
+from mauve_core.figures.differences import differences_figure
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.leaderboard import interval_figure
@@ -30,7 +32,7 @@ from mauve_core.figures.probes import DoseSeries, distance_figure, dose_figure
 from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.why import effects_figure
 from mauve_core.judgments import Player, Ranking
-from mauve_core.scoring.result import Comparison, SeedSpread
+from mauve_core.scoring.result import Comparison, Difference, SeedSpread
 from tests.handmade import make_comparison
 from tests.probe_tables import flow_of, line_of
 
@@ -63,6 +65,12 @@ def crowd(count: int) -> Comparison:
         for name, parts in zip(names(count), pairwise, strict=True)
     )
     return dataclasses.replace(comparison, candidates=candidates, joint=tuple(joint))
+
+
+def with_tests(count: int) -> Comparison:
+    pairs = combinations(names(count), 2)
+    found = tuple(Difference("mauve", *pair, 0.0, -0.1, 0.1, 0.0, 1.0, 1.0, True, 5) for pair in pairs)
+    return dataclasses.replace(crowd(count), differences=found)
 
 
 def ranking(players: int) -> Ranking:
@@ -156,6 +164,7 @@ FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {
                                    names(count)), 1,
     ),
     "leaderboard": (lambda count: interval_figure(crowd(count), "pairwise"), 1),
+    "differences": (lambda count: differences_figure(with_tests(count)), 2),
     "frontier": (curves, 1),
     "clusters": (lambda count: cluster_figure(clusters(count), "b"), 1),
     "ledger": (ledger, 1),

@@ -9,7 +9,7 @@ import json
 import re
 import shutil
 from datetime import UTC, datetime
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +29,7 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.reporting import score_sections
 from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
 from mauve_core.reporting.html_report import html_report
-from mauve_core.scoring.tables import standings
+from mauve_core.scoring.tables import rank_sentence, standings
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
@@ -128,6 +128,44 @@ def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run
             assert with_plain_spaces(said) == expected
         assert row[5:] == [str(candidate.source.n), str(candidate.partitions[0].k), "features given"]
     assert list(cells)[-1] == "ceiling: human vs. human"
+
+
+TESTS = "MAUVE of every two candidates, tested"
+
+
+def test_the_tests_of_every_two_candidates_are_folded_below_the_leaderboard(kept_run: Run, page: Page) -> None:
+    found = [each for each in kept_run.comparison.differences or () if each.score == "mauve"]
+    order = [standing.candidate.name for standing in standings(kept_run.comparison)]
+    rows = page.tables[TESTS][1:]
+    assert [tuple(row[:2]) for row in rows] == list(combinations(order, 2))
+    for one, other, difference, p_value, adjusted, apart, n in rows:
+        test = next(each for each in found if {each.first, each.second} == {one, other}).seen_from(one)
+        expected = f"{test.difference:+.3f}\n{test.low:+.3f} to {test.high:+.3f}".replace("-", "−")
+        assert with_plain_spaces(difference) == expected
+        assert (float(p_value), float(adjusted)) == pytest.approx((test.p_value, test.p_adjusted), rel=0.05)
+        assert (apart, with_plain_spaces(n)) == ("yes" if test.told_apart else "no", "60 prompts")
+    assert {row[5] for row in rows} <= {"yes", "no"}
+    assert "yes" in {row[5] for row in rows}
+    folded = html_report(kept_run).decode().split(TESTS)[0].rsplit("<details", 1)[1]
+    assert "</details>" not in folded
+    assert rank_sentence(kept_run.comparison) in page.text
+    assert "overlap" not in page.text
+
+
+def test_what_was_not_tested_has_no_table_and_says_so(kept_run: Run, tmp_path: Path) -> None:
+    store = RunStore(tmp_path / "runs")
+    comparison = dataclasses.replace(kept_run.comparison, differences=None)
+    page = Page(html_report(store.save("old", comparison, kept_run.corpora)))
+    assert TESTS not in page.tables
+    assert "Differences were not tested when this run was made" in page.text
+    first = dataclasses.replace(kept_run.comparison, candidates=kept_run.comparison.candidates[:1], differences=())
+    corpora = {name: kept_run.corpora[name] for name in (HUMAN, first.candidates[0].name)}
+    joint = tuple(
+        dataclasses.replace(part, labels={name: part.labels[name] for name in corpora}) for part in first.joint
+    )
+    prompts = {name: first.prompts[name] for name in corpora} if first.prompts else None
+    alone = dataclasses.replace(first, joint=joint, prompts=prompts, projection=None)
+    assert TESTS not in Page(html_report(store.save("alone", alone, corpora))).tables
 
 
 def test_both_errors_stand_in_the_table_of_the_curves(kept_run: Run, page: Page) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import re
 
+import numpy as np
 import pytest
 
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph, methods_text
 from mauve_core.reporting.written import latex_escaped, latex_table, markdown_escaped, markdown_table
-from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.result import Comparison, Difference
 from tests.handmade import estimate, make_comparison
 
 HOSTILE = "50%_of {$x$} \\input{/etc/passwd} #1 & a~b^c | --- `'' <b>"
@@ -64,6 +65,41 @@ def test_ties_share_a_rank_in_both_formats() -> None:
     assert [row[0] for row in rows_of(latex_table(comparison(tied=True)))[:4:2]] == ["1$=$", "1$=$"]
     marked = [line.split(" | ")[0] for line in markdown_table(comparison(tied=True)).splitlines()[2:4]]
     assert marked == ["| 1=", "| 1="]
+
+
+def with_a_test(found: Comparison, *, p_value: float) -> Comparison:
+    first, second = (candidate.name for candidate in found.candidates)
+    test = Difference("mauve", first, second, 0.1, 0.05, 0.15, 0.1, p_value, p_value, True, 5)
+    return dataclasses.replace(found, differences=(test,))
+
+
+def test_a_test_decides_ties_and_its_rule_is_stated() -> None:
+    """Against the intervals both times: they overlap where the test tells apart, and do not where it does not."""
+    apart, alike = with_a_test(comparison(tied=True), p_value=0.01), with_a_test(comparison(), p_value=0.3)
+    assert [row[0] for row in rows_of(latex_table(apart))[:4:2]] == ["1", "2"]
+    assert [row[0] for row in rows_of(latex_table(alike))[:4:2]] == ["1$=$", "1$=$"]
+    for text in (latex_table(apart), markdown_table(apart).replace("\\", ""), methods_paragraph(apart)):
+        assert "exchanging the texts of two candidates within prompts" in " ".join(text.split()).replace("{}", "")
+        assert "overlap" not in text
+    for text in (latex_table(comparison()), markdown_table(comparison()), methods_paragraph(comparison())):
+        assert "interval overlaps that of" in text
+        assert "told apart" not in text
+
+
+def test_the_paragraph_says_how_intervals_were_drawn() -> None:
+    tested = with_a_test(comparison(), p_value=0.3)
+    prompts = {source.name: np.arange(source.n, dtype=np.int32) for source in tested.sources}
+    assert "texts drawn with replacement, clusters held fixed, texts exchanged" in methods_paragraph(tested)
+    by_prompt = methods_paragraph(dataclasses.replace(tested, prompts=prompts))
+    assert "prompts drawn with replacement, clusters held fixed, texts exchanged" in by_prompt
+    assert "exchanged" not in methods_paragraph(comparison())
+
+
+def test_one_candidate_has_no_rule_of_ranks() -> None:
+    alone = dataclasses.replace(comparison(), candidates=comparison().candidates[:1], differences=())
+    for text in (latex_table(alone), markdown_table(alone), methods_paragraph(alone)):
+        assert "told apart" not in text
+        assert "overlap" not in text
 
 
 def test_one_seed_has_no_spread_and_says_so() -> None:

@@ -10,12 +10,13 @@ from app.components import charts, page_chrome, score_controls, sidebar
 from app.components.markup import escaped
 from app.url import bound, session
 from app.url.parameters import State
-from app.views.compare import advice, report_panel
+from app.views.compare import advice, differences_panel, report_panel
 from mauve_core.base.config import PartitionKind
 from mauve_core.base.formatting import with_spreads
 from mauve_core.figures import frontier, leaderboard
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.tables import ceiling_sentence, standings
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import ceiling_sentence, rank_sentence, standings
 from mauve_core.store import Run
 
 _FRONTIER_HELP = (
@@ -36,6 +37,7 @@ def main() -> None:
     partition = state.partition_or("pairwise")
     score_controls.show(state, run_scale, default_partition="pairwise")
     _leaderboard(run, state, partition)
+    differences_panel.show(run)
     advice.show_warnings(run.comparison)
     _frontier(run.id)
     report_panel.show(run, state, partition)
@@ -50,8 +52,7 @@ def _leaderboard(run: Run, state: State, partition: PartitionKind) -> None:
         st.header(
             "Leaderboard",
             anchor=False,
-            help="Candidates whose intervals overlap with the best of their group share its rank. "
-            "↑ larger is closer to the human texts, ↓ smaller is.",
+            help=f"{rank_sentence(run.comparison)} ↑ larger is closer to the human texts, ↓ smaller is.",
         )
         st.space("stretch")
         charts.csv_button(lambda: frame, key="leaderboard_csv", file_name=f"{run.name}-leaderboard")
@@ -64,9 +65,19 @@ def _leaderboard(run: Run, state: State, partition: PartitionKind) -> None:
     )
     st.caption(
         f"Mean ± sd over {score.seeds} k-means seeds; below it the {score.confidence:.0%} bootstrap interval over "
-        f"texts (thin line). {score_controls.described(state, partition, run.comparison.config.score.scale)}. "
-        f"{run.comparison.human.n:,} human texts. Gray bracket: tied.{_about_halves(run, partition)}"
+        f"texts at this n and k (thin line). "
+        f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. "
+        f"{run.comparison.human.n:,} human texts.{_about_ties(run, rescored, state)}{_about_halves(run, partition)}"
     )
+
+
+def _about_ties(run: Run, shown: Comparison, state: State) -> str:
+    if len(shown.candidates) < 2:
+        return ""
+    own = run.comparison.config.score.scale
+    changed = shown.config.score.scale != own or state.smoothing != "none"
+    tested = f" at the run's own c = {own:g}, without smoothing" if changed and shown.differences is not None else ""
+    return f" Gray bracket: tied, {leaderboard.tie_in_words(shown)}{tested}."
 
 
 def _about_halves(run: Run, partition: PartitionKind) -> str:

@@ -85,7 +85,8 @@ def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
             "One leaderboard",
             anchor=False,
             help="Every setting that decides a score is equal, so candidates of both runs are ranked together. Those "
-            "whose intervals overlap with the best of their group share its rank.",
+            "whose intervals overlap with the best of their group share its rank: a difference is tested only within "
+            "one run.",
         )
         st.space("stretch")
         seeds = {title: run.comparison.config.score.seeds for title, run in zip(TITLES, (left, right), strict=True)}

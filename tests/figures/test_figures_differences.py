@@ -1,0 +1,188 @@
+"""The matrix of differences: values, signs, marks and hovers as the tests have them, in the order of rank."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import SCORES
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.figures.differences import (
+    LEAST_SPAN,
+    MOST_NUMBERED,
+    differences_figure,
+    differences_frame,
+    ranked_pairs,
+)
+from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame
+from mauve_core.figures.theme import NAME_LENGTH, ink
+from mauve_core.scoring.result import Comparison, Difference
+from tests.handmade import estimate, make_comparison
+
+NASTY = "grün & <b>"
+"""The first candidate of the comparison made by hand."""
+
+
+def compared(count: int, *, step: float = 0.1, apart: bool = True, score: str = "mauve") -> Comparison:
+    """Candidates c0, c1 ... whose scores fall by ``step``, stored from the worst to the best; neighbors are never told
+    apart, all others are if ``apart``.
+    """
+    comparison = make_comparison()
+    first = comparison.candidates[0]
+    names = [f"c{place}" for place in range(count)]
+    candidates = tuple(
+        dataclasses.replace(
+            first,
+            source=dataclasses.replace(first.source, name=name),
+            scores={each: estimate(0.9 - step * place, 0.5, 1.0) for each in SCORES},
+        )
+        for place, name in enumerate(names)
+    )
+    found = tuple(
+        Difference(
+            each, names[one], names[other], value, value - 0.02, value + 0.02, value, 0.001,
+            0.02 if apart and abs(one - other) > 1 else 0.4, True, 60,
+        )
+        for one, other in combinations(range(count - 1, -1, -1), 2)
+        for each in SCORES
+        for value in [step * (other - one)]
+    )  # fmt: skip
+    return dataclasses.replace(comparison, candidates=candidates[::-1], differences=found)
+
+
+def cells(comparison: Comparison, score: str = "mauve") -> dict[tuple[str, str], str]:
+    """Text of each cell by row and column, with a star where there is a dot."""
+    figure = differences_figure(comparison, score)
+    names = list(figure.layout.yaxis.ticktext)
+    numbers, marks = figure.data[1:]
+    marked = {(round(y), round(x)) for x, y in zip(marks.x, marks.y, strict=True)}
+    return {
+        (names[y], names[x]): f"{text}*" if (y, x) in marked else text
+        for x, y, text in zip(numbers.x, numbers.y, numbers.text, strict=True)
+    }
+
+
+def test_rows_and_columns_are_in_the_order_of_rank() -> None:
+    comparison = compared(3)
+    figure = differences_figure(comparison)
+    placed = leaderboard_frame(comparison, "pairwise").query("rank > 0")["candidate"].tolist()
+    assert placed == ["c0", "c1", "c2"]  # not the order in which they are stored
+    assert list(figure.layout.xaxis.ticktext) == list(figure.layout.yaxis.ticktext) == placed
+    assert list(figure.layout.xaxis.range) == [-0.5, 2.5]
+    assert list(figure.layout.yaxis.range) == [2.5, -0.5]  # the first on top
+
+
+def test_a_cell_is_the_row_minus_the_column_and_marked_if_told_apart() -> None:
+    assert cells(compared(3)) == {
+        ("c0", "c1"): "+0.100",
+        ("c0", "c2"): "<b>+0.200</b>*",
+        ("c1", "c0"): "−0.100",
+        ("c1", "c2"): "+0.100",
+        ("c2", "c0"): "<b>−0.200</b>*",
+        ("c2", "c1"): "−0.100",
+    }
+    assert not any("*" in text or "<b>" in text for text in cells(compared(3, apart=False)).values())
+
+
+def test_the_color_says_which_is_closer_and_by_how_much() -> None:
+    grid = differences_figure(compared(3)).data[0]
+    np.testing.assert_allclose(grid.z, [[np.nan, 0.1, 0.2], [-0.1, np.nan, 0.1], [-0.2, -0.1, np.nan]])
+    assert (grid.zmin, grid.zmax) == pytest.approx((-0.2, 0.2))
+    small = differences_figure(compared(2, step=0.001)).data[0]
+    assert (small.zmin, small.zmax) == (-LEAST_SPAN, LEAST_SPAN)  # a small difference stays pale
+
+
+def test_where_smaller_is_closer_the_color_turns_and_the_number_does_not() -> None:
+    """Of a divergence, c2 is the smallest and so the closest: first row, negative differences, violet."""
+    comparison = compared(3)
+    assert cells(comparison, "mid")["c2", "c0"] == "<b>−0.200</b>*"
+    figure = differences_figure(comparison, "mid")
+    assert list(figure.layout.yaxis.ticktext) == ["c2", "c1", "c0"]
+    np.testing.assert_allclose(figure.data[0].z[0], [np.nan, 0.1, 0.2])
+
+
+def test_a_number_can_be_read_on_its_cell() -> None:
+    figure = differences_figure(compared(3))
+    span, numbers = figure.data[0].zmax, figure.data[1]
+    shades = [figure.data[0].z[y][x] / span for x, y in zip(numbers.x, numbers.y, strict=True)]
+    assert list(numbers.textfont.color) == [ink(shade) for shade in shades]
+    assert set(figure.data[2].marker.color) == {ink(1.0), ink(-1.0)}  # two corners, on the strongest colors
+
+
+def test_a_hover_has_the_whole_test_and_names_as_text() -> None:
+    comparison = make_comparison(first={"mauve": estimate(0.4, 0.3, 0.5)}, second={"mauve": estimate(0.7, 0.6, 0.8)})
+    found = Difference("mauve", NASTY, "b", -0.3, -0.41, -0.2, -0.25, 0.00234, 0.0123, False, 11)
+    figure = differences_figure(dataclasses.replace(comparison, differences=(found,)))
+    assert list(figure.layout.yaxis.ticktext) == ["b", "grün &amp; &lt;b&gt;"]
+    hovers = figure.data[0].customdata
+    assert with_plain_spaces(hovers[0][1]) == (
+        "<b>b</b> minus <b>grün &amp; &lt;b&gt;</b><br>MAUVE +0.300, 95% interval +0.200 to +0.410<br>"
+        "p 0.0023, adjusted 0.012 (11 texts)<br>told apart"
+    )
+    assert with_plain_spaces(hovers[1][0]) == (
+        "<b>grün &amp; &lt;b&gt;</b> minus <b>b</b><br>MAUVE −0.300, 95% interval −0.410 to −0.200<br>"
+        "p 0.0023, adjusted 0.012 (11 texts)<br>told apart"
+    )
+    untold = with_plain_spaces(differences_figure(compared(2)).data[0].customdata[0][1])
+    assert untold.endswith("p 0.001, adjusted 0.4 (60 prompts)<br>not told apart")
+
+
+def test_the_frame_has_every_pair_under_every_score_seen_from_the_better() -> None:
+    frame = differences_frame(compared(4))
+    assert len(frame) == 6 * len(SCORES)
+    assert list(dict.fromkeys(frame["score"])) == list(SCORES)
+    mauve = frame[frame["score"] == "mauve"]
+    assert list(zip(mauve["candidate"], mauve["other"], strict=True)) == list(combinations(["c0", "c1", "c2", "c3"], 2))
+    assert (mauve["difference"] > 0).all()
+    assert (frame[frame["score"] == "mid"]["difference"] < 0).all()
+    row = mauve.iloc[1]
+    expected = {
+        "low": 0.18, "high": 0.22, "confidence": 0.95, "joint_difference": 0.2, "p": 0.001, "p_adjusted": 0.02, "n": 60
+    }  # fmt: skip
+    assert {name: row[name] for name in expected} == pytest.approx(expected)
+    assert (row["told_apart"], row["paired"]) == (True, True)
+    assert [each.first for each in ranked_pairs(compared(3), "mauve")] == ["c0", "c0", "c1"]
+
+
+@pytest.mark.parametrize("count", [2, 4, 5, 12, MOST_NUMBERED + 1])
+def test_it_has_room_for_few_and_for_many(count: int) -> None:
+    figure = differences_figure(compared(count, step=0.01))
+    assert figure.layout.height >= 28 * count + 28
+    assert figure.layout.xaxis.tickangle == (0 if count <= 4 else 40)
+    texts = list(figure.data[1].text)
+    assert len(texts) == count * (count - 1)
+    assert any("0.01" in text for text in texts) == (count <= MOST_NUMBERED)
+    assert len(figure.data[2].x) == (count - 1) * (count - 2)  # marks stay where numbers do not fit
+
+
+def test_long_names_are_cut_on_the_axes_and_whole_in_the_hover() -> None:
+    comparison = compared(2)
+    long = "contrastive-search:alpha=0.6,k=5,temperature=0.95"
+    first = dataclasses.replace(comparison.candidates[0].source, name=long)
+    renamed = (dataclasses.replace(comparison.candidates[0], source=first), comparison.candidates[1])
+    found = tuple(dataclasses.replace(each, first=long) for each in comparison.differences or ())
+    figure = differences_figure(dataclasses.replace(comparison, candidates=renamed, differences=found))
+    assert all(len(name) <= NAME_LENGTH for name in figure.layout.xaxis.ticktext)
+    assert long in figure.data[0].customdata[0][1]
+
+
+def test_what_was_not_tested_is_not_drawn() -> None:
+    with pytest.raises(InputError, match="not tested when this run was made"):
+        differences_figure(make_comparison())
+    alone = dataclasses.replace(make_comparison(), candidates=make_comparison().candidates[:1], differences=())
+    with pytest.raises(InputError, match="two or more candidates"):
+        differences_figure(alone)
+
+
+def test_a_bracket_of_the_leaderboard_says_by_what_candidates_tie() -> None:
+    brackets = {
+        trace.hovertemplate
+        for comparison in (compared(2), dataclasses.replace(compared(2), differences=None))
+        for trace in interval_figure(comparison, "pairwise").data
+        if "tied" in (trace.hovertemplate or "")
+    }
+    assert brackets == {"tied: not told apart<extra></extra>", "tied: the intervals overlap<extra></extra>"}
