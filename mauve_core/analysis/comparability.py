@@ -110,7 +110,8 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
     Returns
     -------
     Comparison
-        Without joint partitions, map or halves; settings, warnings and environment are the left run's.
+        Without joint partitions, map, prompts or tested differences; halves, settings, warnings and environment are
+        the left run's.
 
     Raises
     ------
@@ -122,7 +123,9 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
         raise InputError("Both runs have the same title", allowed="two different titles", received=repr(titles[0]))
     sides = zip((left, right), titles, strict=True)
     candidates = tuple(_called(item, title) for comparison, title in sides for item in comparison.candidates)
-    return dataclasses.replace(left, candidates=candidates, joint=(), projection=None, map_fitted=None)
+    return dataclasses.replace(
+        left, candidates=candidates, joint=(), projection=None, map_fitted=None, prompts=None, differences=None
+    )
 
 
 def _called(candidate: Candidate, title: str) -> Candidate:

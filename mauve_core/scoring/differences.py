@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind, ScoreConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.numerics.resampling.bootstrap import centred_interval, resampled_counts
 from mauve_core.numerics.resampling.multiple_tests import holm
@@ -62,9 +63,16 @@ def differences_of(
     -------
     tuple of Difference
         In the order of the candidates, each pair under every score; empty for one candidate.
+
+    Raises
+    ------
+    InputError
+        There are no joint partitions.
     """
     names = [candidate.name for candidate in comparison.candidates]
     pairs = list(combinations(names, 2))
+    if pairs and not comparison.joint:
+        raise InputError("The differences cannot be tested", allowed="a comparison with joint partitions")
     score = comparison.config.score
     draws = max(PERMUTATIONS, 50 * len(pairs) - 1)
     seeds = stream(score.seed, "differences").spawn(len(pairs))

@@ -38,7 +38,7 @@ from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_f
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style
 from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
-from mauve_core.scoring.tables import shared_ranks
+from mauve_core.scoring.tables import overlap, shared_ranks
 
 NASTY = "grün & <b>"
 ORDER = ["absent", NASTY, "b", "c"]
@@ -97,7 +97,7 @@ def test_equal_values_stand_in_the_runs_order_and_are_joined() -> None:
 @pytest.mark.parametrize("centres", [(0.9, 0.885, 0.87), (0.9, 0.885, 0.881), (0.9, 0.85, 0.84), (0.9, 0.8, 0.7)])
 def test_ranks_are_shared_by_the_rule_of_the_leaderboard(centres: tuple[float, ...]) -> None:
     found = method_standings(result(Method(), *map(score, centres)), ORDER[1:])
-    expected = shared_ranks([(value - 0.01, value + 0.01) for value in centres])
+    expected = shared_ranks([(value - 0.01, value + 0.01) for value in centres], overlap)
     assert [(item.rank, item.tied) for item in found] == expected
     assert [item.label for item in found] == [rank_label(*pair) for pair in expected]
     assert [bool(item.joined) for item in found] == [item.rank < item.place for item in found]
