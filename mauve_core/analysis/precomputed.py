@@ -34,8 +34,10 @@ from mauve_core.numerics.resampling.sampling_texts import Slope, TextAdvice, rec
 from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.differences import differences_of
 from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
+from mauve_core.scoring.partitioning import measured
 from mauve_core.scoring.result import Difference, Partition
 from mauve_core.store import Run
+from mauve_core.store.features import stored_features
 
 DERIVED = "derived"
 FORMAT = 3
@@ -102,9 +104,12 @@ def run_differences(run: Run) -> tuple[Difference, ...]:
     """Differences of every two candidates: those of the comparison, or, in a run without, tested now."""
     if run.comparison.differences is not None:
         return run.comparison.differences
+    if len(run.comparison.candidates) < 2:
+        return ()  # needs no features
     matched = shared_prompts(run.corpora)
     comparison = dataclasses.replace(run.comparison, prompts=None if matched is None else matched.codes)
-    return differences_of(comparison, score_basis(comparison, "pairwise", "none"), silent)
+    sides = measured(stored_features(run))
+    return differences_of(comparison, sides, score_basis(comparison, "pairwise", "none"))
 
 
 def run_words(run: Run, source: str) -> WordCounts:

@@ -63,7 +63,9 @@ def load_parquet(path: Path) -> StoredCorpus:
     try:
         with path.open("rb") as stream:
             about = read_metadata(stream, path)
-            table = pq.ParquetFile(stream, metadata=about).read()
+            # Arrow's threads that have read from a Python file may abort or hang the process when it ends
+            # (https://github.com/apache/arrow/issues/34314, https://github.com/apache/arrow/issues/50482).
+            table = pq.ParquetFile(stream, metadata=about, pre_buffer=False).read(use_threads=False)
         header = json.loads((about.metadata or {})[KEY])
         if header["version"] != VERSION:
             raise StorageError(

@@ -87,7 +87,8 @@ def compare(
         encoded, used_device = take_features(corpora, features, known), "none: features were given"
     clock.lap("encoding")
     arrays = {name: side.features for name, side in encoded.items()}
-    partitioned = partition_all(arrays, config.score, _clustering_device(device, used_device), progress)
+    clustering_device = _clustering_device(device, used_device)
+    partitioned = partition_all(arrays, config.score, clustering_device, progress)
     clock.lap("clustering")
     projection, fitted = _map_of(partitioned.sides, partitioned.joint[0], config, progress)
     clock.lap("projection")
@@ -103,7 +104,7 @@ def compare(
         map_fitted=fitted,
         prompts=None if matched is None else matched.codes,
     )
-    comparison = scored(comparison, progress)
+    comparison = scored(comparison, partitioned.sides, clustering_device, progress)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if features is None else ())
     return dataclasses.replace(

@@ -2,8 +2,9 @@
 
 Under the hypothesis that two candidates write alike, who wrote which text is an accident. The test exchanges texts
 between the two, within a prompt where they share prompts, and counts how often their scores then differ at least as
-much as observed. The scores are those of the joint partitions, which were fitted to all texts without looking at who
-wrote them, averaged over the k-means seeds. p-values are adjusted over all pairs by Holm's method.
+much as observed. The scores are those of joint partitions of the human texts with both candidates, which are fitted
+without looking at who wrote what, averaged over the k-means seeds. p-values are adjusted over all pairs by Holm's
+method.
 
 The difference itself, with its interval, is that of the pairwise scores, which a leaderboard shows. Both candidates'
 resamples draw the same prompts, so what their scores have in common cancels.
@@ -12,29 +13,41 @@ resamples draw the same prompts, so what their scores have in common cancels.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORES, PartitionKind, ScoreConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.progress import Progress, counted, silent
+from mauve_core.numerics.feature_space.reduction import Side
 from mauve_core.numerics.resampling.bootstrap import centred_interval, resampled_counts
 from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.permutation import draw_sides, two_sided_p_value
+from mauve_core.numerics.resampling.permutation import draw_sides, sequential_p_value
 from mauve_core.scoring.estimates import SCORE_BOUNDS, ScoreBasis, Spread, basis_of, rescored, score_basis, spreads_of
+from mauve_core.scoring.partitioning import grouped_partitions
 from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
-from mauve_core.scoring.result import Comparison, Difference
+from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
 
 PERMUTATIONS = 999
-"""Exchanges that a test draws; more for many pairs, so that an adjusted p-value can reach 0.02."""
+"""Exchanges that a test draws at most; more for many pairs, so that an adjusted p-value can reach 0.02."""
+
+STOP = 20
+"""A test ends once this many exchanges differ at least as much as observed, so that clear ties take no time."""
+
+FIRST_BLOCK = 100
+"""Exchanges drawn before the first look; each later block is as long as all before it."""
 
 
-def scored(comparison: Comparison, progress: Progress = silent) -> Comparison:
-    """Score the partitions of a comparison under its own settings, and test the candidates' differences."""
+def scored(
+    comparison: Comparison, sides: Mapping[str, Side], device: str = "cpu", progress: Progress = silent
+) -> Comparison:
+    """Score the partitions of a comparison under its own settings, and test the candidates' differences.
+
+    ``sides`` and ``device`` are as in :func:`differences_of`.
+    """
     kinds: tuple[PartitionKind, ...] = ("joint", "pairwise")
     basis: Mapping[str, ScoreBasis] = {}
     for done, kind in enumerate(kinds):
@@ -42,20 +55,30 @@ def scored(comparison: Comparison, progress: Progress = silent) -> Comparison:
         basis = score_basis(comparison, kind, "none")
         comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
     progress("scoring", len(kinds), len(kinds))
-    return dataclasses.replace(comparison, differences=differences_of(comparison, basis, progress))
+    found = differences_of(comparison, sides, basis, device=device, progress=progress)
+    return dataclasses.replace(comparison, differences=found)
 
 
 def differences_of(
-    comparison: Comparison, basis: Mapping[str, ScoreBasis], progress: Progress = silent
+    comparison: Comparison,
+    sides: Mapping[str, Side],
+    basis: Mapping[str, ScoreBasis],
+    *,
+    device: str = "cpu",
+    progress: Progress = silent,
 ) -> tuple[Difference, ...]:
     """Return the difference of every two candidates under every score.
 
     Parameters
     ----------
     comparison : Comparison
-        Scored, with joint partitions.
+        Scored.
+    sides : mapping of str to Side
+        Features of every source, from :func:`mauve_core.scoring.partitioning.measured`.
     basis : mapping
         From :func:`mauve_core.scoring.estimates.score_basis`, pairwise and without smoothing.
+    device : str
+        See :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
     progress : callable
         Called with (stage, done, total).
 
@@ -63,34 +86,28 @@ def differences_of(
     -------
     tuple of Difference
         In the order of the candidates, each pair under every score; empty for one candidate.
-
-    Raises
-    ------
-    InputError
-        There are no joint partitions.
     """
-    names = [candidate.name for candidate in comparison.candidates]
+    score, names = comparison.config.score, [candidate.name for candidate in comparison.candidates]
     pairs = list(combinations(names, 2))
-    if pairs and not comparison.joint:
-        raise InputError("The differences cannot be tested", allowed="a comparison with joint partitions")
-    score = comparison.config.score
+    clustering, exchange = stream(score.seed, "differences").spawn(2)
+    groups = {str(index): {name: sides[name] for name in (HUMAN, *pair)} for index, pair in enumerate(pairs)}
+    seeds = {name: child.spawn(score.seeds) for name, child in zip(groups, clustering.spawn(len(pairs)), strict=True)}
+    advance = counted(progress, "clustering pairs of candidates", len(pairs) * score.seeds)
+    partitions = grouped_partitions("joint", groups, seeds, score, advance, device)
     draws = max(PERMUTATIONS, 50 * len(pairs) - 1)
-    seeds = stream(score.seed, "differences").spawn(len(pairs))
-    done = counted(progress, "testing differences", len(pairs))
     spreads = {name: spreads_of(basis[name], score.scale) for name in names}
+    done = counted(progress, "testing differences", len(pairs))
     found: list[Difference] = []
-    for (first, second), seed in zip(pairs, seeds, strict=True):
+    for (first, second), parts, seed in zip(pairs, partitions.values(), exchange.spawn(len(pairs)), strict=True):
         codes, paired, n = exchange_blocks(comparison, first, second)
-        sides = np.arange(codes.size) < comparison.candidate(first).source.n
-        observed = joint_differences(comparison, first, second, sides[np.newaxis])
-        blocks = [
-            joint_differences(comparison, first, second, some) for some in _draws(comparison, sides, codes, draws, seed)
-        ]
+        own_side = np.arange(codes.size) < comparison.candidate(first).source.n
+        observed = joint_differences_of(parts, first, second, own_side[np.newaxis], score.scale)
+        null = _null(parts, first, second, own_side, codes, draws, np.random.default_rng(seed), score.scale, observed)
         for name in SCORES:
             joint = float(observed[name][0])
-            p_value = two_sided_p_value(np.concatenate([block[name] for block in blocks]), joint)
-            value, low, high = _interval(spreads[first][name], spreads[second][name], name, score)
-            found.append(Difference(name, first, second, value, low, high, joint, p_value, p_value, paired, n))
+            p_value = sequential_p_value(null[name], joint, STOP)
+            own = difference_interval(spreads[first][name], spreads[second][name], name, score.confidence)
+            found.append(Difference(name, first, second, *own, joint, p_value, p_value, paired, n))
         done()
     adjusted = {name: iter(holm([each.p_value for each in found if each.score == name])) for name in SCORES}
     return tuple(dataclasses.replace(each, p_adjusted=float(next(adjusted[each.score]))) for each in found)
@@ -118,51 +135,67 @@ def exchange_blocks(comparison: Comparison, first: str, second: str) -> tuple[ND
     return codes.astype(np.intp), shared.size > 0, int(shared.size) or sum(sizes)
 
 
-def joint_differences(
-    comparison: Comparison, first: str, second: str, sides: NDArray[np.bool_]
+def joint_differences_of(
+    partitions: Sequence[Partition], first: str, second: str, sides: NDArray[np.bool_], scale: float
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the differences of two candidates' joint scores, averaged over seeds, for rows of sides.
+    """Return the differences of two candidates' scores, averaged over seeds, for rows of sides.
 
     Parameters
     ----------
+    partitions : sequence of Partition
+        Joint partitions of the human texts with both, one per seed.
     sides : (b, n + m) bool array
-        Which texts of the two count as those of ``first``; the others as those of ``second``.
+        Which texts of the two count as those of ``first``; the others count as those of ``second``.
+    scale : float > 0
+        The scaling constant c of MAUVE.
 
     Returns
     -------
     dict of str to (b,) float64 array
         By score, first - second.
     """
-    parts = comparison.joint
-    p = np.stack([part.counts(HUMAN) for part in parts])
-    labels = [np.concatenate([part.labels[name] for name in (first, second)]) for part in parts]
-    total = np.stack([np.bincount(own, minlength=part.k) for own, part in zip(labels, parts, strict=True)])
-    weights = sides.astype(np.int32)
-    x = np.stack([resampled_counts(own, part.k, weights) for own, part in zip(labels, parts, strict=True)], axis=1)
-    human = np.broadcast_to(p, x.shape)
-    scale = comparison.config.score.scale
-    found = [spreads_of(basis_of(CountSamples(p, p, human, q), "none"), scale) for q in (x, total - x)]
+    weights, k = sides.astype(np.int32), partitions[0].k
+    p = np.stack([part.counts(HUMAN) for part in partitions])
+    labels = [np.concatenate([part.labels[name] for name in (first, second)]) for part in partitions]
+    both = np.stack([np.bincount(own, minlength=k) for own in labels])
+    of_first = np.stack([resampled_counts(own, k, weights) for own in labels], axis=1)
+    human = np.broadcast_to(p, of_first.shape)
+    found = [
+        spreads_of(basis_of(CountSamples(p, p, human, counts), "none"), scale) for counts in (of_first, both - of_first)
+    ]
     return {name: (found[0][name].resampled - found[1][name].resampled).mean(axis=1) for name in SCORES}
 
 
-def _draws(
-    comparison: Comparison,
-    sides: NDArray[np.bool_],
+def _null(
+    partitions: Sequence[Partition],
+    first: str,
+    second: str,
+    own_side: NDArray[np.bool_],
     codes: NDArray[np.intp],
     draws: int,
-    seed: np.random.SeedSequence,
-) -> Iterator[NDArray[np.bool_]]:
-    """Yield the draws in blocks, so that memory does not grow with their number."""
-    rng = np.random.default_rng(seed)
-    cells = sum(part.k for part in comparison.joint) * 3 + 3 * codes.size
-    rows = max(1, COUNT_BYTES // (8 * cells))
-    for start in range(0, draws, rows):
-        yield draw_sides(sides, codes, min(rows, draws - start), rng)
+    rng: np.random.Generator,
+    scale: float,
+    observed: Mapping[str, NDArray[np.float64]],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the differences of exchanged texts by score, as many as the test takes."""
+    most = max(1, COUNT_BYTES // (24 * (sum(part.k for part in partitions) + codes.size)))
+    null = {name: np.empty(0) for name in SCORES}
+    while (made := null[SCORES[0]].size) < draws:
+        count = min(max(FIRST_BLOCK, made), draws - made, most)
+        some = joint_differences_of(partitions, first, second, draw_sides(own_side, codes, count, rng), scale)
+        null = {name: np.concatenate([null[name], some[name]]) for name in SCORES}
+        if all((np.abs(null[name]) > np.abs(observed[name])).sum() >= STOP for name in SCORES):
+            break
+    return null
 
 
-def _interval(first: Spread, second: Spread, name: str, score: ScoreConfig) -> tuple[float, float, float]:
+def difference_interval(first: Spread, second: Spread, score: str, confidence: float) -> tuple[float, float, float]:
+    """Return the difference of two candidates' means over seeds, and its interval.
+
+    The resamples of the two must draw the same prompts, row by row, as those of
+    :func:`mauve_core.scoring.estimates.score_basis` do.
+    """
     value = float(first.values.mean() - second.values.mean())
     resampled = first.resampled.mean(axis=1) - second.resampled.mean(axis=1)
-    width = SCORE_BOUNDS[name][1] - SCORE_BOUNDS[name][0]
-    low, high = centred_interval(value, resampled, score.confidence, bounds=(-width, width))
-    return value, low, high
+    low, high = SCORE_BOUNDS[score]
+    return value, *centred_interval(value, resampled, confidence, bounds=(low - high, high - low))

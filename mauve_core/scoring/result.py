@@ -178,7 +178,7 @@ class Difference:
     low, high : float
         Bootstrap interval of the difference; both candidates' resamples draw the same prompts.
     joint_difference : float
-        The same from the joint partitions, which is what is tested.
+        The same from joint partitions of the human texts with both candidates, which is what is tested.
     p_value : float
         Of the exchange of texts between the two, in (0, 1].
     p_adjusted : float
@@ -203,7 +203,7 @@ class Difference:
 
     @property
     def told_apart(self) -> bool:
-        """Whether the difference is significant and has the same sign in both kinds of partition."""
+        """Whether the difference is significant and has the same sign in the pairwise and the joint partitions."""
         return self.p_adjusted <= SIGNIFICANT and self.difference * self.joint_difference > 0
 
     def seen_from(self, candidate: str) -> Difference:

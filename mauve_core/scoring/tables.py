@@ -112,9 +112,8 @@ def tests_sentence(differences: Sequence[Difference]) -> str:
     paired = sum(each.paired for each in differences)
     within = "" if not paired else " within prompts" if paired == len(differences) else " within prompts they share"
     return (
-        f"Told apart: exchanging the texts of two candidates{within} changes their scores in the joint partitions less "
-        f"than who wrote what does (p at most {SIGNIFICANT:g} after Holm's correction for all pairs), and both "
-        "partitions agree which is closer."
+        f"Told apart: exchanging texts between two candidates{within} rarely gives a difference as large as theirs "
+        f"(p at most {SIGNIFICANT:g} after Holm's correction for all pairs), in clusters of the human texts with both."
     )
 
 

@@ -497,3 +497,19 @@ def test_importing_loads_no_model_library() -> None:
     code = "import mauve_core.corpus, sys; print(sorted({'torch', 'transformers', 'pandas'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="counts threads by /proc")
+def test_reading_a_stored_corpus_leaves_no_threads_behind(tmp_path: Path) -> None:
+    """Threads of Arrow that have read from a Python file may abort the process when it ends."""
+    path = tmp_path / "corpus.parquet"
+    corpus_from_texts([f"text {i}" for i in range(500)], name="texts").to_parquet(path)
+    code = f"""
+import os, pyarrow.parquet
+from mauve_core.corpus import Corpus
+before = len(os.listdir("/proc/self/task"))
+Corpus.from_parquet({str(path)!r})
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n"

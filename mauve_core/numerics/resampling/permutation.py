@@ -141,10 +141,29 @@ def histogram_statistic(
     return statistic
 
 
-def two_sided_p_value(null: ArrayLike, observed: float) -> float:
-    """(1 + draws whose score is at least as far from 0 as the observed one) / (1 + draws), in (0, 1]."""
+def sequential_p_value(null: ArrayLike, observed: float, stop: int) -> float:
+    """Two-sided p-value of a test that may stop early.
+
+    Parameters
+    ----------
+    null : (B,) array
+        Scores of the draws, in the order drawn; whoever draws may stop once ``stop`` of them are as far from 0 as the
+        observed score.
+    observed : float
+    stop : int
+
+    Returns
+    -------
+    float in (0, 1]
+        ``stop`` over the number of draws that it took, or, if fewer than ``stop`` are as far, (1 + their number) /
+        (1 + B). It holds its level like that of a test with a fixed number of draws (Besag and Clifford, *Sequential
+        Monte Carlo p-values*, Biometrika 1991).
+    """
     values = np.abs(np.asarray(null, dtype=np.float64))
-    return (1 + int(_as_far(values, abs(observed)).sum())) / (1 + values.size)
+    farther = np.flatnonzero(_as_far(values, abs(observed)))
+    if farther.size >= stop:
+        return float(stop / (farther[stop - 1] + 1))
+    return float((1 + farther.size) / (1 + values.size))
 
 
 def draw_sides(
