@@ -396,6 +396,7 @@ def test_the_size_of_the_blocks_of_draws_changes_nothing(monkeypatch: pytest.Mon
     monkeypatch.setattr(differences, "joint_differences_of", watched)
     monkeypatch.setattr(differences, "FIRST_BLOCK", 7)
     assert differences_in(comparison) == whole
+    monkeypatch.setattr(differences, "FIRST_BLOCK", 100)
     monkeypatch.setattr(differences, "COUNT_BYTES", 8 * cells * 100)
     assert differences_in(comparison) == whole
     monkeypatch.setattr(differences, "STOP", 1000)  # never
