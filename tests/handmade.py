@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Estimate, Partition, Source
+from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Difference, Estimate, Partition, Source
 
 N = {HUMAN: 7, "grün & <b>": 5, "b": 6}
 """Texts of each source; one name is awkward on purpose."""
@@ -85,3 +86,16 @@ def halves(human: Source) -> Candidate:
     parts = tuple(Partition("pairwise", seed, 2, 0.5 + seed, labels) for seed in range(SEEDS))
     scores = {score: estimate(0.6, 0.55, 0.65) for score in SCORES}
     return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=3), scores, {}, parts)
+
+
+def with_tests(comparison: Comparison, *, p_adjusted: float = 0.03) -> Comparison:
+    """The same with the prompt of each text, and tested differences of the candidates that agree in sign."""
+    prompts = {name: np.arange(n, dtype=np.int32)[::-1] // 2 for name, n in N.items()}
+    names = [candidate.name for candidate in comparison.candidates]
+    found = []
+    for (first, second), score in product(combinations(names, 2), SCORES):
+        one, other = (comparison.candidate(name).scores[score].mean for name in (first, second))
+        difference = one - other
+        low, high = np.nextafter(difference, -1), np.nextafter(difference, 1)
+        found.append(Difference(score, first, second, difference, low, high, difference / 3, 0.01, p_adjusted, True, 3))
+    return dataclasses.replace(comparison, prompts=prompts, differences=tuple(found))

@@ -104,6 +104,8 @@ def run_differences(run: Run) -> tuple[Difference, ...]:
     """Differences of every two candidates: those of the comparison, or, in a run without, tested now."""
     if run.comparison.differences is not None:
         return run.comparison.differences
+    if len(run.comparison.candidates) < 2:
+        return ()  # needs no features
     matched = shared_prompts(run.corpora)
     comparison = dataclasses.replace(run.comparison, prompts=None if matched is None else matched.codes)
     sides = measured(stored_features(run))

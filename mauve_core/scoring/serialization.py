@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Annotated, Any, TypedDict
 
 import numpy as np
@@ -128,9 +129,11 @@ class ComparisonRecord:
         for candidate in self.candidates:
             if self.joint and set(candidate.joint_scores) != set(SCORES):
                 raise InputError(f"The candidate {candidate.source.name} lacks scores of the joint partitions")
-        of = {candidate.source.name for candidate in self.candidates}
-        if any(not {each.first, each.second} <= of or each.score not in SCORES for each in self.differences or ()):
-            raise InputError("A tested difference is not one of two candidates' scores")
+        if self.differences is not None:
+            pairs = combinations([candidate.source.name for candidate in self.candidates], 2)
+            tested = [(each.first, each.second, each.score) for each in self.differences]
+            if tested != [(*pair, score) for pair in pairs for score in SCORES]:
+                raise InputError("The tested differences are not those of every two candidates' scores, in order")
         if self.map_fitted is not None and self.map_fitted > sum(source.n for source in self.sources):
             raise InputError("The map was fitted to more texts than there are", received=f"{self.map_fitted}")
 

@@ -1,10 +1,10 @@
 """One run's folder: its files, and how to write and read them.
 
 ``comparison.json`` (settings, scores, sources), ``joint.npy`` and one ``pairwise-<i>.npy`` per candidate ((seeds, n)
-int32 labels, the human side first), ``halves.npy`` (labels of the halves of the human texts), ``projection.npy``, and
-for each source ``texts-<i>.parquet`` and ``features-<i>.npy`` (float32, or float16 if given so). Later results are
-beside them: ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and
-notes.
+int32 labels, the human side first), ``halves.npy`` (labels of the halves of the human texts), ``projection.npy``,
+``prompts.npy`` ((n,) int32, the prompt of each text), and for each source ``texts-<i>.parquet`` and
+``features-<i>.npy`` (float32, or float16 if given so). Later results are beside them: ``attached/<name>.json``
+(measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and notes.
 """
 
 from __future__ import annotations

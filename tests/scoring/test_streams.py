@@ -16,6 +16,7 @@ POSITIONS = {
     "halves": 6,
     "probes": 7,
     "attributes": 8,
+    "differences": 9,
 }
 """Scores and maps that are stored depend on these."""
 

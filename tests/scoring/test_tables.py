@@ -6,6 +6,8 @@ import dataclasses
 import json
 import math
 import re
+from collections.abc import Collection
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -13,9 +15,20 @@ from hypothesis import strategies as st
 
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.scoring.result import Candidate, Comparison, Estimate
-from mauve_core.scoring.tables import aligned, ceiling_sentence, printable, standings, to_json, to_table
-from tests.handmade import N, estimate, make_comparison
+from mauve_core.scoring import tables
+from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate
+from mauve_core.scoring.tables import (
+    aligned,
+    ceiling_sentence,
+    overlap,
+    printable,
+    rank_sentence,
+    shared_ranks,
+    standings,
+    to_json,
+    to_table,
+)
+from tests.handmade import N, estimate, make_comparison, with_tests
 
 
 def ranked(intervals: dict[str, tuple[float, float]], score: str = "mauve") -> list[tuple[str, int, bool]]:
@@ -61,6 +74,84 @@ def test_touching_intervals_tie() -> None:
     assert [rank for _, rank, _ in ranked({"a": (0.5, 0.75), "b": (0.25, 0.5)})] == [1, 1]
     below = math.nextafter(0.5, 0)
     assert [rank for _, rank, _ in ranked({"a": (0.5, 0.75), "b": (0.25, below)})] == [1, 2]
+
+
+def ranked_by_tests(
+    means: dict[str, float], apart: Collection[str], score: str = "mauve", kind: str = "pairwise"
+) -> list[tuple[str, int, bool]]:
+    """Standings by tests that tell the pairs in ``apart`` apart; every interval is that of all scores."""
+    template = make_comparison()
+    base = template.candidates[0]
+    candidates = []
+    for name, mean in means.items():
+        scores = {**base.scores, score: estimate(mean, 0.0, 1.0)}
+        source = dataclasses.replace(base.source, name=name)
+        candidates.append(Candidate(source, scores, scores, base.partitions))
+    differences = []
+    for one, other in combinations(means, 2):
+        p = 0.05 if one + other in apart or other + one in apart else 0.051
+        gap = means[one] - means[other]
+        differences.append(Difference(score, one, other, gap, gap, gap, gap, 0.01, p, False, 10))
+    comparison = dataclasses.replace(template, candidates=tuple(candidates), differences=tuple(differences))
+    assert kind in ("pairwise", "joint")
+    ranks = standings(comparison, score, "joint" if kind == "joint" else "pairwise")
+    return [(item.candidate.name, item.rank, item.tied) for item in ranks]
+
+
+def test_tests_decide_ties_where_there_are_some() -> None:
+    """Every interval overlaps every other. c is told apart from a, the first of the group, though not from b."""
+    means = {"d": 0.2, "b": 0.8, "a": 0.9, "c": 0.7}
+    for kind in ("pairwise", "joint"):
+        assert ranked_by_tests(means, {"ac", "ad", "cd"}, kind=kind) == [
+            ("a", 1, True),
+            ("b", 1, True),
+            ("c", 3, False),
+            ("d", 4, False),
+        ]
+    assert [rank for _, rank, _ in ranked_by_tests(means, set())] == [1, 1, 1, 1]
+    assert [rank for _, rank, _ in ranked_by_tests(means, {"ab", "bc", "cd"})] == [1, 2, 3, 4]
+    assert [name for name, _, _ in ranked_by_tests(means, {"ab", "bc", "cd"}, "mid")] == ["d", "c", "b", "a"]
+
+
+def test_disjoint_intervals_tie_unless_a_test_tells_them_apart() -> None:
+    clear = {"first": {"mauve": estimate(0.8, 0.79, 0.81)}, "second": {"mauve": estimate(0.3, 0.2, 0.4)}}
+    comparison = make_comparison(**clear)
+    assert [item.rank for item in standings(comparison)] == [1, 2]
+    assert [item.rank for item in standings(with_tests(comparison, p_adjusted=0.05))] == [1, 2]
+    assert [item.rank for item in standings(with_tests(comparison, p_adjusted=0.06))] == [1, 1]
+    assert [item["rank"] for item in to_json(with_tests(comparison, p_adjusted=0.06))["candidates"]] == [1, 1]
+
+
+def test_the_sentence_says_what_decides_ties() -> None:
+    comparison = make_comparison()
+    by_intervals = rank_sentence(comparison, "mid")
+    assert by_intervals.startswith("Rank: by mean Mid-point. From the top, a candidate whose interval overlaps")
+    assert "Differences were not tested" in by_intervals
+    by_tests = rank_sentence(with_tests(comparison))
+    assert by_tests.startswith("Rank: by mean MAUVE. From the top, a candidate ties with the first of its group (=)")
+    assert "p at most 0.05 after Holm's correction for all pairs" in by_tests
+    assert "overlaps" not in by_tests
+    for each, sentence in ((comparison, rank_sentence(comparison)), (with_tests(comparison), by_tests)):
+        assert sentence in to_table(each).replace("\n", " ")
+    alone = dataclasses.replace(comparison, candidates=comparison.candidates[:1], differences=())
+    assert "nothing is ranked" in rank_sentence(alone)
+
+
+def test_the_sentence_says_where_texts_were_exchanged() -> None:
+    found = [each for each in with_tests(make_comparison()).differences or () if each.score == "mauve"]
+    separate = [dataclasses.replace(each, paired=False) for each in found]
+    assert "two candidates within prompts rarely" in tables.tests_sentence(found)
+    assert "two candidates within prompts they share rarely" in tables.tests_sentence([*found, *separate])
+    assert "two candidates rarely" in tables.tests_sentence(separate)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).map(lambda pair: (min(pair), max(pair))), min_size=1))
+def test_shared_ranks_against_a_plain_twin(intervals: list[tuple[int, int]]) -> None:
+    ranks: list[int] = []
+    for place, own in enumerate(intervals):
+        leader = ranks[-1] - 1 if ranks else place
+        ranks.append(ranks[-1] if ranks and overlap(own, intervals[leader]) else place + 1)
+    assert shared_ranks(intervals, overlap) == [(rank, ranks.count(rank) > 1) for rank in ranks]
 
 
 @pytest.mark.parametrize("score", ["frontier_integral", "mid"])

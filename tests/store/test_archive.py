@@ -28,7 +28,7 @@ from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run, RunStore, archive, unpacking
 from mauve_core.store.index import INDEX
-from tests.handmade import make_comparison, make_corpora, make_features
+from tests.handmade import make_comparison, make_corpora, make_features, with_tests
 
 Files = dict[str, bytes]
 
@@ -42,7 +42,7 @@ def elsewhere(tmp_path: Path) -> RunStore:
 @pytest.fixture
 def run(store: RunStore) -> Run:
     """With all that a run can have."""
-    saved = store.save("Study one", make_comparison(), make_corpora(), make_features())
+    saved = store.save("Study one", with_tests(make_comparison()), make_corpora(), make_features())
     store.attach(saved.id, "measures", {"rows": [1, 2]})
     (saved.path / "derived").mkdir()
     (saved.path / "derived" / "basis.npz").write_bytes(b"follows from the run")
@@ -84,7 +84,7 @@ def test_a_run_comes_back_bit_for_bit(store: RunStore, run: Run, elsewhere: RunS
     before, after = files_of(run.path), files_of(there.path)
     ratings = before.pop("ratings.sqlite"), after.pop("ratings.sqlite")
     assert before == after
-    assert "attached/measures.json" in before
+    assert {"attached/measures.json", "prompts.npy"} <= set(before)
     assert not (there.path / "derived").exists(), "found out again where it is opened"
     dumps = []
     for index, data in enumerate(ratings):
@@ -239,6 +239,7 @@ HOSTILE: dict[str, Callable[[Files, Path], Files]] = {
     "newline in a name": lambda files, _: {**files, "about.json\n": b"{}"},
     "no comparison": lambda files, _: _without(files, "comparison.json"),
     "no texts": lambda files, _: _without(files, "texts-1.parquet"),
+    "no prompts": lambda files, _: _without(files, "prompts.npy"),
     "features in part": lambda files, _: _without(files, "features-1.npy"),
     "array too many": lambda files, _: {**files, "pairwise-7.npy": files["pairwise-0.npy"]},
     "pickled array": lambda files, _: {**files, "joint.npy": _npy(np.array([{}], object), allow_pickle=True)},
@@ -279,6 +280,7 @@ REASONS = {
     "name that climbs": "it contains a file that does not belong to a run",
     "derived": "it contains a file that does not belong to a run",
     "no texts": r"missing or unexpected files: .*texts-1\.parquet",
+    "no prompts": r"missing or unexpected files: prompts\.npy",
     "array too many": r"missing or unexpected files: .*pairwise-7\.npy",
     "pickled array": "the run in it cannot be read: .*Python objects",
     "promised array": "the run in it cannot be read: its header declares",

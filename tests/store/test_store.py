@@ -22,16 +22,24 @@ from mauve_core.base.files import write_atomically
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
 from mauve_core.store.index import INDEX
-from tests.handmade import N, make_comparison, make_corpora, make_features
+from tests.handmade import N, make_comparison, make_corpora, make_features, with_tests
 
 
 def save(store: RunStore, name: str = "Study one", **options: bool) -> Run:
-    return store.save(name, make_comparison(), make_corpora(), make_features(), **options)
+    return store.save(name, with_tests(make_comparison()), make_corpora(), make_features(), **options)
 
 
 def assert_same(first: Comparison, second: Comparison) -> None:
     assert (first.human, first.config, first.warnings) == (second.human, second.config, second.warnings)
     assert first.map_fitted == second.map_fitted
+    assert first.differences == second.differences
+    assert first.differences is not None
+    assert first.prompts is not None
+    assert second.prompts is not None
+    assert list(first.prompts) == list(second.prompts)
+    for name, codes in first.prompts.items():
+        assert second.prompts[name].dtype == codes.dtype == np.int32
+        assert second.prompts[name].tobytes() == codes.tobytes()
     assert dict(first.environment) == dict(second.environment)
     assert first.projection is not None
     assert second.projection is not None
@@ -127,11 +135,11 @@ def test_a_half_written_run_is_invisible(store: RunStore) -> None:
             store.load(name)
 
 
-@pytest.mark.parametrize("fails_at", range(1, 12))
+@pytest.mark.parametrize("fails_at", range(1, 13))
 def test_a_full_disk_leaves_everything_as_it_was(
     store: RunStore, monkeypatch: pytest.MonkeyPatch, fails_at: int
 ) -> None:
-    """Whichever file of the run is the one that no longer fits: 3 labels, 1 map, 3 texts, 3 features, 1 record."""
+    """Whichever file of the run is the one that no longer fits: 4 labels, 1 map, 1 prompts, 3 texts ..."""
     earlier = save(store, "earlier")
     written = 0
 
@@ -223,6 +231,10 @@ def _shorten_labels(folder: Path) -> None:
     np.save(folder / "pairwise-1.npy", np.zeros((2, 3), dtype=np.int32))
 
 
+def _shorten_prompts(folder: Path) -> None:
+    np.save(folder / "prompts.npy", np.load(folder / "prompts.npy")[:-1])
+
+
 def _pickle_labels(folder: Path) -> None:
     np.save(folder / "joint.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
 
@@ -238,6 +250,8 @@ DAMAGE = {
     "too few labels": _shorten_labels,
     "pickled labels": _pickle_labels,
     "labels cut off": lambda folder: (folder / "joint.npy").write_bytes((folder / "joint.npy").read_bytes()[:-5]),
+    "too few prompts": _shorten_prompts,
+    "no prompts": lambda folder: (folder / "prompts.npy").unlink(),
     "no map": lambda folder: (folder / "projection.npy").unlink(),
     "no texts": lambda folder: (folder / "texts-2.parquet").unlink(),
     "texts cut off": lambda folder: (folder / "texts-0.parquet").write_bytes(b"PAR1"),
@@ -294,4 +308,16 @@ def test_a_run_from_before_there_were_human_halves_and_sampled_maps_still_opens(
     (run.path / "halves.npy").unlink()
     loaded = store.load(run.id).comparison
     assert (loaded.halves, loaded.map_fitted) == (None, None)
+    assert loaded.candidates[0].scores == run.comparison.candidates[0].scores
+
+
+def test_a_run_from_before_differences_were_tested_still_opens(store: RunStore) -> None:
+    run = save(store)
+    path = run.path / COMPARISON
+    meta = json.loads(path.read_text())
+    del meta["comparison"]["prompts"], meta["comparison"]["differences"]
+    path.write_text(json.dumps(meta))
+    (run.path / "prompts.npy").unlink()
+    loaded = store.load(run.id).comparison
+    assert (loaded.prompts, loaded.differences) == (None, None)
     assert loaded.candidates[0].scores == run.comparison.candidates[0].scores

@@ -1,0 +1,190 @@
+"""``mauve-lens test``: a table, JSON, what is refused, and runs stored before there were tests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mauve_core.__main__ import DONE, WRONG_INPUT, main
+from mauve_core.base.config import SCORES
+from mauve_core.scoring.result import Comparison
+from mauve_core.store import COMPARISON, Run, RunStore
+from tests.handmade import make_comparison, make_corpora, with_tests
+from tests.synthetic import make_run
+
+NAMES = ("close", "shifted", "collapsed")
+KEYS = {
+    *("score", "a", "b", "difference", "low", "high", "joint_difference", "p", "p_adjusted", "told_apart"),
+    *("paired", "n"),
+}
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_run(tmp_path_factory.mktemp("home"), n=60, seeds=2, projection=False)
+
+
+@pytest.fixture
+def run(prepared: Run, own_home: Path) -> Run:
+    """A copy of the run in a home of the test's own."""
+    shutil.copytree(prepared.path.parent, own_home / "runs")
+    return RunStore().load(prepared.id)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = DONE) -> str:
+    capsys.readouterr()
+    assert main(["test", *arguments]) == code
+    captured = capsys.readouterr()
+    assert (captured.err if code == DONE else captured.out) == ""
+    return captured.err if code else captured.out
+
+
+def found_in(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    return json.loads(said(capsys, *arguments, "--json"))
+
+
+def make_older(run: Run) -> None:
+    """What the run would hold if it had been stored before there were prompts and tests."""
+    meta = json.loads((run.path / COMPARISON).read_text())
+    del meta["comparison"]["prompts"], meta["comparison"]["differences"]
+    (run.path / COMPARISON).write_text(json.dumps(meta))
+    (run.path / "prompts.npy").unlink()
+
+
+def test_every_pair_is_listed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    found = found_in(capsys, run.id)
+    assert [(each["a"], each["b"]) for each in found] == list(combinations(NAMES, 2))
+    assert all(set(each) == KEYS and each["score"] == "mauve" for each in found)
+    for each, stored in zip(found, (run.comparison.differences or ())[:: len(SCORES)], strict=True):
+        assert (stored.score, stored.difference, stored.p_value) == ("mauve", each["difference"], each["p"])
+        assert each["low"] <= each["difference"] <= each["high"]
+        assert each["p"] <= each["p_adjusted"]
+        assert (each["paired"], each["n"]) == (True, 60)
+    worst = found[1]
+    assert (worst["a"], worst["b"], worst["told_apart"]) == ("close", "collapsed", True)
+    assert worst["difference"] > 0
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_one_pair_is_one_object_from_the_side_that_is_asked_for(
+    run: Run, capsys: pytest.CaptureFixture[str], score: str
+) -> None:
+    one = found_in(capsys, run.id, "--a", "close", "--b", "collapsed", "--score", score)
+    other = found_in(capsys, run.id, "--a", "collapsed", "--b", "close", "--score", score)
+    stored = run.comparison.difference(score, "close", "collapsed")
+    assert stored is not None
+    assert one == {
+        **{"score": score, "a": "close", "b": "collapsed", "difference": stored.difference, "low": stored.low},
+        **{"high": stored.high, "joint_difference": stored.joint_difference, "p": stored.p_value},
+        **{"p_adjusted": stored.p_adjusted, "told_apart": stored.told_apart, "paired": True, "n": 60},
+    }
+    assert other == {
+        **one,
+        **{"a": "collapsed", "b": "close", "difference": -one["difference"], "low": -one["high"]},
+        **{"high": -one["low"], "joint_difference": -one["joint_difference"]},
+    }
+
+
+def test_the_table(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    (stored,) = [each for each in run.comparison.differences or () if (each.score, each.second) == ("mid", "shifted")]
+    table = said(capsys, run.id, "--score", "mid")
+    rows = table.splitlines()
+    assert rows[0].split() == [*"ab", "Mid-point:", *"a−b", "interval", "p", "p", "adjusted", "told", "apart", "n"]
+    assert [row.split()[:2] for row in rows[1:4]] == [list(pair) for pair in combinations(NAMES, 2)]
+    assert f"{stored.low:.3f} to {stored.high:.3f}".replace("-", "−") in rows[1]
+    assert all(row.endswith("60 prompts") for row in rows[1:4])
+    assert "  yes  " in rows[2]
+    assert "two candidates within prompts rarely gives" in table.replace("\n", " ")
+    (row,) = said(capsys, run.id, "--a", "collapsed", "--b", "close").split("\n\n")[0].splitlines()[1:]
+    assert row.split()[:2] == ["collapsed", "close"]
+    assert row.split()[2].startswith("−"), "collapsed has the lower MAUVE"
+
+
+def test_a_run_stored_before_is_tested_now(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [[run.id, "--score", score] for score in SCORES] + [[run.id, "--a", "shifted", "--b", "close"]]
+    expected = [found_in(capsys, *arguments) for arguments in asked]
+    make_older(run)
+    older = RunStore().load(run.id).comparison
+    assert (older.differences, older.prompts) == (None, None)
+    assert [found_in(capsys, *arguments) for arguments in asked] == expected
+    assert RunStore().load(run.id).comparison.differences is None, "nothing is written"
+
+
+def test_a_run_with_one_candidate_has_no_pair(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_run(own_home, n=40, seeds=1, projection=False, names=["close"])
+    assert run.comparison.differences == ()
+    assert "one candidate, so there is no pair to test" in said(capsys, run.id)
+    assert found_in(capsys, run.id) == []
+    make_older(run)
+    for path in run.path.glob("features-*.npy"):
+        path.unlink()
+    assert found_in(capsys, run.id) == []
+
+
+def test_what_cannot_be_tested_is_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
+        (["--a", "close"], "Two candidates are needed for a test"),
+        (["--b", "close"], "Two candidates are needed for a test"),
+        (["--a", "close", "--b", "close"], "with different names"),
+        (["--a", "close", "--b", "nobody"], "No candidate named 'nobody'"),
+        (["--a", "nobody", "--b", "close"], "Allowed: close, shifted, collapsed"),
+        (["--a", "close", "--b", "human"], "No candidate named 'human'"),
+        (["--score", "bleu"], "bleu"),
+    ):
+        line = said(capsys, run.id, *arguments, "--json", code=WRONG_INPUT)
+        assert line.startswith("mauve-lens: ")
+        assert line.count("\n") == 1
+        assert message in line
+    assert "No run has the id 'none'" in said(capsys, "none", code=WRONG_INPUT)
+
+
+def test_a_run_from_before_without_features_cannot_be_tested(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    make_older(run)
+    for path in run.path.glob("features-*.npy"):
+        path.unlink()
+    message = said(capsys, run.id, code=WRONG_INPUT)
+    assert "features of 'human' were not stored with run synthetic" in message
+    assert "Compare the texts again" in message
+
+
+def test_a_tested_run_needs_no_features(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    expected = found_in(capsys, run.id)
+    for path in run.path.glob("features-*.npy"):
+        path.unlink()
+    assert found_in(capsys, run.id) == expected
+
+
+def test_names_from_files_cannot_steer_the_terminal(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    comparison = with_tests(make_comparison())
+    evil = "b\x1b[2J\u202e"
+    first, second = comparison.candidates
+    renamed = {**vars(second.source), "name": evil}
+    second = type(second)(
+        type(second.source)(**renamed),
+        second.scores,
+        second.joint_scores,
+        tuple(
+            type(part)(part.kind, part.seed, part.k, part.objective, _renamed(part.labels, evil))
+            for part in second.partitions
+        ),
+    )
+    changed = {
+        "candidates": (first, second),
+        "joint": (),
+        "prompts": None,
+        "differences": tuple(type(each)(**{**vars(each), "second": evil}) for each in comparison.differences or ()),
+    }
+    corpora = _renamed(make_corpora(), evil)
+    RunStore().save("evil", Comparison(**{**vars(comparison), **changed}), corpora)
+    table = said(capsys, "evil")
+    assert all(character == "\n" or character.isprintable() for character in table)
+    assert r"b\x1b[2J\u202e" in table
+
+
+def _renamed(mapping: Any, name: str) -> dict[str, Any]:
+    return {name if key == "b" else key: value for key, value in mapping.items()}

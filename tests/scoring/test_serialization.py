@@ -1,0 +1,136 @@
+"""A comparison as JSON values and arrays: it comes back equal, older records open, and damaged ones are refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import from_json
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.serialization import (
+    PROMPTS,
+    ComparisonRecord,
+    arrays_of_comparison,
+    comparison_from_record,
+    record_of_comparison,
+)
+from tests.handmade import N, make_comparison, with_tests
+from tests.mutations import Place, swapped
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    return with_tests(make_comparison())
+
+
+def written(comparison: Comparison) -> dict[str, Any]:
+    """The record as it is read from a file."""
+    values: dict[str, Any] = json.loads(json.dumps(record_of_comparison(comparison), allow_nan=False))
+    return values
+
+
+def read(record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Comparison:
+    return comparison_from_record(from_json(ComparisonRecord, record, "run"), arrays)
+
+
+def test_prompts_and_differences_come_back_equal(comparison: Comparison) -> None:
+    arrays = arrays_of_comparison(comparison)
+    assert arrays[PROMPTS].dtype == np.int32
+    assert arrays[PROMPTS].shape == (sum(N.values()),)
+    found = read(written(comparison), arrays)
+    assert found.differences == comparison.differences
+    assert comparison.prompts is not None
+    assert found.prompts is not None
+    assert list(found.prompts) == [HUMAN, *(candidate.name for candidate in comparison.candidates)]
+    for name, codes in comparison.prompts.items():
+        np.testing.assert_array_equal(found.prompts[name], codes)
+        assert found.prompts[name].dtype == np.int32
+    assert record_of_comparison(found) == record_of_comparison(comparison)
+
+
+@pytest.mark.parametrize("differences", [None, ()])
+def test_untested_and_single_candidates_come_back(differences: tuple[()] | None) -> None:
+    comparison = make_comparison()
+    if differences is not None:
+        comparison = dataclasses.replace(comparison, candidates=comparison.candidates[:1], joint=())
+    comparison = dataclasses.replace(comparison, differences=differences, projection=None, map_fitted=None)
+    arrays = arrays_of_comparison(comparison)
+    assert PROMPTS not in arrays
+    found = read(written(comparison), arrays)
+    assert (found.prompts, found.differences) == (None, differences)
+
+
+def test_a_record_from_before_there_were_tests_opens(comparison: Comparison) -> None:
+    record, arrays = written(comparison), arrays_of_comparison(comparison)
+    del record["prompts"], record["differences"], arrays[PROMPTS]
+    found = read(record, arrays)
+    assert (found.prompts, found.differences) == (None, None)
+    assert [candidate.scores for candidate in found.candidates] == [each.scores for each in comparison.candidates]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda codes: codes[:-1],
+        lambda codes: np.append(codes, np.int32(0)),
+        lambda codes: codes[:, np.newaxis],
+        lambda codes: codes[:0],
+        lambda codes: codes.astype(np.int64),
+        lambda codes: codes.astype(np.float32),
+        lambda codes: np.where(codes == 3, np.int32(-1), codes),
+    ],
+    ids=["too short", "too long", "a column", "empty", "int64", "float32", "negative"],
+)
+def test_damaged_prompts_are_refused(comparison: Comparison, change: Any) -> None:
+    arrays = arrays_of_comparison(comparison)
+    damaged = {**arrays, PROMPTS: change(arrays[PROMPTS])}
+    with pytest.raises(ValueError, match="prompts of shape"):
+        read(written(comparison), damaged)
+
+
+def test_prompts_that_are_missing_are_refused(comparison: Comparison) -> None:
+    arrays = arrays_of_comparison(comparison)
+    del arrays[PROMPTS]
+    with pytest.raises(KeyError, match=PROMPTS):
+        read(written(comparison), arrays)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("first", "nobody"),
+        ("first", HUMAN),
+        ("second", "grün & <b>"),  # the first itself
+        ("score", "bleu"),
+        ("score", SCORES[1]),  # another score of the same pair is there already
+        ("p_value", -0.01),
+        ("p_value", 1.01),
+        ("p_adjusted", 1.5),
+        ("p_adjusted", float("nan")),
+        ("difference", float("inf")),
+        ("low", None),
+        ("joint_difference", "0.1"),
+        ("paired", 1),
+        ("n", -1),
+        ("n", 2.5),
+    ],
+)
+def test_damaged_differences_are_refused(comparison: Comparison, field: str, value: object) -> None:
+    record = swapped(record_of_comparison(comparison), ("differences", 0, field), value)
+    with pytest.raises(InputError):
+        read(record, arrays_of_comparison(comparison))
+
+
+@pytest.mark.parametrize("change", [lambda rows: rows[1:], lambda rows: [], lambda rows: [*rows, rows[0]]])
+def test_every_pair_is_tested_once_under_every_score(comparison: Comparison, change: Any) -> None:
+    record = written(comparison)
+    place: Place = ("differences",)
+    with pytest.raises(InputError, match="every two candidates"):
+        read(swapped(record, place, change(record["differences"])), arrays_of_comparison(comparison))
