@@ -34,7 +34,7 @@ from mauve_core.numerics.resampling.sampling_texts import Slope, TextAdvice, rec
 from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.differences import differences_of
 from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
-from mauve_core.scoring.partitioning import measured
+from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Difference, Partition
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
@@ -108,8 +108,8 @@ def run_differences(run: Run) -> tuple[Difference, ...]:
         return ()  # needs no features
     matched = shared_prompts(run.corpora)
     comparison = dataclasses.replace(run.comparison, prompts=None if matched is None else matched.codes)
-    sides = measured(stored_features(run))
-    return differences_of(comparison, sides, score_basis(comparison, "pairwise", "none"))
+    partitions = pair_partitions(measured(stored_features(run)), comparison.config.score)
+    return differences_of(comparison, partitions, score_basis(comparison, "pairwise", "none"))
 
 
 def run_words(run: Run, source: str) -> WordCounts:

@@ -26,7 +26,8 @@ from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
-from mauve_core.scoring.differences import scored
+from mauve_core.scoring.differences import differences_of
+from mauve_core.scoring.estimates import scored
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 from mauve_core.scoring.sides import check_sides, encode_sides, take_features
@@ -87,8 +88,7 @@ def compare(
         encoded, used_device = take_features(corpora, features, known), "none: features were given"
     clock.lap("encoding")
     arrays = {name: side.features for name, side in encoded.items()}
-    clustering_device = _clustering_device(device, used_device)
-    partitioned = partition_all(arrays, config.score, clustering_device, progress)
+    partitioned = partition_all(arrays, config.score, _clustering_device(device, used_device), progress)
     clock.lap("clustering")
     projection, fitted = _map_of(partitioned.sides, partitioned.joint[0], config, progress)
     clock.lap("projection")
@@ -104,11 +104,13 @@ def compare(
         map_fitted=fitted,
         prompts=None if matched is None else matched.codes,
     )
-    comparison = scored(comparison, partitioned.sides, clustering_device, progress)
+    comparison, basis = scored(comparison, progress)
+    differences = differences_of(comparison, partitioned.pairs, basis, progress)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if features is None else ())
     return dataclasses.replace(
         comparison,
+        differences=differences,
         warnings=(*advice(comparison.sources, corpora, config), *comparison.warnings),
         environment=_environment(libraries, used_device, clock),
     )

@@ -1,4 +1,4 @@
-"""Score a comparison and test which of two candidates is closer to the human texts.
+"""Test which of two candidates is closer to the human texts.
 
 Under the hypothesis that two candidates write alike, who wrote which text is an accident. The test exchanges texts
 between the two, within a prompt where they share prompts, and counts how often their scores then differ at least as
@@ -14,19 +14,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORES, PartitionKind
+from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.numerics.feature_space.reduction import Side
 from mauve_core.numerics.resampling.bootstrap import centred_interval, resampled_counts
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.resampling.permutation import draw_sides, sequential_p_value
-from mauve_core.scoring.estimates import SCORE_BOUNDS, ScoreBasis, Spread, basis_of, rescored, score_basis, spreads_of
-from mauve_core.scoring.partitioning import grouped_partitions
+from mauve_core.scoring.estimates import SCORE_BOUNDS, ScoreBasis, Spread, basis_of, spreads_of
+from mauve_core.scoring.partitioning import Pair
 from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
 from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
@@ -41,30 +39,10 @@ FIRST_BLOCK = 100
 """Exchanges drawn before the first look; each later block is as long as all before it."""
 
 
-def scored(
-    comparison: Comparison, sides: Mapping[str, Side], device: str = "cpu", progress: Progress = silent
-) -> Comparison:
-    """Score the partitions of a comparison under its own settings, and test the candidates' differences.
-
-    ``sides`` and ``device`` are as in :func:`differences_of`.
-    """
-    kinds: tuple[PartitionKind, ...] = ("joint", "pairwise")
-    basis: Mapping[str, ScoreBasis] = {}
-    for done, kind in enumerate(kinds):
-        progress("scoring", done, len(kinds))
-        basis = score_basis(comparison, kind, "none")
-        comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
-    progress("scoring", len(kinds), len(kinds))
-    found = differences_of(comparison, sides, basis, device=device, progress=progress)
-    return dataclasses.replace(comparison, differences=found)
-
-
 def differences_of(
     comparison: Comparison,
-    sides: Mapping[str, Side],
+    partitions: Mapping[Pair, Sequence[Partition]],
     basis: Mapping[str, ScoreBasis],
-    *,
-    device: str = "cpu",
     progress: Progress = silent,
 ) -> tuple[Difference, ...]:
     """Return the difference of every two candidates under every score.
@@ -73,32 +51,27 @@ def differences_of(
     ----------
     comparison : Comparison
         Scored.
-    sides : mapping of str to Side
-        Features of every source, from :func:`mauve_core.scoring.partitioning.measured`.
+    partitions : mapping of (str, str) to sequence of Partition
+        From :func:`mauve_core.scoring.partitioning.pair_partitions`.
     basis : mapping
         From :func:`mauve_core.scoring.estimates.score_basis`, pairwise and without smoothing.
-    device : str
-        See :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
     progress : callable
         Called with (stage, done, total).
 
     Returns
     -------
     tuple of Difference
-        In the order of the candidates, each pair under every score; empty for one candidate.
+        Each pair under every score; empty for one candidate.
     """
-    score, names = comparison.config.score, [candidate.name for candidate in comparison.candidates]
-    pairs = list(combinations(names, 2))
-    clustering, exchange = stream(score.seed, "differences").spawn(2)
-    groups = {str(index): {name: sides[name] for name in (HUMAN, *pair)} for index, pair in enumerate(pairs)}
-    seeds = {name: child.spawn(score.seeds) for name, child in zip(groups, clustering.spawn(len(pairs)), strict=True)}
-    advance = counted(progress, "clustering pairs of candidates", len(pairs) * score.seeds)
-    partitions = grouped_partitions("joint", groups, seeds, score, advance, device)
+    if not partitions:
+        return ()
+    score, pairs = comparison.config.score, list(partitions)
     draws = max(PERMUTATIONS, 50 * len(pairs) - 1)
-    spreads = {name: spreads_of(basis[name], score.scale) for name in names}
+    spreads = {each.name: spreads_of(basis[each.name], score.scale) for each in comparison.candidates}
     done = counted(progress, "testing differences", len(pairs))
     found: list[Difference] = []
-    for (first, second), parts, seed in zip(pairs, partitions.values(), exchange.spawn(len(pairs)), strict=True):
+    seeds = stream(score.seed, "exchange").spawn(len(pairs))
+    for (first, second), parts, seed in zip(pairs, partitions.values(), seeds, strict=True):
         codes, paired, n = exchange_blocks(comparison, first, second)
         own_side = np.arange(codes.size) < comparison.candidate(first).source.n
         observed = joint_differences_of(parts, first, second, own_side[np.newaxis], score.scale)
@@ -184,7 +157,7 @@ def _null(
         count = min(max(FIRST_BLOCK, made), draws - made, most)
         some = joint_differences_of(partitions, first, second, draw_sides(own_side, codes, count, rng), scale)
         null = {name: np.concatenate([null[name], some[name]]) for name in SCORES}
-        if all((np.abs(null[name]) > np.abs(observed[name])).sum() >= STOP for name in SCORES):
+        if all((np.abs(null[name]) >= np.abs(observed[name])).sum() >= STOP for name in SCORES):
             break
     return null
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.divergences.count_pairs import CountPairs, count_pairs
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
 from mauve_core.numerics.divergences.kl import frontier_integral, integral_terms, mid_point, mixture_terms
@@ -140,6 +141,25 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
     star = frontiers(lambda basis: basis.star)
     plain = star if first.plain[1] is first.star[1] else frontiers(lambda basis: basis.plain)
     return ScoreBasis(plain, star, spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid))
+
+
+def scored(comparison: Comparison, progress: Progress = silent) -> tuple[Comparison, dict[str, ScoreBasis]]:
+    """Score the joint and pairwise partitions of a comparison under its own settings.
+
+    Returns
+    -------
+    Comparison
+    dict of str to ScoreBasis
+        The basis of the pairwise scores.
+    """
+    kinds: tuple[PartitionKind, ...] = ("joint", "pairwise")
+    basis: dict[str, ScoreBasis] = {}
+    for done, kind in enumerate(kinds):
+        progress("scoring", done, len(kinds))
+        basis = score_basis(comparison, kind, "none")
+        comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
+    progress("scoring", len(kinds), len(kinds))
+    return comparison, basis
 
 
 def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:

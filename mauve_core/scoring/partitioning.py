@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 from numpy.random import SeedSequence
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.progress import Progress, counted
+from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.numerics.feature_space.reduction import Side, measure_side, reduce_sides
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import default_k, kmeans
@@ -26,6 +27,8 @@ from mauve_core.scoring.result import OTHER_HALF, Partition
 from mauve_core.scoring.streams import half_seeds, stream
 
 Features = NDArray[np.float32] | Stacked
+Pair = tuple[str, str]
+"""Two candidates."""
 
 MIN_TEXTS = 20
 """Fewest texts per side: with fewer, not even two clusters would have ten texts each."""
@@ -53,6 +56,8 @@ class Clusterings:
         Of one half of the human texts with the other, one per seed; empty if they cannot be halved.
     why_no_halves : str
         Why they cannot be halved; empty if they can.
+    pairs : mapping of (str, str) to tuple of Partition
+        From :func:`pair_partitions`.
     """
 
     sides: Mapping[str, Side]
@@ -60,10 +65,11 @@ class Clusterings:
     pairwise: Mapping[str, tuple[Partition, ...]]
     halves: tuple[Partition, ...]
     why_no_halves: str
+    pairs: Mapping[Pair, tuple[Partition, ...]]
 
 
 def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: str, progress: Progress) -> Clusterings:
-    """Cluster the human side with each candidate, with all candidates, and one half of it with the other.
+    """Cluster the human side with each candidate, each two, and all of them, and one half of it with the other.
 
     Parameters
     ----------
@@ -88,7 +94,25 @@ def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: 
     seeds = dict(zip(candidates, pairwise_seeds, strict=True))
     pairwise = grouped_partitions("pairwise", pairs, seeds, score, advance, device)
     halves, why_none = _halves(features[HUMAN], pairwise[candidates[0]][0].k, score, device, progress)
-    return Clusterings(sides, joint, pairwise, halves, why_none)
+    return Clusterings(sides, joint, pairwise, halves, why_none, pair_partitions(sides, score, device, progress))
+
+
+def pair_partitions(
+    sides: Mapping[str, Side], score: ScoreConfig, device: str = "cpu", progress: Progress = silent
+) -> dict[Pair, tuple[Partition, ...]]:
+    """Cluster the human side with every two candidates, in their order; one joint partition per seed.
+
+    ``sides`` are from :func:`measured`, the others as in :func:`partition_all`.
+    """
+    human, *candidates = sides
+    groups = {str(pair): {name: sides[name] for name in (human, *pair)} for pair in combinations(candidates, 2)}
+    if not groups:
+        return {}
+    children = stream(score.seed, "pairs").spawn(len(groups))
+    seeds = {name: child.spawn(score.seeds) for name, child in zip(groups, children, strict=True)}
+    advance = counted(progress, "clustering pairs of candidates", len(groups) * score.seeds)
+    found = grouped_partitions("joint", groups, seeds, score, advance, device)
+    return dict(zip(combinations(candidates, 2), found.values(), strict=True))
 
 
 def _halves(

@@ -1,16 +1,14 @@
-"""Histograms of bootstrap resamples, computed in blocks, and the memory limit of a comparison's resamples."""
+"""Histograms of bootstrap resamples, computed in blocks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, ScoreConfig
-from mauve_core.base.errors import InputError
-from mauve_core.corpus import limits
 from mauve_core.numerics.divergences.count_pairs import count_pairs
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
@@ -103,30 +101,6 @@ class TwoSides:
 def _integrals(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64]) -> NDArray[np.float64]:
     pairs = count_pairs(p_counts, q_counts)
     return pairs.sums(integral_terms(*pairs.probabilities(0.0))[:, np.newaxis])
-
-
-def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
-    """Raise InputError if a comparison's labels or resamples would exceed the memory.
-
-    The human side comes first in ``sizes``, the numbers of texts.
-    """
-    human, *others = sizes
-    labels = score.seeds * (sum(sizes) + sum(human + n for n in others))
-    if labels > limits.labels():
-        raise InputError(
-            f"This many texts with {score.seeds:,} seeds would take too much memory",
-            allowed=f"at most {limits.labels():,} labels: seeds x texts, joint and pairwise",
-            received=f"{labels:,}",
-            todo=f"Use fewer seeds, or set {limits.LABELS_VARIABLE}",
-        )
-    drawn = score.bootstrap * score.seeds * len(others)
-    if drawn > limits.resamples():
-        raise InputError(
-            f"A bootstrap of {score.bootstrap:,} resamples would take too much memory",
-            allowed=f"at most {limits.resamples():,}, counted as resamples x seeds x candidates",
-            received=f"{score.bootstrap:,} x {score.seeds:,} x {len(others):,}",
-            todo=f"Use fewer resamples (500 give a good interval), or set {limits.RESAMPLES_VARIABLE}",
-        )
 
 
 def count_blocks(sides: TwoSides, score: ScoreConfig) -> Iterator[CountSamples]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress
-from mauve_core.corpus import Corpus
+from mauve_core.corpus import Corpus, limits
 from mauve_core.encoders.external_features import FeaturesOrPath, checked_digest, features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.scoring.replicates import require_room
 from mauve_core.scoring.result import Source
 
 
@@ -63,6 +62,30 @@ def check_sides(
     for name, corpus in {HUMAN: human, **candidates}.items():
         if known is not None and (features is None or name not in known or known[name].digest != corpus.digest):
             raise InputError(f"The known source of {name!r} is not of these texts", allowed="their features and source")
+
+
+def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
+    """Raise InputError if a comparison's labels or resamples would exceed the memory.
+
+    The human side comes first in ``sizes``, the numbers of texts.
+    """
+    human, *others = sizes
+    labels = score.seeds * (sum(sizes) + sum(human + n for n in others))
+    if labels > limits.labels():
+        raise InputError(
+            f"This many texts with {score.seeds:,} seeds would take too much memory",
+            allowed=f"at most {limits.labels():,} labels: seeds x texts, joint and pairwise",
+            received=f"{labels:,}",
+            todo=f"Use fewer seeds, or set {limits.LABELS_VARIABLE}",
+        )
+    drawn = score.bootstrap * score.seeds * len(others)
+    if drawn > limits.resamples():
+        raise InputError(
+            f"A bootstrap of {score.bootstrap:,} resamples would take too much memory",
+            allowed=f"at most {limits.resamples():,}, counted as resamples x seeds x candidates",
+            received=f"{score.bootstrap:,} x {score.seeds:,} x {len(others):,}",
+            todo=f"Use fewer resamples (500 give a good interval), or set {limits.RESAMPLES_VARIABLE}",
+        )
 
 
 def encode_sides(

@@ -18,7 +18,8 @@ _PURPOSES = (
     "halves",
     "probes",
     "attributes",
-    "differences",
+    "pairs",
+    "exchange",
 )
 """Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 

@@ -252,9 +252,10 @@ class TestDraws:
 class TestExchangeRate:
     @given(st.floats(0.001, 0.999), st.sampled_from([0.2, 1.0, 3.0]))
     def test_a_known_solution_is_found_to_one_in_256(self, solution, power):
-        found = exchange_rate(-(solution**power), lambda rate: -(rate**power))
-        assert abs(found - solution) <= 1 / 512 + 1e-12  # the middle of the last of 256 parts
-        assert found == plain_rate(-(solution**power), lambda rate: -(rate**power))
+        found = exchange_rate(1 - solution**power, lambda rate: 1 - rate**power)
+        assert abs(found - solution) <= 1 / 512 + 1e-9  # the middle of the last of 256 parts
+        if (256 * solution) % 1 > 1e-9:  # at the end of a part, rounding decides between it and the next
+            assert found == plain_rate(1 - solution**power, lambda rate: 1 - rate**power)
 
     def test_hand_value(self):
         # 2 - t = 1.3 at 0.7, which lies between 179 and 180 of 256 parts.
@@ -262,12 +263,12 @@ class TestExchangeRate:
 
     def test_full_exchange_if_even_that_leaves_the_mean_above(self):
         assert exchange_rate(0.9, lambda rate: 2 - rate) == 1.0
-        assert exchange_rate(1.0, lambda rate: 2 - rate) == 1.0
-        assert exchange_rate(0.0, lambda _: 0.0) == 1.0
+        assert exchange_rate(1.0, lambda rate: 2 - rate) == 1 - 1 / 512  # just reached
 
     def test_no_exchange_if_the_plain_bootstrap_is_not_above(self):
         assert exchange_rate(2.0, lambda rate: 2 - rate) == 0.0
         assert exchange_rate(2.5, lambda rate: 2 - rate) == 0.0
+        assert exchange_rate(0.0, lambda _: 0.0) == 0.0
         assert exchange_rate(1.0, lambda rate: 1.0 + 1e-15 - rate) == 0.0  # above by rounding alone
         assert exchange_rate(1.0, lambda rate: 1.0 + 1e-9 - rate) == 1 / 512
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
@@ -23,9 +23,9 @@ from mauve_core.numerics.resampling.exchange import Draws
 from mauve_core.numerics.resampling.permutation import draw_sides
 from mauve_core.scoring import differences
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.differences import STOP, exchange_blocks, joint_differences_of, scored
-from mauve_core.scoring.estimates import SCORE_BOUNDS, two_sides
-from mauve_core.scoring.partitioning import measured, partitions
+from mauve_core.scoring.differences import STOP, differences_of, exchange_blocks, joint_differences_of
+from mauve_core.scoring.estimates import SCORE_BOUNDS, scored, two_sides
+from mauve_core.scoring.partitioning import measured, pair_partitions, partitions
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Partition, Source
 from mauve_core.scoring.streams import stream
 from tests.synthetic import make_comparison_inputs
@@ -99,39 +99,12 @@ def made(prompts: Prompts | None, **options: object) -> Comparison:
     return comparison_of(sizes, shares, prompts=prompts, **options)  # type: ignore[arg-type]
 
 
-def given_partitions(comparison: Comparison) -> Callable[..., dict[str, tuple[Partition, ...]]]:
-    """Stands for the clustering of every pair."""
-
-    def given(
-        kind: str,
-        groups: Mapping[str, Mapping[str, object]],
-        seeds: Mapping[str, Sequence[object]],
-        score: ScoreConfig,
-        advance: Callable[[], None],
-        device: str,
-    ) -> dict[str, tuple[Partition, ...]]:
-        assert kind == "joint"
-        assert {len(seeds[name]) for name in groups} <= {score.seeds}
-        found = {}
-        for name, sides in groups.items():
-            assert next(iter(sides)) == HUMAN
-            assert len(sides) == 3
-            parts = []
-            for part in comparison.joint:
-                parts.append(dataclasses.replace(part, labels={side: part.labels[side] for side in sides}))
-                advance()
-            found[name] = tuple(parts)
-        return found
-
-    return given
-
-
 def scored_by_hand(comparison: Comparison, progress: Progress = silent) -> Comparison:
-    """Scored and tested, with the joint partitions for those of every pair."""
-    none: dict[str, object] = dict.fromkeys(source.name for source in comparison.sources)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(differences, "grouped_partitions", given_partitions(comparison))
-        return scored(comparison, none, progress=progress)  # type: ignore[arg-type]
+    """Scored and tested, with the joint partitions of all sides for those of every pair."""
+    names = [candidate.name for candidate in comparison.candidates]
+    comparison, basis = scored(comparison)
+    partitions = dict.fromkeys(combinations(names, 2), comparison.joint)
+    return dataclasses.replace(comparison, differences=differences_of(comparison, partitions, basis, progress))
 
 
 def histogram(labels: NDArray[np.int32], k: int, times: Sequence[int]) -> list[int]:
@@ -221,7 +194,7 @@ def plain_twin(
     replicates = {name: replicates_by_hand(comparison, name) for name in names}
     found: list[Difference] = []
     of_pairs = [comparison.joint] * len(pairs) if of_pairs is None else of_pairs
-    seeds = stream(score.seed, "differences").spawn(2)[1].spawn(len(pairs))
+    seeds = stream(score.seed, "exchange").spawn(len(pairs))
     for (first, second), parts, seed in zip(pairs, of_pairs, seeds, strict=True):
         codes, paired, n = blocks_by_hand(comparison, first, second)
         own = [comparison.candidate(name) for name in (first, second)]
@@ -287,7 +260,7 @@ def test_every_pair_is_clustered_with_the_human_texts_alone(monkeypatch: pytest.
     comparison = compare(human, candidates, config, features=features)
     assert comparison.differences is not None
     pairs = list(combinations(candidates, 2))
-    sources = stream(config.score.seed, "differences").spawn(2)[0].spawn(len(pairs))
+    sources = stream(config.score.seed, "pairs").spawn(len(pairs))
     of_pairs = [
         partitions(
             "joint", {name: features[name] for name in (HUMAN, *pair)}, seed.spawn(SEEDS), config.score, lambda: None
@@ -295,8 +268,8 @@ def test_every_pair_is_clustered_with_the_human_texts_alone(monkeypatch: pytest.
         for pair, seed in zip(pairs, sources, strict=True)
     ]
     assert_close(comparison.differences, plain_twin(comparison, 59, of_pairs))
-    again = scored(dataclasses.replace(comparison, differences=None), measured(features))
-    assert again.differences == comparison.differences
+    again = pair_partitions(measured(features), config.score)
+    assert differences_of(comparison, again, scored(comparison)[1]) == comparison.differences
 
 
 def test_the_difference_is_that_of_the_scores_on_the_leaderboard() -> None:
@@ -439,9 +412,11 @@ def test_a_seed_repeats_and_another_draws_others() -> None:
 def test_progress_counts_the_pairs() -> None:
     seen: list[tuple[str, int, int]] = []
     scored_by_hand(made(None), lambda *state: seen.append(state))
-    clustered = [state for state in seen if state[0] == "clustering pairs of candidates"]
-    assert clustered[-1] == ("clustering pairs of candidates", 3 * SEEDS, 3 * SEEDS)
-    assert [state for state in seen if state[0] == "testing differences"][-1] == ("testing differences", 3, 3)
+    assert seen == [("testing differences", done, 3) for done in range(4)]
+    seen.clear()
+    score = ScoreConfig(seeds=SEEDS)
+    pair_partitions(measured(make_comparison_inputs(n=60)[2]), score, progress=lambda *state: seen.append(state))
+    assert seen == [("clustering pairs of candidates", done, 3 * SEEDS) for done in range(3 * SEEDS + 1)]
 
 
 EXAMPLE = Difference("mauve", "a", "b", 0.25, 0.1, 0.5, 0.125, 0.01, 0.03, True, 12)

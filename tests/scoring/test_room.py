@@ -26,6 +26,7 @@ from mauve_core.scoring import estimates, replicates
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.scoring.sides import require_room
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
 from tests.synthetic import make_comparison_inputs
@@ -134,9 +135,9 @@ def test_resamples_that_fill_the_memory_are_refused_at_once(settings, said):
 
 def test_labels_and_what_ifs_are_counted_too(monkeypatch):
     monkeypatch.setenv(limits.LABELS_VARIABLE, "600")
-    replicates.require_room(ScoreConfig(), [20, 30, 0])
+    require_room(ScoreConfig(), [20, 30, 0])
     with pytest.raises(InputError, match=rf"Allowed: at most 600 .*Received: 610.*{limits.LABELS_VARIABLE}"):
-        replicates.require_room(ScoreConfig(), [20, 30, 1])
+        require_room(ScoreConfig(), [20, 30, 1])
     monkeypatch.setattr("mauve_core.analysis.what_if.MOST_CELLS", 1000)
     with pytest.raises(InputError, match="What-ifs with"):
         prepare(make_comparison(), make_comparison().candidates[0].name)

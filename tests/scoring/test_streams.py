@@ -16,7 +16,8 @@ POSITIONS = {
     "halves": 6,
     "probes": 7,
     "attributes": 8,
-    "differences": 9,
+    "pairs": 9,
+    "exchange": 10,
 }
 """Scores and maps that are stored depend on these."""
 

@@ -242,12 +242,16 @@ def exchange_rate(observed: float, mean_at: Callable[[float], float]) -> float:
         Found by bisection. 1 if even full exchange leaves the mean above the observed value, as for texts of one
         source; 0 if the plain bootstrap is not above it.
     """
-    if mean_at(1.0) >= observed:
-        return 1.0
-    if mean_at(0.0) <= observed * (1 + ROUNDING):
+
+    def too_far(rate: float) -> bool:
+        return mean_at(rate) > observed * (1 + ROUNDING)
+
+    if not too_far(0.0):
         return 0.0
+    if too_far(1.0):
+        return 1.0
     low, high = 0.0, 1.0
     for _ in range(RATE_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if mean_at(middle) > observed else (low, middle)
+        low, high = (middle, high) if too_far(middle) else (low, middle)
     return (low + high) / 2
