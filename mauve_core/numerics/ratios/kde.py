@@ -14,7 +14,7 @@ has the closest ratios. Leave-one-out errors of the ratio also tune other kernel
 Sugiyama, 2012). Sides of one source get wide kernels and ratios near 1. Wide kernels blur small differences too, so
 from few texts in many dimensions the divergence tends to be too small.
 
-Rules for one density are too narrow for ratios in many dimensions, because they avoid a bias that cancels in the ratio.
+Rules for one density are too narrow for ratios in many dimensions, because they avoid a bias that partly cancels there.
 From about five dimensions, Scott's rule, also available, leaves the points in the tails without neighbors, and noise
 passes for divergence.
 """
