@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.special import gamma
 from sklearn.decomposition import PCA
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, mauve
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, mauve, mauve_area, trapezoid_area
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
 from mauve_core.numerics.divergences.summaries import f_frontier
@@ -284,6 +285,27 @@ class TestDirect:
             found = ratio_frontier(ratios, expectation=expectation)
             assert np.isfinite(found.type_1).all()
             assert np.isfinite(found.type_2).all()
+
+    @pytest.mark.parametrize("distance", [200.0, 1e4, np.inf])
+    @pytest.mark.parametrize("expectation", ["union", "first"])
+    def test_separate_sides_have_the_area_of_figure_10(self, distance, expectation):
+        """Its scores start at pi / 4: with c = 1/2 the curve is a quarter of a circle, on the published grid or not."""
+        rng = np.random.default_rng(0)
+        own_p, own_q = -100 * rng.random(40), -100 * rng.random(60)
+        ratios = direct_ratios(own_p, own_p - distance, own_q - distance, own_q)
+        scale = SCALES["direct"]
+        assert mauve_area(*ratio_atoms(ratios), scale) == pytest.approx(np.pi / 4, abs=1e-6)
+        assert float(mauve(*ratio_atoms(ratios), scale)) == pytest.approx(np.pi / 4, abs=2e-3)
+        curve = ratio_frontier(ratios, weights=np.linspace(0, 1, 4001)[1:-1], expectation=expectation).curve(scale)
+        np.testing.assert_allclose(np.hypot(*curve), 1, rtol=1e-12)
+        assert trapezoid_area(*curve) == pytest.approx(np.pi / 4, abs=1e-5)
+
+    @pytest.mark.parametrize("c", sorted({0.25, 1.0, *SCALES.values()}))
+    def test_the_least_area_by_its_closed_form(self, c):
+        """Only c = 1/2 gives the paper's 0.785."""
+        least = gamma(c + 1) ** 2 / gamma(2 * c + 1)
+        assert mauve_area([1.0, 0.0], [0.0, 1.0], c) == pytest.approx(least, abs=1e-9)
+        assert (abs(least - 0.785) < 1e-3) == (c == SCALES["direct"])
 
     @pytest.mark.parametrize(
         ("arrays", "said"),

@@ -165,7 +165,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "direct",
             "Model probabilities",
             "Two language models in place of the two sides, whatever the decoder; in the papers it put ancestral "
-            "before nucleus sampling, against people's judgments.",
+            "before nucleus sampling, against people's judgments. Sides that share nothing score about 0.78.",
             "JMLR 2023, section 7.3.3",
             scale=SCALES["direct"],
         ),
@@ -175,7 +175,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "5-gram models of the tokens themselves, on held-out texts: sees wording and repetition, where clusters of "
             "features see topic and style.",
             "ICLR 2023, sections 2 and 3",
-            scale=SCALES["direct"],
+            scale=SCALES["strings"],
         ),
         EstimatorKind(
             "ngram-kernel",

@@ -3,10 +3,20 @@
 The density at u is the mean of Gaussian kernels of one bandwidth around the points of a sample, leaving out u itself
 if it belongs to the sample. Both sides have the same bandwidth, so its power in front of the sum cancels in the ratio.
 
-The paper does not say how to choose the bandwidth. The default maximizes the likelihood of each side's points given
-the other points of that side (leave-one-out likelihood: Habbema, Hermans and van den Broek, 1974; Duin, 1976). Scott's
-rule is also available. From about ten dimensions it is too narrow for ratios: the kernels around a point in the tails
-reach no other point, and noise then passes for divergence.
+The paper does not say how to choose the bandwidth h. The default minimizes the log loss of the ratios themselves: at
+each point u, densities that leave u out give the probability eta_h(u) = p / (p + q) that it is human (equation 28, each
+side of weight 1/2), and
+
+    loss(h) = -1/2 mean over P of log eta_h - 1/2 mean over Q of log(1 - eta_h).
+
+Its expectation is log 2 - JS(P, Q) plus the mean KL divergence of eta_h from the true probability, so the least loss
+has the closest ratios. Leave-one-out errors of the ratio also tune other kernel estimates of it (Kanamori, Suzuki and
+Sugiyama, 2012). Sides of one source get wide kernels and ratios near 1. Wide kernels blur small differences too, so
+from few texts in many dimensions the divergence tends to be too small.
+
+Rules for one density are too narrow for ratios in many dimensions, because they avoid a bias that partly cancels there.
+From about five dimensions, Scott's rule, also available, leaves the points in the tails without neighbors, and noise
+passes for divergence.
 """
 
 from __future__ import annotations
@@ -20,23 +30,24 @@ from mauve_core.numerics.ratios.log_ratios import LEAST_VARIANCE, LogRatios, pri
 
 COMPONENTS = 10
 """Principal components to keep; for the paper 5 or 10 are enough, and beyond about 100 the estimate is unusable."""
-BANDWIDTHS = ("likelihood", "scott")
+BANDWIDTHS = ("log-loss", "scott")
 
 BLOCK = 512
 """Rows whose distances to all others are held at once."""
 _OCTAVES = (-2.0, 3.0)
-"""The bandwidth search runs from a quarter of Scott's to eight times it: texts with copies would be most likely under
-ever narrower kernels."""
+"""The bandwidth search runs from a quarter of Scott's to eight times it. Texts with copies on their own side would be
+told apart best by ever narrower kernels, sides of one source by ever wider ones, with all ratios 1."""
 _COARSE, _FINE = 0.5, 0.125
-"""Steps of the search, in octaves: first over the whole range, then around the best."""
+"""Steps of the search, in octaves: first over the whole range, then around the best. A parabola through the last three
+losses then gives the bandwidth, so that it changes smoothly when texts are left out."""
 _JUDGED = 1000
-"""Points per side, evenly spaced in its order, whose likelihood decides the bandwidth; all are kernel centers."""
+"""Points per side, evenly spaced in its order, whose log loss decides the bandwidth; all are kernel centers."""
 
 _Array = NDArray[np.float64]
 
 
 def kde_ratios(
-    x_p: ArrayLike, x_q: ArrayLike, *, bandwidth: float | str = "likelihood", components: int = COMPONENTS
+    x_p: ArrayLike, x_q: ArrayLike, *, bandwidth: float | str = "log-loss", components: int = COMPONENTS
 ) -> LogRatios:
     """log p / q at every point from kernel densities in the principal coordinates of the union.
 
@@ -44,8 +55,8 @@ def kde_ratios(
     ----------
     x_p, x_q, components
         See :func:`mauve_core.numerics.ratios.log_ratios.principal_coordinates`; two rows or more on each side.
-    bandwidth : float > 0, "likelihood" or "scott"
-        Standard deviation of the kernel in every direction, or how to choose it.
+    bandwidth : float > 0, "log-loss" or "scott"
+        Standard deviation of the kernel in every direction, or how to choose it; see the module docstring.
 
     Returns
     -------
@@ -127,19 +138,32 @@ def _bandwidth(u_p: _Array, u_q: _Array, bandwidth: float | str) -> tuple[float,
         )
     if bandwidth == "scott":
         return scott, " by Scott's rule"
+    octaves = _least_loss(u_p, u_q, scott)
+    edge = ", at an end of the range" if octaves in _OCTAVES else ""
+    return float(scott * 2**octaves), f" by leave-one-out log loss, {2**octaves:.3g} times Scott's rule{edge}"
+
+
+def _least_loss(u_p: _Array, u_q: _Array, unit: float) -> float:
+    """Bandwidth of the least log loss, as log2 of its ratio to ``unit``."""
     low, high = _OCTAVES
     coarse = np.arange(low, high + _COARSE / 2, _COARSE)
-    best = coarse[_likelihoods(u_p, u_q, scott * 2**coarse).argmax()]
-    fine = np.clip(best + np.arange(-_COARSE, _COARSE + _FINE / 2, _FINE), low, high)
-    best = fine[_likelihoods(u_p, u_q, scott * 2**fine).argmax()]
-    edge = ", at an end of the range" if best in _OCTAVES else ""
-    return float(scott * 2**best), f" by leave-one-out likelihood, {2**best:.3g} times Scott's rule{edge}"
+    best = coarse[_log_losses(u_p, u_q, unit * 2**coarse).argmin()]
+    fine = np.arange(max(low, best - _COARSE), min(high, best + _COARSE) + _FINE / 2, _FINE)
+    losses = _log_losses(u_p, u_q, unit * 2**fine)
+    place = int(losses.argmin())
+    if place in (0, len(fine) - 1):
+        return float(fine[place])
+    before, least, after = losses[place - 1 : place + 2]
+    slope, bend = after - before, after - 2 * least + before
+    return float(fine[place] - (_FINE / 2 * slope / bend if bend > 0 else 0.0))
 
 
-def _likelihoods(u_p: _Array, u_q: _Array, widths: _Array) -> _Array:
-    """(w,) mean log-likelihood of a side's points given its others, summed over both sides, up to a constant."""
-    total = -2 * u_p.shape[1] * np.log(widths)
-    for side in (u_p, u_q):
-        judged = np.unique(np.linspace(0, len(side) - 1, min(len(side), _JUDGED)).astype(np.intp))
-        total += log_densities(side[judged], side, widths, own=judged).mean(axis=1)
-    return np.asarray(total)
+def _log_losses(u_p: _Array, u_q: _Array, widths: _Array) -> _Array:
+    """(w,) log loss of the probability that a point belongs to its side, the point left out: the mean of both sides."""
+    losses = np.zeros(len(widths))
+    for own, other in ((u_p, u_q), (u_q, u_p)):
+        judged = np.unique(np.linspace(0, len(own) - 1, min(len(own), _JUDGED)).astype(np.intp))
+        points = own[judged]
+        odds = log_densities(points, own, widths, own=judged) - log_densities(points, other, widths)
+        losses += np.logaddexp(0.0, -odds).mean(axis=1) / 2
+    return losses

@@ -48,9 +48,24 @@ Coordinates = tuple[_Array, _Array, str]
 
 _KEPT: ContextVar[dict[Hashable, Coordinates] | None] = ContextVar("kept coordinates", default=None)
 
-SCALES = {"quantised": 5.0, "knn": 10.0, "kde": 10.0, "classifier": 2.5, "gaussian": 1.0, "direct": 5.0}
-"""The constant c of MAUVE for each estimator (JMLR 2023, section 7.3.1). The paper gives none for direct estimation,
-which uses that of the default estimator here."""
+SCALES = {
+    "quantised": 5.0,
+    "knn": 10.0,
+    "kde": 10.0,
+    "classifier": 2.5,
+    "gaussian": 1.0,
+    "direct": 0.5,
+    "strings": 5.0,
+}
+"""The constant c of MAUVE for each estimator (JMLR 2023, section 7.3.1).
+
+That of direct estimation is read off figure 10, where scores start at 0.785. Sides without a common text have
+KL(P || R) = -log(l) and KL(Q || R) = -log(1 - l), hence the curve ((1 - l)^c, l^c). The area below it,
+c B(c, c + 1) = Gamma(c + 1)^2 / Gamma(2 c + 1), is the least that any sides can have. It is pi / 4 = 0.7854 only for
+c = 1/2, where the curve is a quarter of a circle; on the published 25 weights it is then 0.7836.
+
+Log ratios of string models are per token here, so 0.2 for whole texts (ICLR 2023, section 5) would not do; they have
+the constant of the default estimator."""
 
 EXPECTATIONS = ("union", "second", "first")
 
@@ -190,7 +205,8 @@ def direct_ratios(
 
     The human distribution is unknown. The paper replaces it by a larger language model and finds that the resulting
     scores do not follow quality. Log-likelihoods of whole texts differ by tens or hundreds of nats, so the scores
-    mostly show that no text is likely under both models.
+    mostly show that no text is likely under both models: they are near pi / 4, the least for the paper's constant
+    c = 1/2 (:data:`SCALES`).
 
     Parameters
     ----------
