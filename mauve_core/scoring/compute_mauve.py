@@ -5,7 +5,7 @@ token ids. For equal histograms, the four scores match mauve-text to 1e-9. For e
 under different seeds do, because the k-means starts differ. Where mauve-text departs from its own definition, this
 module keeps the definition: scores stay in [0, 1], and equal histograms score 1 and 0.
 
-NeurIPS 2021, equations 1 and 2; JMLR 2023, sections 3.1, 3.2 and 4.1.
+NeurIPS 2021, equations 1 to 3; JMLR 2023, sections 3.1, 3.2 and 4.1.
 """
 
 from __future__ import annotations
