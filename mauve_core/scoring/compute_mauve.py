@@ -106,8 +106,8 @@ def compute_mauve(
         k-means restarts, and the most iterations of each.
     featurize_model_name : str
         See ``mauve_core.encoders.available_models``. The default is that of mauve-text, ``gpt2-large``, fetched once
-        from the Hugging Face hub; the rest of this package defaults to ``smollm2-135m``. With any model, a text's
-        feature is the last layer's state of its last real token.
+        from the Hugging Face hub; the rest of this package defaults to ``smollm2-135m``, which is 4-bit quantized.
+        With any model, a text's feature is the last layer's state of its last real token.
     device_id : int
         CUDA device of the encoder; -1 takes the CPU.
     max_text_length : int
