@@ -36,7 +36,7 @@ regularizes. The papers' definitions count where their text contradicts them: by
 of chi2 is twice that of KL; `fi-chi2-printed` keeps the printed generator.
 """
 CLAIMS = {
-    "quantisers": "The papers report 0.99 or more between these (NeurIPS 2021, appendix).",
+    "quantisers": "The papers report 0.99 or more between these (NeurIPS 2021, appendix D.3).",
     "divergences": "The papers report 0.99 or more between these (JMLR 2023, table 9).",
     "smoothing": "The papers report 1.0 between no smoothing and Krichevsky-Trofimov (JMLR 2023, table 8).",
     "estimators": "The papers report 0.95 to 1.0 with k-means (JMLR 2023, section 7.3.1).",

@@ -24,7 +24,7 @@ HUMAN = "human"
 """Name of the reference side (P) in every partition, table and figure."""
 
 DEFAULT_MODEL = "smollm2-135m"
-"""The default encoder. It ships with the program, so the default needs no network."""
+"""The default encoder, 4-bit quantized. It ships with the program, so the default needs no network."""
 
 PAPERS_MODEL = "gpt2-large"
 """The encoder of the papers, from the Hugging Face hub. Only ``compute_mauve`` uses it by default, as the reference

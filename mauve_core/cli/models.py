@@ -16,6 +16,7 @@ from mauve_core.cli.options import (
     results_only,
     write,
 )
+from mauve_core.encoders.catalogue import with_weights
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring.tables import printable
 from mauve_core.tasks.comparison import TextFile
@@ -63,7 +64,7 @@ def _encode(args: argparse.Namespace) -> int:
         features = encode(texts, config, store=FeatureStore(), device=args.device, progress=progress_of(args))
         write_features(out, features.array, half=args.half)
     n, dimension = features.array.shape
-    write(f"{n} texts, {dimension} dimensions, encoder {config.model} on {features.device} -> {out}")
+    write(f"{n} texts, {dimension} dimensions, encoder {with_weights(config.model)} on {features.device} -> {out}")
     write(f"{int(features.cut.sum())} texts were cut at {features.limit} tokens")
     for note in (*corpus.notes, *features.notes):
         write(printable(note))

@@ -14,15 +14,18 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.decoding.decoders import DECODERS, DecoderKind
+from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.tables import printable, to_json, to_table
 from mauve_core.store import Run
 from mauve_core.tasks.base import NewRunTask, RunTask
 
 _DEFAULTS = EncoderConfig()
-_DEFAULT_ENCODER = f"{DEFAULT_MODEL}, included with the program (the papers use {PAPERS_MODEL}, fetched from the hub)"
+_DEFAULT_ENCODER = (
+    f"{with_weights(DEFAULT_MODEL)}, included with the program; the papers use {PAPERS_MODEL}, fetched from the hub"
+)
 _DEFAULT_TAKEN = (
-    f"Encoder: {DEFAULT_MODEL} (the default; the papers use --encoder {PAPERS_MODEL}, which is fetched from the "
-    "Hugging Face hub)"
+    f"Encoder: {with_weights(DEFAULT_MODEL)}, the default; the papers use --encoder {PAPERS_MODEL}, which is fetched "
+    "from the Hugging Face hub"
 )
 _SCORE = ScoreConfig()
 ENCODER_OPTIONS = ("encoder", "revision", "pooling", "layer", "max_tokens", "dtype", "with_prompt")

@@ -4,9 +4,9 @@ A decoder is written ``name`` or ``name:parameter=value,...``, such as ``nucleus
 Truncation and beam search are those of transformers. :class:`mauve_core.decoding.processors.SeededDraw` draws the
 tokens, so a text depends on its prompt and the seed but not on its batch.
 
-Sources, as compared in JMLR 2023, section 6.2: top-k sampling, Fan et al. 2018; nucleus sampling, Holtzman et al.
-2020; locally typical sampling, Meister et al. 2022; contrastive search, Su et al. 2022; adversarial perplexity
-sampling, JMLR 2023.
+Sources (JMLR 2023, sections 2.1 and 6.2): top-k sampling, Fan et al. 2018; nucleus sampling, Holtzman et al. 2020;
+locally typical sampling, Meister et al. 2022; adversarial perplexity sampling, NeurIPS 2021, section 4. Contrastive
+search (section 8): Su et al. 2022.
 """
 
 from __future__ import annotations

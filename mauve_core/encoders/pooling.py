@@ -1,8 +1,8 @@
 """Pool one vector per token into one vector per text.
 
-Causal models: the last real token, which has seen the whole text (NeurIPS 2021, section 4). Masked models: the first
-token, which is BERT's [CLS] and RoBERTa's <s> (JMLR 2023, section 4.1). Any model: the mean over the real tokens,
-special ones included. The files of a sentence-transformers model name the pooling of its training
+Causal models: the last real token, which has seen the whole text. Masked models: the first token, which is BERT's [CLS]
+and RoBERTa's <s>. Any model: the mean over the real tokens, special ones included. ICLR 2023, appendix D, uses all
+three. The files of a sentence-transformers model name the pooling of its training
 (:mod:`mauve_core.encoders.sentence_modules`). Further kinds are the maximum of each number, the sum over the square
 root of the length, and a mean in which the token at position i counts i times.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import as_percent, with_plain_spaces
+from mauve_core.encoders.catalogue import weights_of
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import mean_and_spread, printable, tests_sentence
 
@@ -97,9 +98,10 @@ def _features(encoder: EncoderConfig | None) -> str:
         "first": "the first token",
         "mean": "the mean over tokens",
     }[encoder.pooling]
+    weights = f"{weights_of(encoder.model)}; " if weights_of(encoder.model) else ""
     layer = "the last layer" if encoder.layer == -1 else f"hidden layer {encoder.layer}"
     return (
-        f"Features are from {printable(encoder.model)}{revision} ({layer}, {pooling}, {encoder.dtype}), "
+        f"Features are from {printable(encoder.model)}{revision} ({weights}{layer}, {pooling}, {encoder.dtype}), "
         f"reading {what} up to {encoder.max_tokens:,} tokens."
     )
 

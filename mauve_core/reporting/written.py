@@ -13,6 +13,7 @@ import pandas as pd
 
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.formatting import SCORE_DECIMALS, as_formula, with_plain_spaces, with_spread, written
+from mauve_core.encoders.catalogue import with_weights
 from mauve_core.figures.leaderboard import leaderboard_frame, rank_label
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, printable, rank_sentence
@@ -114,7 +115,7 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
     if score.seeds > 1:
         spread = f"Mean {pm} standard deviation over {score.seeds} k-means seeds"
     percent = safe(f"{score.confidence:.0%}")
-    encoder = f"features of {safe(config.encoder.model)}" if config.encoder else "features given"
+    encoder = f"features of {safe(with_weights(config.encoder.model))}" if config.encoder else "features given"
     star, halves = safe(TITLES["mauve_star"]), ""
     if kind == "pairwise" and comparison.halves is not None:
         halves = " Ceiling (human vs. human): one random half of the human texts against the other."

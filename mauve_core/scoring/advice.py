@@ -1,6 +1,7 @@
 """Advice that a reader needs before trusting a comparison, where it applies.
 
-JMLR 2023, section 8: use enough and long enough texts, equal settings and equal sizes, and always report the spread.
+JMLR 2023, section 8: use enough and long enough texts, and always report the spread. Scores also depend on the
+settings and the number of texts, so both should be equal.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ SHORT_TEXTS = 256
 """Below this many texts per side, or tokens per text, small gaps are not reliable."""
 
 FEW_PER_CLUSTER = 5
-"""Below this many texts per side and cluster, histograms are mostly noise; the papers use 10 (JMLR 2023, 4.1)."""
+"""Below this many texts per side and cluster, histograms are mostly noise; the papers use 10
+(JMLR 2023, section 6.5; NeurIPS 2021, appendix D.3)."""
 
 TOPIC_ENCODERS = frozenset({"minilm"})
 """Encoders that capture what a text is about but little of its style."""

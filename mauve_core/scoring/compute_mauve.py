@@ -5,7 +5,7 @@ token ids. For equal histograms, the four scores match mauve-text to 1e-9. For e
 under different seeds do, because the k-means starts differ. Where mauve-text departs from its own definition, this
 module keeps the definition: scores stay in [0, 1], and equal histograms score 1 and 0.
 
-NeurIPS 2021, equations 1 and 2; JMLR 2023, sections 3.1, 3.2 and 4.1.
+NeurIPS 2021, equations 1 to 3; JMLR 2023, sections 3.1, 3.2 and 4.1.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
 from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
+
+FEWEST_TEXTS, ADVISED_TEXTS = 100, 1000
+"""Texts of a side below which a warning says so, and how many JMLR 2023, section 8, advises."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +109,8 @@ def compute_mauve(
         k-means restarts, and the most iterations of each.
     featurize_model_name : str
         See ``mauve_core.encoders.available_models``. The default is that of mauve-text, ``gpt2-large``, fetched once
-        from the Hugging Face hub; the rest of this package defaults to ``smollm2-135m``. With any model, a text's
-        feature is the last layer's state of its last real token.
+        from the Hugging Face hub; the rest of this package defaults to ``smollm2-135m``, which is 4-bit quantized.
+        With any model, a text's feature is the last layer's state of its last real token.
     device_id : int
         CUDA device of the encoder; -1 takes the CPU.
     max_text_length : int
@@ -140,7 +143,7 @@ def compute_mauve(
     Warns
     -----
     UserWarning
-        A side was given in two forms, or both sides hold the same texts.
+        A side was given in two forms or has fewer than 100 texts, or both sides hold the same texts.
     """
     weights = reference_weights(divergence_curve_discretization_size)
     encoder = _LazyEncoder(featurize_model_name, device_id, max_text_length, batch_size, verbose, use_float64)
@@ -163,7 +166,15 @@ def compute_mauve(
     reduced = reduce_features(stacked, explained_variance=kmeans_explained_var, fit_rows=fit_rows)
     labels = kmeans(reduced.array, k, restarts=kmeans_num_redo, max_iterations=kmeans_max_iter, seed=sequence).labels
     q_counts, p_counts = (np.bincount(part, minlength=k) for part in (labels[: len(q)], labels[len(q) :]))
-    return _result(p_counts, q_counts, weights, mauve_scaling_factor)
+    result = _result(p_counts, q_counts, weights, mauve_scaling_factor)
+    if min(len(p), len(q)) < FEWEST_TEXTS:
+        warnings.warn(
+            f"p has {len(p):,} texts and q has {len(q):,}: scores of fewer than {FEWEST_TEXTS} per side are too high "
+            f"and vary a lot; use {ADVISED_TEXTS:,} or more per side (JMLR 2023, section 8)",
+            UserWarning,
+            stacklevel=2,
+        )
+    return result
 
 
 def _result(

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_plain_spaces, with_spread
+from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Estimate, SeedSpread, Source
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
@@ -247,9 +248,9 @@ def _settings(comparison: Comparison) -> list[str]:
     lines = ["encoder: none, features were given"]
     if encoder is not None:
         text = "prompt + text" if encoder.with_prompt else "text only"
-        revision = f" at {encoder.revision}" if encoder.revision else ""
+        model = with_weights(encoder.model) + (f" at {encoder.revision}" if encoder.revision else "")
         lines = [
-            f"encoder: {printable(encoder.model + revision)}, {text}, at most {encoder.max_tokens} tokens, "
+            f"encoder: {printable(model)}, {text}, at most {encoder.max_tokens} tokens, "
             f"pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
         ]
     k = "a tenth of the smaller side, at most 5,000" if score.k is None else str(score.k)

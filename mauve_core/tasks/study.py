@@ -1,8 +1,8 @@
 """A study: one model continues the prompts of human texts under several decoders, each compared with the humans.
 
-As published (NeurIPS 2021 C.1, JMLR 2023 section 6), the prompt is the beginning of a human text, the human side is
-its real continuation, and both continuations have the same maximum number of tokens. Generated texts are kept below
-``<home>/studies/<id>``, so that a stopped study resumes.
+As published (NeurIPS 2021, appendix C.1; JMLR 2023, section 6.1), the prompt is the beginning of a human text, the
+human side is its real continuation, and both continuations have the same maximum number of tokens. Generated texts are
+kept below ``<home>/studies/<id>``, so that a stopped study resumes.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from app.components.markup import escaped
 from app.components.score_controls import SMOOTHING_TITLES
-from mauve_core.base.config import HUMAN, SCORES, PartitionKind
+from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.numerics.divergences.kl import error_shares, kl_divergence
 from mauve_core.numerics.divergences.scores import score_counts
@@ -354,3 +354,11 @@ def test_settings_and_exclusions_are_there(open_page: OpenPage, stored_run: Run)
     assert sources["Source"].tolist() == [source.name for source in stored_run.comparison.sources]
     assert sources["Texts"].tolist() == [source.n for source in stored_run.comparison.sources]
     assert '"bootstrap": 200' in app.json[0].value.replace('"bootstrap":200', '"bootstrap": 200')
+
+
+def test_settings_say_what_the_encoder_is(open_page: OpenPage, own_home: Path) -> None:
+    run = make_run(own_home, n=40, seeds=2, projection=False)
+    config = dataclasses.replace(run.comparison.config, encoder=EncoderConfig())
+    RunStore().save(run.name, dataclasses.replace(run.comparison, config=config), run.corpora, replace=True)
+    said = [caption.value.replace("\\", "") for caption in open_page().caption]
+    assert "Settings; encoder smollm2-135m (4-bit quantized SmolLM2-135M-Instruct)" in said

@@ -83,6 +83,7 @@ def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monke
     monkeypatch.setattr(queue, "start", start)
     app = open_page(VIEW)
     assert app.selectbox(key="encoder_model").value == DEFAULT_MODEL
+    assert any("4-bit quantized" in text for text in captions(app))
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
     app.selectbox(key="encoder_model").set_value(PAPERS_MODEL).run()

@@ -191,11 +191,11 @@ def test_tokens_are_rows_of_ids(kind: str) -> None:
 
 
 def test_a_frame_of_features_holds_floats_alone() -> None:
-    x = np.random.default_rng(0).normal(size=(40, 3))
+    x = np.random.default_rng(0).normal(size=(100, 3))
     frame = pd.DataFrame(x, columns=["a", "b", "c"])
     want = compute_mauve(p_features=x, q_features=x[::-1] + 1, num_buckets=4)
     assert compute_mauve(p_features=frame, q_features=x[::-1] + 1, num_buckets=4).mauve == want.mauve
-    for column in (range(40), ["label"] * 40, [True] * 40):
+    for column in (range(100), ["label"] * 100, [True] * 100):
         with pytest.raises(InputError, match=r"p_features has columns that are not features.*'index'.*to_numpy"):
             compute_mauve(p_features=frame.assign(index=column), q_features=x)
         with pytest.raises(InputError, match="columns that are not features"):

@@ -136,7 +136,7 @@ def features_to_mauve(_: Path) -> Road:
     """``compute_mauve`` with given features."""
     from mauve_core import compute_mauve
 
-    _, _, features = make_comparison_inputs(n=60)
+    _, _, features = make_comparison_inputs(n=100)
     with traced("features to MAUVE") as road:
         result = compute_mauve(p_features=features["human"], q_features=features["shifted"], num_buckets=6)
     assert 0 < result.mauve < 1

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN, SCORES, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces, with_spreads
 from mauve_core.base.json_codec import dataclass_to_json
@@ -291,6 +291,14 @@ def test_a_run_without_map_features_and_halves_has_a_report(tmp_path: Path) -> N
     assert "map" not in page.charts
     assert "one k-means seed" in page.text
     assert "ceiling: human vs. human" not in page.text
+
+
+def test_the_report_says_what_its_encoder_is(kept_run: Run, page: Page) -> None:
+    assert "encoder none, features were given" in page.text
+    config = dataclasses.replace(kept_run.comparison.config, encoder=EncoderConfig())
+    encoded = dataclasses.replace(kept_run, comparison=dataclasses.replace(kept_run.comparison, config=config))
+    said = Page(html_report(encoded)).text
+    assert "encoder smollm2-135m (4-bit quantized SmolLM2-135M-Instruct)" in said
 
 
 def test_what_was_found_out_later_has_sections_of_its_own(run: Run, page: Page) -> None:

@@ -183,6 +183,13 @@ def test_the_paragraph_is_filled_in_from_the_run() -> None:
     assert "\n" not in text
 
 
+def test_a_packaged_encoder_is_named_with_its_weights() -> None:
+    found = dataclasses.replace(comparison(), config=CompareConfig(encoder=EncoderConfig()))
+    weights = "4-bit quantized SmolLM2-135M-Instruct"
+    assert f"Features are from smollm2-135m ({weights}; the last layer, " in methods_paragraph(found)
+    assert f"features of smollm2-135m ({weights}), " in latex_table(found)
+
+
 def test_bibtex_has_the_three_papers_and_every_citation_of_the_paragraph() -> None:
     assert re.findall(r"^@\w+\{(\w+),$", BIBTEX, flags=re.M) == [
         "pillutla2021mauve",

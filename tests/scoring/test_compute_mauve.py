@@ -27,6 +27,8 @@ from mauve_core.scoring.compute_mauve import MauveResult, compute_mauve
 from tests.tiny_models import SENTENCES, make_gpt2
 
 SEEDS = 10
+SIDE = 100
+"""Texts of a side, just enough for no warning."""
 SCORES = ("mauve", "mauve_star", "frontier_integral", "frontier_integral_star")
 Cloud = Callable[[], tuple[np.ndarray, np.ndarray]]
 
@@ -48,7 +50,7 @@ def gpt2(tmp_path_factory: pytest.TempPathFactory) -> str:
 def texts() -> list[str]:
     words = " ".join(SENTENCES).split()
     rng = np.random.default_rng(0)
-    return [" ".join(rng.choice(words, size=size)) for size in rng.integers(3, 20, size=60)]
+    return [" ".join(rng.choice(words, size=size)) for size in rng.integers(3, 20, size=2 * SIDE)]
 
 
 def isotropic() -> tuple[np.ndarray, np.ndarray]:
@@ -138,26 +140,34 @@ class TestArguments:
 
     def test_result_has_every_name_of_the_peers(self, peer: Any) -> None:
         p, q = isotropic()
-        theirs = vars(peer.compute_mauve(p_features=p[:50], q_features=q[:50]))
-        ours = compute_mauve(p_features=p[:50], q_features=q[:50])
+        theirs = vars(peer.compute_mauve(p_features=p[:SIDE], q_features=q[:SIDE]))
+        ours = compute_mauve(p_features=p[:SIDE], q_features=q[:SIDE])
         for name, value in theirs.items():
             assert np.shape(getattr(ours, name)) == np.shape(value)
 
     def test_lists_and_tensors_are_features_too(self) -> None:
-        p, q = (side[:80] for side in isotropic())
+        p, q = (side[:SIDE] for side in isotropic())
         expected = compute_mauve(p_features=p, q_features=q)
         for convert in (np.ndarray.tolist, torch.tensor):
             assert compute_mauve(p_features=convert(p), q_features=convert(q)).mauve == expected.mauve
 
     def test_use_float64_changes_nothing_for_features(self) -> None:
-        p, q = (side[:80] for side in isotropic())
+        p, q = (side[:SIDE] for side in isotropic())
         assert compute_mauve(p, q, use_float64=True).mauve == compute_mauve(p, q).mauve
 
     def test_features_win_over_text_and_a_warning_says_so(self) -> None:
-        p, q = (side[:80] for side in isotropic())
+        p, q = (side[:SIDE] for side in isotropic())
         with pytest.warns(UserWarning, match="p_features is used; p_text is ignored"):
             result = compute_mauve(p_features=p, q_features=q, p_text=["never read"])
         assert result.mauve == compute_mauve(p_features=p, q_features=q).mauve
+
+    @pytest.mark.parametrize(("n", "m"), [(99, 600), (600, 20), (99, 99)])
+    def test_few_texts_are_warned_of(self, n: int, m: int) -> None:
+        p, q = isotropic()
+        said = rf"p has {n} texts and q has {m}: scores of fewer than 100 per side .* use 1,000 or more"
+        with pytest.warns(UserWarning, match=said) as caught:
+            assert 0 < compute_mauve(p_features=p[:n], q_features=q[:m]).mauve < 1
+        assert [warning.filename for warning in caught] == [__file__]
 
     @pytest.mark.parametrize(
         ("change", "said"),
@@ -192,7 +202,7 @@ class TestArguments:
     def test_features_need_neither_torch_nor_transformers(self) -> None:
         code = (
             "import sys, numpy as np; from mauve_core.scoring.compute_mauve import compute_mauve;"
-            "x = np.random.default_rng(0).normal(size=(40, 4)); compute_mauve(x[:20], x[20:]);"
+            "x = np.random.default_rng(0).normal(size=(200, 4)); compute_mauve(x[:100], x[100:]);"
             "sys.exit(bool({'torch', 'transformers'} & set(sys.modules)))"
         )
         assert subprocess.run([sys.executable, "-c", code], check=False, cwd=Path(__file__).parents[2]).returncode == 0
@@ -202,53 +212,53 @@ class TestTextsAndTokens:
     def test_texts_are_encoded_by_their_last_token(self, gpt2: str, texts: list[str]) -> None:
         options = {"featurize_model_name": gpt2, "max_text_length": 12, "num_buckets": 5}
         config = EncoderConfig(gpt2, pooling="last", max_tokens=12)
-        p, q = (encode(side, config, device="cpu").array for side in (texts[:30], texts[30:]))
+        p, q = (encode(side, config, device="cpu").array for side in (texts[:SIDE], texts[SIDE:]))
         expected = compute_mauve(p_features=p, q_features=q, num_buckets=5)
         # One batch at a time or eight: the features agree to rounding, so clusters and scores do too.
         for batch_size in (1, 8):
-            found = compute_mauve(p_text=texts[:30], q_text=texts[30:], batch_size=batch_size, **options)
+            found = compute_mauve(p_text=texts[:SIDE], q_text=texts[SIDE:], batch_size=batch_size, **options)
             assert found.mauve == pytest.approx(expected.mauve, abs=1e-12)
             np.testing.assert_array_equal(found.p_hist, expected.p_hist)
 
     def test_tokens_are_the_texts_tokens(self, gpt2: str, texts: list[str]) -> None:
         tokenizer = AutoTokenizer.from_pretrained(gpt2)
         options = {"featurize_model_name": gpt2, "num_buckets": 5}
-        expected = compute_mauve(p_text=texts[:30], q_text=texts[30:], **options)
+        expected = compute_mauve(p_text=texts[:SIDE], q_text=texts[SIDE:], **options)
         lists = [tokenizer(text)["input_ids"] for text in texts]
         tensors = [tokenizer(text, return_tensors="pt")["input_ids"] for text in texts]
         for rows in (lists, tensors):
-            found = compute_mauve(p_tokens=rows[:30], q_tokens=rows[30:], **options)
+            found = compute_mauve(p_tokens=rows[:SIDE], q_tokens=rows[SIDE:], **options)
             assert found.mauve == pytest.approx(expected.mauve, abs=1e-12)
 
     def test_sides_may_come_in_different_forms(self, gpt2: str, texts: list[str]) -> None:
-        q = encode(texts[30:], EncoderConfig(gpt2, pooling="last"), device="cpu").array
+        q = encode(texts[SIDE:], EncoderConfig(gpt2, pooling="last"), device="cpu").array
         options = {"featurize_model_name": gpt2, "num_buckets": 5}
-        expected = compute_mauve(p_text=texts[:30], q_text=texts[30:], **options)
-        assert compute_mauve(p_text=texts[:30], q_features=q, **options).mauve == pytest.approx(expected.mauve)
+        expected = compute_mauve(p_text=texts[:SIDE], q_text=texts[SIDE:], **options)
+        assert compute_mauve(p_text=texts[:SIDE], q_features=q, **options).mauve == pytest.approx(expected.mauve)
 
     def test_the_same_texts_score_as_the_peer_scores_our_features(self, peer: Any, gpt2: str, texts: list[str]) -> None:
         theirs = peer.get_features_from_input(None, None, texts, gpt2, 1024, -1, "texts", 1)
         ours = encode(texts, EncoderConfig(gpt2, pooling="last"), device="cpu").array
-        from_theirs = compute_mauve(p_features=theirs[:30], q_features=theirs[30:], num_buckets=5)
-        from_ours = compute_mauve(p_features=ours[:30], q_features=ours[30:], num_buckets=5)
+        from_theirs = compute_mauve(p_features=theirs[:SIDE], q_features=theirs[SIDE:], num_buckets=5)
+        from_ours = compute_mauve(p_features=ours[:SIDE], q_features=ours[SIDE:], num_buckets=5)
         assert from_ours.mauve == pytest.approx(from_theirs.mauve, abs=1e-12)
 
     def test_progress_only_when_asked_for(
         self, gpt2: str, texts: list[str], capsys: pytest.CaptureFixture[str]
     ) -> None:
         options = {"featurize_model_name": gpt2, "num_buckets": 5}
-        compute_mauve(p_text=texts[:30], q_text=texts[30:], **options)
+        compute_mauve(p_text=texts[:SIDE], q_text=texts[SIDE:], **options)
         assert "Encoding" not in "".join(capsys.readouterr())
-        compute_mauve(p_text=texts[:30], q_text=texts[30:], verbose=True, **options)
+        compute_mauve(p_text=texts[:SIDE], q_text=texts[SIDE:], verbose=True, **options)
         captured = capsys.readouterr()
         assert captured.out == ""
         assert "Encoding tokens" in captured.err
 
     def test_float64_and_unknown_models_are_refused(self, gpt2: str, texts: list[str]) -> None:
         with pytest.raises(InputError, match="float64"):
-            compute_mauve(p_text=texts[:30], q_text=texts[30:], featurize_model_name=gpt2, use_float64=True)
+            compute_mauve(p_text=texts[:SIDE], q_text=texts[SIDE:], featurize_model_name=gpt2, use_float64=True)
         with pytest.raises(ModelUnavailableError):
-            compute_mauve(p_text=texts[:30], q_text=texts[30:], featurize_model_name="no/such-model")
+            compute_mauve(p_text=texts[:SIDE], q_text=texts[SIDE:], featurize_model_name="no/such-model")
 
 
 def peer_objective(printed: str) -> float:

@@ -123,7 +123,8 @@ def test_the_default_number_of_clusters(n: int, m: int) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(n, 8)), rng.normal(size=(m, 8))
     theirs = peer.compute_mauve(p_features=x, q_features=y)
-    assert compute_mauve(p_features=x, q_features=y).num_buckets == theirs.num_buckets
+    with pytest.warns(UserWarning, match="fewer than 100 per side"):
+        assert compute_mauve(p_features=x, q_features=y).num_buckets == theirs.num_buckets
 
 
 class TestWhereThePeerLeavesItsDefinition:

@@ -228,6 +228,8 @@ def test_table_says_which_encoder_and_how_many_seeds() -> None:
     assert "one k-means seed, so the spread is unknown" in table
     assert "k = 9" in table
     assert "features were given" in to_table(make_comparison())
+    packaged = to_table(dataclasses.replace(make_comparison(), config=CompareConfig(encoder=EncoderConfig())))
+    assert "encoder: smollm2-135m (4-bit quantized SmolLM2-135M-Instruct), text only" in packaged
 
 
 def test_text_of_files_cannot_steer_the_terminal() -> None:

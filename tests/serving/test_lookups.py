@@ -17,13 +17,21 @@ from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.cli import options
 from mauve_core.encoders import hub
-from mauve_core.encoders.catalogue import PACKAGED, check_model, identify, must_be_fetched
+from mauve_core.encoders.catalogue import (
+    PACKAGED,
+    available_models,
+    check_model,
+    identify,
+    must_be_fetched,
+    with_weights,
+)
 from mauve_core.experiments.text_measures import MeasureContext
 from tests.files_on_disk import write_study
 from tests.lookups import ROOT, looked_up, watched
 
 FAST = ("--seeds", "2", "--bootstrap", "100", "--k", "4", "--no-map", "--max-tokens", "4", "--device", "cpu")
-SAID = f"Encoder: {DEFAULT_MODEL} (the default; the papers use --encoder {PAPERS_MODEL}"
+DEFAULT = f"{DEFAULT_MODEL} (4-bit quantized SmolLM2-135M-Instruct)"
+SAID = f"Encoder: {DEFAULT}, the default; the papers use --encoder {PAPERS_MODEL}"
 
 
 @pytest.fixture
@@ -46,7 +54,7 @@ def test_compare_without_an_encoder_looks_nothing_up_and_says_what_it_took(tmp_p
     assert result.returncode == 0, result.stderr
     assert looked_up(log) == []
     assert result.stderr.startswith(SAID)
-    assert f"encoder: {DEFAULT_MODEL}," in result.stdout
+    assert f"encoder: {DEFAULT}," in result.stdout
 
 
 @pytest.mark.slow
@@ -58,6 +66,15 @@ def test_a_named_hub_model_is_looked_up(tmp_path: Path, files: list[str]) -> Non
     assert "the hub cannot be reached" in result.stderr
     assert all(name in result.stderr for name in PACKAGED)
     assert SAID not in result.stderr
+
+
+def test_a_packaged_models_description_says_what_its_weights_are() -> None:
+    described = {model.name: model.description for model in available_models()}
+    for name, model in PACKAGED.items():
+        assert with_weights(name) == f"{name} ({model.weights})"
+        assert described[name].startswith(f"{model.weights}, ")
+    assert "4-bit quantized" in described[DEFAULT_MODEL]
+    assert with_weights(PAPERS_MODEL) == PAPERS_MODEL
 
 
 def test_there_is_one_default() -> None:
@@ -72,11 +89,11 @@ def test_help_names_the_default(command: list[str], capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         main([*command, "--help"])
     said = " ".join(capsys.readouterr().out.split())
-    assert f"default: {DEFAULT_MODEL}, included with the program (the papers use {PAPERS_MODEL}, fetched" in said
+    assert f"default: {DEFAULT}, included with the program; the papers use {PAPERS_MODEL}, fetched" in said
 
 
 @pytest.mark.parametrize(
-    ("more", "expected"), [([], f"{SAID}, which is fetched from the Hugging Face hub)\n"), (["--quiet"], "")]
+    ("more", "expected"), [([], f"{SAID}, which is fetched from the Hugging Face hub\n"), (["--quiet"], "")]
 )
 def test_a_default_is_said_unless_quiet(more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     parser = options.Parser()

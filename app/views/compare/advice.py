@@ -5,6 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from app.components.markup import escaped
+from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.result import Comparison
 
 
@@ -26,7 +28,8 @@ def show_settings(comparison: Comparison) -> None:
             for note in source.notes:
                 st.text(f"{source.name}: {note}")
         left, right = st.columns(2)
-        left.caption("Settings")
+        encoder = comparison.config.encoder
+        left.caption("Settings" if encoder is None else f"Settings; encoder {escaped(with_weights(encoder.model))}")
         left.json(comparison.config.as_dict())
         right.caption("Environment")
         right.json(dict(comparison.environment))

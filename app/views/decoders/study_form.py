@@ -24,7 +24,7 @@ from mauve_core.tasks.study import StudyTask
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
 PROMPT_TOKENS = 35
-"""Default length of prompts that are cut from texts (NeurIPS 2021, appendix C)."""
+"""Default length of prompts that are cut from texts (NeurIPS 2021, appendix C.1)."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ SUMMARIES: dict[str, SummaryKind] = {
             "divergence",
             "D(P, Q)",
             lambda p, q, generator, _: f_divergence(p, q, generator),
-            source="JMLR 2023, section 3.1",
+            source="JMLR 2023, section 2.3",
         ),
         _fixed("forward-kl", "Forward KL"),
         _fixed("backward-kl", "Backward KL"),
@@ -151,14 +151,14 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Classifier",
             "Sees what a linear classifier sees, on half of the texts; in the papers it missed an ordering of sizes "
             "and tied neighboring values of p.",
-            _RATIOS,
+            "JMLR 2023, sections 4.3 and 7.3.1",
             scale=SCALES["classifier"],
         ),
         EstimatorKind(
             "gaussian",
             "Gaussian",
             "Compares only means and covariances, in five or ten dimensions; not robust beyond.",
-            "JMLR 2023, sections 4.3 and 7.3.1",
+            "JMLR 2023, section 7.3.1 and appendix C",
             scale=SCALES["gaussian"],
         ),
         EstimatorKind(
@@ -174,20 +174,21 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "String models",
             "5-gram models of the tokens themselves, on held-out texts: sees wording and repetition, where clusters of "
             "features see topic and style.",
-            "ICLR 2023, sections 2 and 3",
+            "ICLR 2023, sections 2, 3 and 5",
             scale=SCALES["strings"],
         ),
         EstimatorKind(
             "ngram-kernel",
             "n-gram kernel",
-            "Nearest neighbors by shared n-grams; in the papers it agreed least with the default and with people.",
+            "Nearest neighbors by shared n-grams; in the papers it agreed little with the default and with people.",
             "JMLR 2023, section 7.5.4",
             scale=SCALES["knn"],
         ),
         EstimatorKind(
             "subsequence-kernel",
             "Subsequence kernel",
-            "Nearest neighbors by shared subsequences with gaps; slow, and in the papers far from the default.",
+            "Nearest neighbors by shared subsequences with gaps; slow, and in the papers it agreed little with the "
+            "default and least with people.",
             "JMLR 2023, section 7.5.4",
             scale=SCALES["knn"],
         ),

@@ -4,7 +4,8 @@
     kmeans:smoothing=good-turing,summary=mid        every part but the first may be left out
     knn:divergence=chi2                             an estimator without bins
 
-JMLR 2023, sections 3 (divergences, summaries), 4.1 (quantisers, smoothing) and 4.2 to 4.3 (estimators without bins).
+JMLR 2023, sections 2.3 (divergences), 3.2 (summaries), 4.1 (quantizers, smoothing), 4.2, 4.3 and appendix C (estimators
+without bins).
 """
 
 from __future__ import annotations

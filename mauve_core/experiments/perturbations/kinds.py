@@ -107,7 +107,7 @@ PERTURBATIONS: dict[str, PerturbationKind] = {
         ),
     )
 }
-"""In the order of ICLR 2023, figure 4, followed by the others."""
+"""In the order of ICLR 2023, section 6.2, followed by the others."""
 
 CONTROL = Perturbation(PERTURBATIONS["none"])
 

@@ -2,7 +2,7 @@
 
 The frontier is the set of points (KL(Q || R), KL(P || R)) for R = l P + (1 - l) Q, l in (0, 1) (JMLR 2023, section
 3.1; NeurIPS 2021, equation 1). MAUVE is the area under (exp(-c KL(Q || R)), exp(-c KL(P || R))) together with the
-points (1, 0) and (0, 1) (NeurIPS 2021, equation 2). P is the human side; logarithms are natural.
+points (1, 0) and (0, 1) (JMLR 2023, equation 5). P is the human side; logarithms are natural.
 
 :func:`mauve` uses the trapezoidal rule on :data:`REFERENCE_WEIGHTS`, so its values compare with published ones. That
 rule is off by up to about 0.003. :func:`mauve_area` computes the exact area.
@@ -121,7 +121,7 @@ def frontier_of_terms(p: ArrayLike, q: ArrayLike, weights: ArrayLike, terms: Ter
 
 
 def mauve(p: ArrayLike, q: ArrayLike, scale: float = 5.0) -> NDArray[np.float64]:
-    """MAUVE on the reference grid, comparable with published values (NeurIPS 2021, equation 2).
+    """MAUVE on the reference grid, comparable with published values (JMLR 2023, equation 5).
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
 from mauve_core.numerics.divergences.smoothing import probabilities
 
 STAR_SMOOTHING = "krichevsky-trofimov"
-"""Smoothing of MAUVE*, which the star marks (JMLR 2023, section 4.1)."""
+"""Smoothing of MAUVE*, which the star marks (JMLR 2023, section 6.5)."""
 
 
 def score_counts(
@@ -32,7 +32,7 @@ def score_counts(
     -------
     dict of str to (...) float64 array
         ``mauve`` and ``mauve_star`` in [0, 1] (1: equal), ``frontier_integral`` in [0, 1] and ``mid`` in [0, log 2]
-        nats (0: equal). JMLR 2023, sections 3.2 and 4.1.
+        nats (0: equal). JMLR 2023, sections 3.2 and 6.5.
 
     Raises
     ------

@@ -1,7 +1,8 @@
 """Reduce features for clustering: unit rows, then principal components.
 
-NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1: the stacked features of both sides are normalized to unit length
-and projected on the fewest principal components that explain 90 % of the variance.
+The stacked features of both sides are normalized to unit length and projected on the fewest principal components that
+explain 90 % of the variance. NeurIPS 2021, appendix C.3, describes the other order, projection before normalizing; this
+module normalizes first, as the reference package does.
 
 The components come from the covariance, a sum over rows. Each side takes one pass over blocks, so a human side
 compared with many candidates is read once for all of them.

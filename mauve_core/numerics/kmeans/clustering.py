@@ -1,7 +1,7 @@
 """Cluster features by k-means with k-means++ starts, keeping the best of several restarts.
 
-NeurIPS 2021, appendix C.3; JMLR 2023, section 4.1: 5 restarts, at most 500 iterations, the best objective, and a tenth
-as many clusters as there are texts on a side. See :mod:`mauve_core.numerics.kmeans.starts` for the starts and
+NeurIPS 2021: 5 restarts, at most 500 iterations, the best objective (appendix C.3), and a tenth as many clusters as
+there are texts on a side (appendix D.3). See :mod:`mauve_core.numerics.kmeans.starts` for the starts and
 :mod:`mauve_core.numerics.kmeans.lloyd` for the iterations.
 """
 

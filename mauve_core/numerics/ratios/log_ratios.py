@@ -1,6 +1,6 @@
 """Divergence frontiers without bins, from estimates of log p(x) / q(x) at the points of two samples.
 
-Every f-divergence is an expectation of a function of the ratio r = p / q (JMLR 2023, property 5). Estimators differ
+Every f-divergence is an expectation of a function of the ratio r = p / q (JMLR 2023, definition 1). Estimators differ
 only in the source of r: neighbors, kernel densities, a classifier, Gaussians (one module each), or the probabilities
 of two models. They return :class:`LogRatios`, and :func:`ratio_frontier` computes the frontier.
 
