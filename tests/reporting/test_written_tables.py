@@ -79,7 +79,7 @@ def test_a_test_decides_ties_and_its_rule_is_stated() -> None:
     assert [row[0] for row in rows_of(latex_table(apart))[:4:2]] == ["1", "2"]
     assert [row[0] for row in rows_of(latex_table(alike))[:4:2]] == ["1$=$", "1$=$"]
     for text in (latex_table(apart), markdown_table(apart).replace("\\", ""), methods_paragraph(apart)):
-        assert "exchanging the texts of two candidates within prompts" in " ".join(text.split()).replace("{}", "")
+        assert "exchanging texts between two candidates within prompts" in " ".join(text.split()).replace("{}", "")
         assert "overlap" not in text
     for text in (latex_table(comparison()), markdown_table(comparison()), methods_paragraph(comparison())):
         assert "interval overlaps that of" in text
