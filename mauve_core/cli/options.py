@@ -269,9 +269,9 @@ def make_run(args: argparse.Namespace, task: NewRunTask, after: Callable[[Run], 
 
 def run_json(run: Run) -> dict[str, Any]:
     """A run's comparison and id, with what its format alone tells apart."""
-    from mauve_core.analysis.precomputed import run_preflight  # scikit-learn, which other commands do not need
+    from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
 
-    return {"preflight": dataclass_to_json(run_preflight(run)), **to_json(run.comparison), "run": run.id}
+    return {**to_json(run.comparison), "preflight": dataclass_to_json(run_preflight(run)), "run": run.id}
 
 
 def run_table(run: Run) -> str:

@@ -21,6 +21,7 @@ from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import HALVES_TITLE, standings
 from mauve_core.store import Run
+from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
 from tests.synthetic import make_crowd, make_run
 
@@ -265,3 +266,22 @@ def test_settings_and_exclusions_are_there(open_page: OpenPage, stored_run: Run)
     assert sources["Source"].tolist() == [source.name for source in stored_run.comparison.sources]
     assert sources["Texts"].tolist() == [source.n for source in stored_run.comparison.sources]
     assert '"bootstrap": 200' in app.json[0].value.replace('"bootstrap":200', '"bootstrap": 200')
+
+
+def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPage, own_home: Path) -> None:
+    name = "typ*ical*<b>"
+    run = make_planted_run(own_home, model=name)
+    app = open_page(run=run.id)
+    assert not app.exception
+    (shown,) = (each for each in app.expander if "Format" in each.label)
+    assert shown.label == "Format alone tells the candidate from the human texts: leading white space."
+    (cells,) = app.table[0].value.to_dict("records")
+    assert cells["Format"] == "Leading white space: texts that begin with white space"
+    assert cells["Candidate"] == f"**{escaped(name)}**"
+    assert cells["Human"].replace(UNBROKEN, " ") == "0 of 60 (0%)"
+    assert cells["What to do"].startswith("Strip")
+
+
+@pytest.mark.usefixtures("run_home")
+def test_equal_formats_are_not_mentioned(open_page: OpenPage) -> None:
+    assert not [each for each in open_page().expander if "Format" in each.label]

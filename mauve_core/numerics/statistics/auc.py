@@ -3,11 +3,11 @@
 - **AUC**: the chance that a number of the first group exceeds one of the second, ties counted as half; 1/2 for nothing.
 - **Interval of numbers**: DeLong, DeLong and Clarke-Pearson's variance (Biometrics 1988), normal on the logit scale
   (Pepe 2003, *The Statistical Evaluation of Medical Tests*, 5.2.4), which stays in (0, 1).
-- **Interval of yes and no**: half of the difference of two shares, with Newcombe's hybrid score interval (Statistics in
-  Medicine 1998, method 10). It has a width even if the shares are 0 or 1. Numbers on which DeLong's variance vanishes
-  (all equal, or no overlap) are such answers.
-- **Test**: Mann and Whitney's, normal with corrections for ties and continuity; for yes and no, Fisher's exact test if
-  that gives the larger p-value.
+- **Interval of yes and no** (at most two different numbers): half of the difference of two shares, with Newcombe's
+  hybrid score interval (Statistics in Medicine 1998, method 10). It has a width even if the shares are 0 or 1. Numbers
+  that do not overlap, so that DeLong's variance vanishes, are such answers.
+- **Test**: Mann and Whitney's, normal with corrections for ties and continuity; Fisher's exact test for yes and no if
+  that gives the larger p-value; never less than any permutation of so few numbers could give.
 - **Numbers that belong together** (several texts of one prompt): variances of each group are multiplied by its design
   effect, the ratio of Obuchowski's variance (Biometrics 1997) to DeLong's, at least 1. The correlation *between* the
   groups (both continue one prompt) is not used: where the two of a pair resemble each other, intervals are too wide and
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, gammaln, logit, ndtr, ndtri
 from scipy.stats import fisher_exact, rankdata
 
 from mauve_core.base.errors import InputError
@@ -93,7 +93,7 @@ def auc_of(
     z = float(ndtri((1 + confidence) / 2))
     answers = _answers(x, y)
     if answers is not None or max(spreads) == 0:
-        shares = answers or ((1.0, 0.0) if auc == 1 else (0.0, 1.0) if auc == 0 else (0.0, 0.0))
+        shares = answers or ((1.0, 0.0) if auc == 1 else (0.0, 1.0))
         low, high = _interval_of_shares(*shares, *sizes, z)
     else:
         sd = float(np.sqrt(spreads[0] / sizes[0] + spreads[1] / sizes[1]))
@@ -103,7 +103,8 @@ def auc_of(
     if answers is not None:
         yes = round(answers[0] * n), round(answers[1] * m)
         p = max(p, float(fisher_exact([[yes[0], n - yes[0]], [yes[1], m - yes[1]]])[1]))
-    return Auc(n, m, auc, min(low, auc), max(high, auc), min(p, 1.0))
+    least = 2 * float(np.exp(gammaln(n + 1) + gammaln(m + 1) - gammaln(n + m + 1)))
+    return Auc(n, m, auc, min(low, auc), max(high, auc), min(max(p, least), 1.0))
 
 
 def _row(values: ArrayLike) -> _Floats:
@@ -134,10 +135,11 @@ def _design_effect(values: _Floats, codes: NDArray[np.int64]) -> float:
 
 
 def _answers(x: _Floats, y: _Floats) -> tuple[float, float] | None:
-    """Return both shares of yes if all numbers are 0 or 1."""
-    if all(((side == 0) | (side == 1)).all() for side in (x, y)):
-        return float(x.mean()), float(y.mean())
-    return None
+    """Return both shares of the larger number if there are at most two: yes and no, whatever they are called."""
+    least, most = min(x.min(), y.min()), max(x.max(), y.max())
+    if not all(((side == least) | (side == most)).all() for side in (x, y)):
+        return None
+    return (0.0, 0.0) if least == most else (float((x == most).mean()), float((y == most).mean()))
 
 
 def _interval_of_shares(share: float, other: float, n: float, m: float, z: float) -> tuple[float, float]:
