@@ -1,4 +1,4 @@
-"""Preflight: which differences of format alone tell a candidate from the human texts, before a score is believed.
+"""Preflight: in what format a candidate differs from the human texts, before its score is believed.
 
 A score may come from leading white space or from where texts are cut, not from the writing. Twelve kinds of format are
 measured in every text (:mod:`mauve_core.analysis.format_measures`). For each kind and candidate,
@@ -226,10 +226,10 @@ class Preflight:
 
     @property
     def flagged(self) -> tuple[FormatDifference, ...]:
-        """The flagged rows: kinds in order, within a kind the candidate furthest from the human texts first."""
-        order = list(KINDS)
-        found = [row for row in self.rows if row.flagged]
-        return tuple(sorted(found, key=lambda row: (order.index(row.kind), -abs(row.auc - 0.5))))
+        """The flagged rows by kind, the furthest from 1/2 first: the kinds, and the candidates within a kind."""
+        found = sorted((row for row in self.rows if row.flagged), key=lambda row: -abs(row.auc - 0.5))
+        kinds = list(dict.fromkeys(row.kind for row in found))
+        return tuple(sorted(found, key=lambda row: kinds.index(row.kind)))
 
     @property
     def clean(self) -> int:
@@ -369,13 +369,16 @@ def _summary(measure: Measure, human: _Floats, candidate: _Floats) -> tuple[Summ
 
 
 def headline(found: Preflight) -> str:
-    """Say in a sentence how many candidates the format alone tells from the human texts, and by what."""
-    kinds = list(dict.fromkeys(row.title for row in found.flagged))
+    """Say in a sentence how many candidates differ in format, and in what, with the AUC furthest from 1/2."""
+    if not found.flagged:
+        return f"No difference of format was found in {len(KINDS)} kinds."
+    furthest: dict[str, FormatDifference] = {}
+    for row in found.flagged:
+        furthest.setdefault(row.kind, row)
     told, total = len({row.candidate for row in found.flagged}), len({row.candidate for row in found.rows})
-    if not kinds:
-        return f"Format: none of {len(KINDS)} kinds tells a candidate from the human texts."
-    whom = "the candidate" if total == 1 else f"{told} of {total} candidates"
-    return f"Format alone tells {whom} from the human texts: {', '.join(map(_lowered, kinds))}."
+    who = "The candidate differs" if total == 1 else f"{told} of {total} candidates differ{'s' if told == 1 else ''}"
+    kinds = (f"{_lowered(row.title)} (AUC {written(row.auc, SCORE_DECIMALS)})" for row in furthest.values())
+    return f"{who} from the human texts in format: {', '.join(kinds)}."
 
 
 def rule_sentence(found: Preflight) -> str:

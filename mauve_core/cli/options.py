@@ -268,14 +268,14 @@ def make_run(args: argparse.Namespace, task: NewRunTask, after: Callable[[Run], 
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """A run's comparison and id, with what its format alone tells apart."""
+    """A run's comparison and id, with what its preflight found."""
     from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
 
     return {**to_json(run.comparison), "preflight": dataclass_to_json(run_preflight(run)), "run": run.id}
 
 
 def run_table(run: Run) -> str:
-    """A run's leaderboard; above it, if the format alone tells a candidate from the human texts, by what."""
+    """A run's leaderboard; above it, the formats in which a candidate differs from the human texts, if any."""
     from mauve_core.analysis.precomputed import run_preflight
     from mauve_core.analysis.preflight import to_text
 

@@ -1,4 +1,4 @@
-"""Report section on what the format of the texts alone tells apart."""
+"""Report section on differences of format between the candidates and the human texts."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_nothing_planted_nothing_found() -> None:
     found = preflight(planted("none"))
     assert not found.flagged
     assert found.clean == 1
-    assert "none of 12 kinds" in headline(found)
+    assert headline(found) == "No difference of format was found in 12 kinds."
     assert len(found.rows) == 12
 
 
@@ -180,7 +180,9 @@ def test_what_is_shown() -> None:
     both = {HUMAN: planted("leading_space")[HUMAN], name: planted("leading_space")["model"]}
     both["same"] = planted("none", seed=2)["model"]
     found = preflight(both)
-    assert headline(found) == "Format alone tells 1 of 2 candidates from the human texts: leading white space."
+    (row,) = found.flagged
+    told = "1 of 2 candidates differs from the human texts in format: leading white space"
+    assert headline(found) == f"{told} (AUC {row.auc:.3f})."
     first, line = to_text(found).splitlines()
     assert first == headline(found)
     assert "\x1b" not in line

@@ -273,8 +273,8 @@ def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPa
     run = make_planted_run(own_home, model=name)
     app = open_page(run=run.id)
     assert not app.exception
-    (shown,) = (each for each in app.expander if "Format" in each.label)
-    assert shown.label == "Format alone tells the candidate from the human texts: leading white space."
+    (shown,) = (each for each in app.expander if "in format" in each.label)
+    assert shown.label.startswith("The candidate differs from the human texts in format: leading white space (AUC 0.7")
     (cells,) = app.table[0].value.to_dict("records")
     assert cells["Format"] == "Leading white space: texts that begin with white space"
     assert cells["Candidate"] == f"**{escaped(name)}**"
@@ -284,4 +284,4 @@ def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPa
 
 @pytest.mark.usefixtures("run_home")
 def test_equal_formats_are_not_mentioned(open_page: OpenPage) -> None:
-    assert not [each for each in open_page().expander if "Format" in each.label]
+    assert not [each for each in open_page().expander if "in format" in each.label]

@@ -112,11 +112,11 @@ def test_a_run_is_shown_below_what_its_format_tells_apart(
     run = make_planted_run(own_home)
     shown = said(capsys, "show", run.id)
     warning, line, blank = shown.partition("\n\n")[2].splitlines()[:3]
-    assert warning == "Format alone tells the candidate from the human texts: leading white space."
+    assert warning.startswith("The candidate differs from the human texts in format: leading white space (AUC 0.7")
     assert line.startswith("  ! Leading white space: texts that begin with white space: human 0 of 60 (0%), model ")
     assert line.endswith("Strip white space on both sides and compare again.")
     assert blank == ""
     assert shown.index(line) < shown.index("Rank  Candidate")
     record = json.loads(said(capsys, "show", run.id, "--json"))
     assert [row["kind"] for row in record["preflight"]["rows"] if row["flagged"]] == ["leading_space"]
-    assert "Format" not in said(capsys, "show", "one")
+    assert "in format" not in said(capsys, "show", "one")

@@ -1,4 +1,4 @@
-"""A warning above the leaderboard where format alone tells a candidate from the human texts."""
+"""A warning above the leaderboard where candidates differ from the human texts in format."""
 
 from __future__ import annotations
 
