@@ -22,12 +22,14 @@ from mauve_core.analysis import cluster_table, gap_table, why
 from mauve_core.analysis.precomputed import (
     run_basis,
     run_cluster_words,
+    run_preflight,
     run_properties,
     run_repartition,
     run_sampling_advice,
     run_stability,
     run_words,
 )
+from mauve_core.analysis.preflight import Preflight
 from mauve_core.analysis.selection import Stack
 from mauve_core.analysis.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.analysis.why import WhyCard, WhySource, why_source
@@ -120,6 +122,12 @@ def rescored(run_id: str, kind: PartitionKind, scale: float | None, smoothing: S
     if (scale is None or scale == own) and smoothing == "none":
         return comparison
     return estimates.rescored(comparison, kind, _score_basis(run_id, kind, smoothing), own if scale is None else scale)
+
+
+@kept_by_run(max_entries=16, show_spinner="Checking the format")
+def preflight_of(run_id: str) -> Preflight:
+    """As ``mauve_core.analysis.precomputed.run_preflight``."""
+    return run_preflight(load_run(run_id))
 
 
 @kept_by_run(max_entries=16, show_spinner=False)

@@ -9,6 +9,7 @@ time.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from mauve_core.analysis.preflight import Preflight, preflight
 from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
@@ -25,6 +27,7 @@ from mauve_core.base.array_files import load_arrays
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.files import write_atomically
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
@@ -68,6 +71,7 @@ def derive(run: Run, progress: Progress = silent) -> None:
     """
     sources = [source.name for source in run.comparison.sources]
     steps: list[Callable[[], object]] = [
+        lambda: run_preflight(run),
         *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
         *(lambda name=name: _if_any(run_words, run, name) for name in sources),
         *(lambda name=name: _if_any(run_properties, run, name) for name in sources),
@@ -110,6 +114,15 @@ def run_differences(run: Run) -> tuple[Difference, ...]:
     comparison = dataclasses.replace(run.comparison, prompts=None if matched is None else matched.codes)
     partitions = pair_partitions(measured(stored_features(run)), comparison.config.score)
     return differences_of(comparison, partitions, score_basis(comparison, "pairwise", "none"))
+
+
+def run_preflight(run: Run) -> Preflight:
+    """As ``mauve_core.analysis.preflight.preflight`` of the run's texts."""
+
+    def make() -> _Arrays:
+        return {"json": np.array(json.dumps(dataclass_to_json(preflight(run.corpora))))}
+
+    return from_json(Preflight, json.loads(str(_cached(run, "preflight", make)["json"])))
 
 
 def run_words(run: Run, source: str) -> WordCounts:

@@ -264,10 +264,26 @@ def make_run(args: argparse.Namespace, task: NewRunTask, after: Callable[[Run], 
     with results_only():
         run = task.make(progress_of(args))
     if getattr(args, "json", False):
-        write_json({**to_json(run.comparison), "run": run.id})
+        write_json(run_json(run))
     else:
-        write(f"{to_table(run.comparison)}\n\n{after(run)}")
+        write(f"{run_table(run)}\n\n{after(run)}")
     return 0
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """A run's comparison and id, with what its preflight found."""
+    from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
+
+    return {**to_json(run.comparison), "preflight": dataclass_to_json(run_preflight(run)), "run": run.id}
+
+
+def run_table(run: Run) -> str:
+    """A run's leaderboard; above it, the formats in which a candidate differs from the human texts, if any."""
+    from mauve_core.analysis.precomputed import run_preflight
+    from mauve_core.analysis.preflight import to_text
+
+    found = run_preflight(run)
+    return f"{to_text(found)}\n\n{to_table(run.comparison)}" if found.flagged else to_table(run.comparison)
 
 
 def show_result(

@@ -11,8 +11,8 @@ from pathlib import Path
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import file_size, with_plain_spaces
 from mauve_core.cli import library
-from mauve_core.cli.options import add_output_options, progress_of, write, write_json
-from mauve_core.scoring.tables import aligned, printable, to_json, to_table
+from mauve_core.cli.options import add_output_options, progress_of, run_json, run_table, write, write_json
+from mauve_core.scoring.tables import aligned, printable
 from mauve_core.store import RunStore, RunSummary
 
 _Command = Callable[[argparse.Namespace], int]
@@ -107,11 +107,11 @@ def _cells(summary: RunSummary) -> list[str]:
 def _show(args: argparse.Namespace) -> int:
     run = RunStore().load(args.id)
     if _asks_json(args):
-        write_json({**to_json(run.comparison), "run": run.id})
+        write_json(run_json(run))
         return 0
     about = f"\nTags: {printable(', '.join(run.tags))}" if run.tags else ""
     about += "".join(f"\n> {printable(line)}" for line in run.notes.splitlines())
-    write(f"Run {run.id} ({printable(run.name)}), {run.created}{about}\n\n{to_table(run.comparison)}")
+    write(f"Run {run.id} ({printable(run.name)}), {run.created}{about}\n\n{run_table(run)}")
     return 0
 
 

@@ -12,6 +12,9 @@ import numpy as np
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.looks import doubt_about
 
+EMPTY = "empty or only whitespace"
+"""Reason of excluding a text that has nothing to read."""
+
 EXAMPLES = 5
 """Maximum number of entries that a message names; the count is always complete."""
 
@@ -48,7 +51,7 @@ def keep(
     empty: list[int] = []
     for index, text in enumerate(texts):
         (missing if text is None else kept if text.strip() else empty).append(index)
-    reasons = (("empty or only whitespace", empty), (missing_reason, missing))
+    reasons = ((EMPTY, empty), (missing_reason, missing))
     return kept, tuple(
         Exclusion(reason, len(left_out), tuple(label(i) for i in left_out[:EXAMPLES]))
         for reason, left_out in reasons

@@ -22,6 +22,7 @@ from mauve_core.figures.embedding import figures_json, plotly_script
 from mauve_core.reporting.attached_sections import attached_sections
 from mauve_core.reporting.blocks import Section, charts_of
 from mauve_core.reporting.cluster_section import clusters_section
+from mauve_core.reporting.preflight_section import preflight_section
 from mauve_core.reporting.score_sections import (
     citing_section,
     frontier_section,
@@ -100,6 +101,7 @@ def _sections(run: Run, shown: Sequence[str]) -> list[Section]:
     comparison = run.comparison
     sections = [
         trust_section(comparison),
+        preflight_section(run),
         leaderboard_section(comparison),
         frontier_section(comparison),
         clusters_section(run, shown, len(comparison.candidates) - len(shown)),

@@ -25,6 +25,7 @@ from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.scoring.tables import HALVES_TITLE, rank_sentence, standings
 from mauve_core.store import Run, RunStore
+from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
 from tests.synthetic import make_crowd, make_run
 
@@ -362,3 +363,22 @@ def test_settings_say_what_the_encoder_is(open_page: OpenPage, own_home: Path) -
     RunStore().save(run.name, dataclasses.replace(run.comparison, config=config), run.corpora, replace=True)
     said = [caption.value.replace("\\", "") for caption in open_page().caption]
     assert "Settings; encoder smollm2-135m (4-bit quantized SmolLM2-135M-Instruct)" in said
+
+
+def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPage, own_home: Path) -> None:
+    name = "typ*ical*<b>"
+    run = make_planted_run(own_home, model=name)
+    app = open_page(run=run.id)
+    assert not app.exception
+    (shown,) = (each for each in app.expander if "in format" in each.label)
+    assert shown.label.startswith("The candidate differs from the human texts in format: leading white space (AUC 0.7")
+    (cells,) = app.table[0].value.to_dict("records")
+    assert cells["Format"] == "Leading white space: texts that begin with white space"
+    assert cells["Candidate"] == f"**{escaped(name)}**"
+    assert cells["Human"].replace(UNBROKEN, " ") == "0 of 60 (0%)"
+    assert cells["What to do"].startswith("Strip")
+
+
+@pytest.mark.usefixtures("run_home")
+def test_equal_formats_are_not_mentioned(open_page: OpenPage) -> None:
+    assert not [each for each in open_page().expander if "in format" in each.label]

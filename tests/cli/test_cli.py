@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import build_parser, main
+from mauve_core.analysis.preflight import preflight
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress
 from mauve_core.cli import models, serving
 from mauve_core.cli.comparing import task_of
@@ -57,7 +59,9 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     captured = capsys.readouterr()
     record = json.loads(captured.out)
     run = RunStore().load("my-run")
-    assert record == json.loads(json.dumps({**to_json(run.comparison), "run": "my-run"}))
+    found = dataclass_to_json(preflight(run.corpora))
+    assert record == json.loads(json.dumps({**to_json(run.comparison), "preflight": found, "run": "my-run"}))
+    assert len(found["rows"]) == 24, "two candidates, twelve kinds"
     assert {"human", "settings", "warnings", "candidates"} <= set(record)
     close, collapsed = record["candidates"]
     assert (close["name"], close["n"], collapsed["name"]) == ("close", 40, "collapsed")

@@ -10,6 +10,7 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.store import RunStore
 from tests.handmade import make_comparison, make_corpora, make_features
+from tests.planted_formats import make_planted_run
 
 
 @pytest.fixture
@@ -103,3 +104,19 @@ def test_what_is_used_on_the_disk(store: RunStore, capsys: pytest.CaptureFixture
     assert use["total"] == use["runs"]["one"] + use["bin"]
     assert min(use["bin"], use["runs"]["one"]) > 1000
     assert "(bin)" in said(capsys, "disk")
+
+
+def test_a_run_is_shown_below_what_its_format_tells_apart(
+    own_home: Path, store: RunStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_planted_run(own_home)
+    shown = said(capsys, "show", run.id)
+    warning, line, blank = shown.partition("\n\n")[2].splitlines()[:3]
+    assert warning.startswith("The candidate differs from the human texts in format: leading white space (AUC 0.7")
+    assert line.startswith("  ! Leading white space: texts that begin with white space: human 0 of 60 (0%), model ")
+    assert line.endswith("Strip white space on both sides and compare again.")
+    assert blank == ""
+    assert shown.index(line) < shown.index("Rank  Candidate")
+    record = json.loads(said(capsys, "show", run.id, "--json"))
+    assert [row["kind"] for row in record["preflight"]["rows"] if row["flagged"]] == ["leading_space"]
+    assert "in format" not in said(capsys, "show", "one")

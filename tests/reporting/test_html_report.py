@@ -33,6 +33,7 @@ from mauve_core.scoring.tables import rank_sentence, standings
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
+from tests.planted_formats import make_planted_run
 from tests.probe_tables import table_of
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
@@ -112,6 +113,18 @@ def test_hostile_names_and_texts_are_text(hostile: Run) -> None:
     assert hostile.name in page.text
     # A label of a figure is HTML to Plotly, so that it has to be escaped once more there.
     assert all(name not in json.dumps(page.charts, ensure_ascii=False) for name in NAMES)
+
+
+def test_a_difference_of_format_stands_above_the_scores(page: Page, own_home: Path) -> None:
+    name = "</td><script>"
+    found = Page(html_report(make_planted_run(own_home, model=name)))
+    head, cells = found.tables["Differences of format"]
+    kind = "Leading white space: texts that begin with white space"
+    assert [with_plain_spaces(cell) for cell in cells[:3]] == [kind, name, "0 of 60 (0%)"]
+    assert head[0] == "Format"
+    assert "The candidate differs from the human texts in format: leading white space (AUC 0.7" in found.text
+    assert "No difference of format was found in 12 kinds." in page.text
+    assert "Differences of format" not in page.tables
 
 
 def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run: Run, page: Page) -> None:

@@ -10,7 +10,7 @@ from app.components import charts, page_chrome, score_controls, sidebar
 from app.components.markup import escaped
 from app.url import bound, session
 from app.url.parameters import State
-from app.views.compare import advice, differences_panel, report_panel
+from app.views.compare import advice, differences_panel, preflight_panel, report_panel
 from mauve_core.base.config import PartitionKind
 from mauve_core.base.formatting import with_spreads
 from mauve_core.figures import frontier, leaderboard
@@ -36,6 +36,7 @@ def main() -> None:
     run_scale = run.comparison.config.score.scale
     partition = state.partition_or("pairwise")
     score_controls.show(state, run_scale, default_partition="pairwise")
+    preflight_panel.show(run.id)
     _leaderboard(run, state, partition)
     differences_panel.show(run)
     advice.show_warnings(run.comparison)

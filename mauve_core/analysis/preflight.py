@@ -1,0 +1,444 @@
+"""Preflight: in what format a candidate differs from the human texts, before its score is believed.
+
+A score may come from leading white space or from where texts are cut, not from the writing. Twelve kinds of format are
+measured in every text (:mod:`mauve_core.analysis.format_measures`). For each kind and candidate,
+:func:`mauve_core.numerics.statistics.auc.auc_of` says how well this alone tells the two sides apart.
+
+**Rule.** A kind is flagged if both hold:
+
+- its p-value is at most ``LEVEL`` after Holm's correction for the twelve kinds of this candidate (a kind of two
+  measures counts its smaller p-value twice), so that a candidate that differs in no format has any flag with a chance
+  of at most ``LEVEL``;
+- its AUC is at least ``LEAST_EFFECT`` away from 1/2, that is, 10 points between two shares: thousands of texts also
+  show differences that move no score.
+
+Prompts that several texts of a side continue are taken into account, as that function's module says, from
+``LEAST_PROMPTS`` of them on; with fewer, the result is one for these prompts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.analysis.format_measures import FormatMeasures, excluded_empty, format_measures, repeats
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import (
+    NONE,
+    SCORE_DECIMALS,
+    UNBROKEN,
+    as_percent,
+    interval,
+    significant,
+    with_plain_spaces,
+    written,
+)
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import Count, Share
+from mauve_core.corpus import Corpus
+from mauve_core.numerics.resampling.multiple_tests import holm
+from mauve_core.numerics.statistics.auc import Auc, auc_of
+from mauve_core.scoring.tables import printable
+
+LEVEL = 0.01
+"""Chance of any flag for a candidate whose format does not differ."""
+
+LEAST_EFFECT = 0.05
+"""Distance of a flagged AUC from 1/2."""
+
+LEAST_PROMPTS = 20
+"""With fewer prompts on a side, its texts count as independent."""
+
+CONFIDENCE = 0.95
+
+STAGE = "Checking the format"
+"""Progress stage; counts sources."""
+
+_SEED = 20_210
+"""Draws the texts in which repetitions are counted, where sides have different sizes."""
+
+_Floats = NDArray[np.float64]
+Summary = Literal["share", "median", "mean"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of each text; ``title`` continues "here is"; ``binary`` if it is yes or no."""
+
+    name: str
+    title: str
+    binary: bool = True
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of format: its title, what to do if sides differ in it, and how it is measured."""
+
+    name: str
+    title: str
+    todo: str
+    measures: tuple[Measure, ...]
+
+
+KINDS = {
+    each.name: each
+    for each in (
+        Kind(
+            "leading_space",
+            "Leading white space",
+            "Strip white space on both sides and compare again.",
+            (Measure("leading_space", "texts that begin with white space"),),
+        ),
+        Kind(
+            "trailing_space",
+            "Trailing white space",
+            "Strip white space on both sides and compare again.",
+            (Measure("trailing_space", "texts that end in white space"),),
+        ),
+        Kind(
+            "length",
+            "Length",
+            "Generate as many tokens as the human texts have, or cut both sides to one length.",
+            (Measure("words", "words", binary=False),),
+        ),
+        Kind(
+            "cut_off",
+            "Cut off",
+            "Allow more tokens, or cut both sides after their last full sentence.",
+            (Measure("cut_off", "texts that do not end with sentence punctuation, a quote or a bracket"),),
+        ),
+        Kind(
+            "line_breaks",
+            "Line breaks",
+            "Replace line breaks with spaces on both sides and compare again.",
+            (Measure("line_breaks", "line breaks per 100 words", binary=False),),
+        ),
+        Kind(
+            "quotes",
+            "Quotes",
+            "Make all quotes and apostrophes straight on both sides and compare again.",
+            (Measure("curly_quotes", "share of curly ones among quotes and apostrophes", binary=False),),
+        ),
+        Kind(
+            "casing",
+            "Casing",
+            "Check for lower-cased files and for texts that begin in mid-sentence; write both sides alike.",
+            (
+                Measure("upper_case", "share of upper-case letters", binary=False),
+                Measure("lower_start", "texts that begin in lower case"),
+            ),
+        ),
+        Kind(
+            "characters",
+            "Character sets",
+            "Check how the files were encoded; normalize characters alike on both sides.",
+            (Measure("non_ascii", "share of letters outside ASCII", binary=False),),
+        ),
+        Kind(
+            "tokens",
+            "Tokenization marks",
+            "Decode without special tokens and detokenize both sides.",
+            (Measure("marks", "marks of a tokenizer per 100 words", binary=False),),
+        ),
+        Kind(
+            "language",
+            "Language",
+            "Leave out texts in other languages, or compare languages one by one.",
+            (Measure("language", "texts in the most frequent language"),),
+        ),
+        Kind(
+            "duplicates",
+            "Duplicates and empty texts",
+            "Leave out repeated texts, and check the decoder: a repeated text counts each time.",
+            (Measure("repeats", "texts that are empty or repeat an earlier one of their side"),),
+        ),
+        Kind(
+            "echo",
+            "Prompt echoed",
+            "Strip the prompt from the beginning of the texts.",
+            (Measure("echo", "texts that begin with their prompt"),),
+        ),
+    )
+}
+"""By name, in display order."""
+
+
+@dataclass(frozen=True)
+class FormatDifference:
+    """One kind of format, a candidate against the human side.
+
+    Attributes
+    ----------
+    kind : str
+        A name in ``KINDS``.
+    candidate : str
+    measure : str
+        What was measured of each text, in words.
+    summary : {"share", "median", "mean"}
+        What ``human_value`` and ``candidate_value`` are: the share of texts with a yes, or the median; the mean where
+        medians are equal. Values are None on a side where no text has the number.
+    human_n, candidate_n : int
+        Texts that have the number.
+    auc, low, high : float
+        Chance that a candidate's text has the larger number than a human one, with its 95% interval; 1/2 for nothing,
+        above it if the candidate has more.
+    p : float
+        After Holm's correction for the kinds of this candidate.
+    flagged : bool
+    todo : str
+        What to do if it is flagged.
+    """
+
+    kind: str
+    candidate: str
+    measure: str
+    summary: Summary
+    human_n: Count
+    human_value: float | None
+    candidate_n: Count
+    candidate_value: float | None
+    auc: Share
+    low: Share
+    high: Share
+    p: Share
+    flagged: bool
+    todo: str
+
+    @property
+    def title(self) -> str:
+        """Title of the kind."""
+        return KINDS[self.kind].title
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """Every kind for every candidate: kinds in the order of ``KINDS``, candidates in their own."""
+
+    rows: tuple[FormatDifference, ...]
+    level: Share = LEVEL
+    least_effect: Share = LEAST_EFFECT
+    confidence: Share = CONFIDENCE
+
+    @property
+    def flagged(self) -> tuple[FormatDifference, ...]:
+        """The flagged rows by kind, the furthest from 1/2 first: the kinds, and the candidates within a kind."""
+        found = sorted((row for row in self.rows if row.flagged), key=lambda row: -abs(row.auc - 0.5))
+        kinds = list(dict.fromkeys(row.kind for row in found))
+        return tuple(sorted(found, key=lambda row: kinds.index(row.kind)))
+
+    @property
+    def clean(self) -> int:
+        """Number of candidates without a flag."""
+        return len({row.candidate for row in self.rows} - {row.candidate for row in self.flagged})
+
+
+def preflight(corpora: Mapping[str, Corpus], progress: Progress = silent) -> Preflight:
+    """Check every candidate against the human side.
+
+    Parameters
+    ----------
+    corpora : mapping of str to Corpus
+        By source, including ``human``. A side without prompts is looked up in those of the others, by id.
+    progress : callable
+        May raise CancelledError.
+    """
+    found: dict[str, FormatMeasures] = {}
+    prompts = _prompts_by_id(corpora)
+    for done, (name, corpus) in enumerate(corpora.items()):
+        progress(STAGE, done, len(corpora))
+        own = corpus.prompts or tuple(prompts.get(text_id, "") for text_id in corpus.ids)
+        found[name] = format_measures(corpus.texts, own)
+    progress(STAGE, len(corpora), len(corpora))
+    human = _Side(corpora[HUMAN], found[HUMAN])
+    candidates = {name: _Side(corpora[name], found[name]) for name in corpora if name != HUMAN}
+    by_candidate = [_compared(name, human, side) for name, side in candidates.items()]
+    return Preflight(tuple(row for rows in zip(*by_candidate, strict=True) for row in rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    corpus: Corpus
+    measures: FormatMeasures
+
+    @property
+    def prompt_codes(self) -> NDArray[np.int64] | None:
+        """Number of each text's prompt; None if prompts do not repeat, or are too few to tell how much they decide."""
+        prompts = self.corpus.prompts or ()
+        number: dict[object, int] = {}
+        keys = [prompt if prompt.strip() else place for place, prompt in enumerate(prompts)]
+        codes = np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
+        return codes if LEAST_PROMPTS <= len(number) < codes.size else None
+
+
+def _prompts_by_id(corpora: Mapping[str, Corpus]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for corpus in corpora.values():
+        for text_id, prompt in zip(corpus.ids, corpus.prompts or (), strict=False):
+            found.setdefault(text_id, prompt)
+    return found
+
+
+def _compared(name: str, human: _Side, candidate: _Side) -> list[FormatDifference]:
+    numbers = {**human.measures.numbers, **_of_both(human, candidate)[0]}
+    others = {**candidate.measures.numbers, **_of_both(human, candidate)[1]}
+    codes = human.prompt_codes, candidate.prompt_codes
+    best: list[tuple[Measure, Auc]] = []
+    p_values = []
+    for kind in KINDS.values():
+        tried = [(each, _auc(others[each.name], numbers[each.name], codes[1], codes[0])) for each in kind.measures]
+        best.append(min(tried, key=lambda pair: pair[1].p))
+        p_values.append(min(best[-1][1].p * len(tried), 1.0))
+    rows = []
+    for kind, (measure, auc), p in zip(KINDS.values(), best, holm(p_values).tolist(), strict=True):
+        summary, values = _summary(measure, numbers[measure.name], others[measure.name])
+        rows.append(
+            FormatDifference(
+                kind=kind.name,
+                candidate=name,
+                measure=measure.title,
+                summary=summary,
+                human_n=auc.m,
+                human_value=values[0],
+                candidate_n=auc.n,
+                candidate_value=values[1],
+                auc=auc.auc,
+                low=auc.low,
+                high=auc.high,
+                p=p,
+                flagged=p <= LEVEL and abs(auc.auc - 0.5) >= LEAST_EFFECT,
+                todo=kind.todo,
+            )
+        )
+    return rows
+
+
+def _of_both(human: _Side, candidate: _Side) -> tuple[dict[str, _Floats], dict[str, _Floats]]:
+    """Return the numbers that depend on both sides: texts in the pooled main language, and repetitions."""
+    pooled = Counter(each for side in (human, candidate) for each in side.measures.languages if each)
+    main = pooled.most_common(1)[0][0] if pooled else ""
+    rng = np.random.default_rng(_SEED)
+    size = min(len(side.corpus) + excluded_empty(side.corpus) for side in (human, candidate))
+    found = []
+    for side in (human, candidate):
+        guesses = side.measures.languages
+        language = np.array([float(each == main) if each else np.nan for each in guesses], dtype=np.float64)
+        found.append({"language": language, "repeats": repeats(side.corpus, size, rng)})
+    return found[0], found[1]
+
+
+def _auc(
+    first: _Floats,
+    second: _Floats,
+    first_codes: NDArray[np.int64] | None,
+    second_codes: NDArray[np.int64] | None,
+) -> Auc:
+    """Compare the numbers that are there; those of drawn texts come without codes."""
+    there = [np.isfinite(side) for side in (first, second)]
+    codes = [
+        None if each is None or each.size != kept.size else each[kept]
+        for each, kept in zip((first_codes, second_codes), there, strict=True)
+    ]
+    return auc_of(
+        first[there[0]],
+        second[there[1]],
+        first_groups=codes[0],
+        second_groups=codes[1],
+        confidence=CONFIDENCE,
+    )
+
+
+def _summary(measure: Measure, human: _Floats, candidate: _Floats) -> tuple[Summary, tuple[float | None, float | None]]:
+    sides = [side[np.isfinite(side)] for side in (human, candidate)]
+
+    def values(of: str) -> tuple[float | None, float | None]:
+        one, other = (float(getattr(np, of)(side)) if side.size else None for side in sides)
+        return one, other
+
+    if measure.binary:
+        return "share", values("mean")
+    medians = values("median")
+    return ("mean", values("mean")) if medians[0] == medians[1] else ("median", medians)
+
+
+# For people
+
+
+def headline(found: Preflight) -> str:
+    """Say in a sentence how many candidates differ in format, and in what, with the AUC furthest from 1/2."""
+    if not found.flagged:
+        return f"No difference of format was found in {len(KINDS)} kinds."
+    furthest: dict[str, FormatDifference] = {}
+    for row in found.flagged:
+        furthest.setdefault(row.kind, row)
+    told, total = len({row.candidate for row in found.flagged}), len({row.candidate for row in found.rows})
+    who = "The candidate differs" if total == 1 else f"{told} of {total} candidates differ{'s' if told == 1 else ''}"
+    kinds = (f"{_lowered(row.title)} (AUC {written(row.auc, SCORE_DECIMALS)})" for row in furthest.values())
+    return f"{who} from the human texts in format: {', '.join(kinds)}."
+
+
+def rule_sentence(found: Preflight) -> str:
+    """Explain the columns and the rule."""
+    return (
+        f"AUC: the chance that a candidate's text has more of it than a human text, with its {found.confidence:.0%} "
+        f"interval; 0.5 tells nothing apart. Listed: p at most {found.level:g} after Holm's correction for "
+        f"{len(KINDS)} kinds, and an AUC at least {found.least_effect:g} away from 0.5."
+    )
+
+
+COLUMNS = ("Format", "Candidate", "Human", "Candidate's", "AUC", "What to do")
+"""Columns of :func:`shown_rows`."""
+
+
+def shown_rows(found: Preflight) -> list[tuple[str, ...]]:
+    """Return the cells of each flagged row, unescaped; the second is the candidate's name."""
+    return [
+        (
+            f"{row.title}: {row.measure}" if row.summary == "share" else f"{row.title}: {row.summary} of {row.measure}",
+            row.candidate,
+            _value(row.summary, row.human_value, row.human_n),
+            _value(row.summary, row.candidate_value, row.candidate_n),
+            _auc_cell(row),
+            row.todo,
+        )
+        for row in found.flagged
+    ]
+
+
+def to_text(found: Preflight) -> str:
+    """Format the flagged kinds for a terminal, a line each with the candidate furthest from the human texts."""
+    by_kind: dict[str, list[FormatDifference]] = {}
+    for row in found.flagged:
+        by_kind.setdefault(row.kind, []).append(row)
+    lines = [headline(found)]
+    for rows in by_kind.values():
+        row = rows[0]
+        more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+        measure = row.measure if row.summary == "share" else f"{row.summary} of {row.measure}"
+        human = _value(row.summary, row.human_value, row.human_n)
+        candidate = _value(row.summary, row.candidate_value, row.candidate_n)
+        lines.append(
+            f"  ! {row.title}: {measure}: human {human}, {printable(row.candidate)} {candidate}, "
+            f"AUC {_auc_cell(row)}{more}. {row.todo}"
+        )
+    return with_plain_spaces("\n".join(lines))
+
+
+def _auc_cell(row: FormatDifference) -> str:
+    return f"{written(row.auc, SCORE_DECIMALS)} ({interval(row.low, row.high, SCORE_DECIMALS)})"
+
+
+def _value(summary: Summary, value: float | None, n: int) -> str:
+    if value is None:
+        return NONE
+    if summary == "share":
+        return f"{round(value * n):,} of {n:,} ({as_percent(value)})".replace(" ", UNBROKEN)
+    return significant(value, 3)
+
+
+def _lowered(title: str) -> str:
+    return title[:1].lower() + title[1:]
