@@ -138,7 +138,7 @@ def main() -> None:
 """ + "\n".join(rows)
     text += "\n\n" + "\n\n".join(ties(RunStore().load(name)) for name in options.runs) + "\n"
     if options.out:
-        write_atomically(options.out, text)
+        write_atomically(options.out, lambda stream: stream.write(text.encode()))
     else:
         print(text)
 

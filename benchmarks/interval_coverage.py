@@ -229,7 +229,7 @@ def main() -> None:
     )
     text = report(rows, differences, options.simulations, options.truths, score, command)
     if options.out:
-        write_atomically(options.out, text)
+        write_atomically(options.out, lambda stream: stream.write(text.encode()))
     else:
         print(text)
 
