@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.analysis.format_kinds import KINDS, Measure
 from mauve_core.analysis.format_measures import FormatMeasures, excluded_empty, format_measures, repeats
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import (
@@ -67,115 +68,13 @@ Summary = Literal["share", "median", "mean"]
 
 
 @dataclass(frozen=True)
-class Measure:
-    """A number of each text; ``title`` continues "here is"; ``binary`` if it is yes or no."""
-
-    name: str
-    title: str
-    binary: bool = True
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of format: its title, what to do if sides differ in it, and how it is measured."""
-
-    name: str
-    title: str
-    todo: str
-    measures: tuple[Measure, ...]
-
-
-KINDS = {
-    each.name: each
-    for each in (
-        Kind(
-            "leading_space",
-            "Leading white space",
-            "Strip white space on both sides and compare again.",
-            (Measure("leading_space", "texts that begin with white space"),),
-        ),
-        Kind(
-            "trailing_space",
-            "Trailing white space",
-            "Strip white space on both sides and compare again.",
-            (Measure("trailing_space", "texts that end in white space"),),
-        ),
-        Kind(
-            "length",
-            "Length",
-            "Generate as many tokens as the human texts have, or cut both sides to one length.",
-            (Measure("words", "words", binary=False),),
-        ),
-        Kind(
-            "cut_off",
-            "Cut off",
-            "Allow more tokens, or cut both sides after their last full sentence.",
-            (Measure("cut_off", "texts that do not end with sentence punctuation, a quote or a bracket"),),
-        ),
-        Kind(
-            "line_breaks",
-            "Line breaks",
-            "Replace line breaks with spaces on both sides and compare again.",
-            (Measure("line_breaks", "line breaks per 100 words", binary=False),),
-        ),
-        Kind(
-            "quotes",
-            "Quotes",
-            "Make all quotes and apostrophes straight on both sides and compare again.",
-            (Measure("curly_quotes", "share of curly ones among quotes and apostrophes", binary=False),),
-        ),
-        Kind(
-            "casing",
-            "Casing",
-            "Check for lower-cased files and for texts that begin in mid-sentence; write both sides alike.",
-            (
-                Measure("upper_case", "share of upper-case letters", binary=False),
-                Measure("lower_start", "texts that begin in lower case"),
-            ),
-        ),
-        Kind(
-            "characters",
-            "Character sets",
-            "Check how the files were encoded; normalize characters alike on both sides.",
-            (Measure("non_ascii", "share of letters outside ASCII", binary=False),),
-        ),
-        Kind(
-            "tokens",
-            "Tokenization marks",
-            "Decode without special tokens and detokenize both sides.",
-            (Measure("marks", "marks of a tokenizer per 100 words", binary=False),),
-        ),
-        Kind(
-            "language",
-            "Language",
-            "Leave out texts in other languages, or compare languages one by one.",
-            (Measure("language", "texts in the most frequent language"),),
-        ),
-        Kind(
-            "duplicates",
-            "Duplicates and empty texts",
-            "Leave out repeated texts, and check the decoder: a repeated text counts each time.",
-            (Measure("repeats", "texts that are empty or repeat an earlier one of their side"),),
-        ),
-        Kind(
-            "echo",
-            "Prompt echoed",
-            "Strip the prompt from the beginning of the texts.",
-            (Measure("echo", "texts that begin with their prompt"),),
-        ),
-    )
-}
-"""By name, in display order."""
-
-
-@dataclass(frozen=True)
 class FormatDifference:
     """One kind of format, a candidate against the human side.
 
     Attributes
     ----------
     kind : str
-        A name in ``KINDS``.
+        A name in ``mauve_core.analysis.format_kinds.KINDS``.
     candidate : str
     measure : str
         What was measured of each text, in words.

@@ -15,12 +15,14 @@ from mauve_core.analysis.precomputed import (
     derive,
     run_basis,
     run_cluster_words,
+    run_preflight,
     run_properties,
     run_repartition,
     run_sampling_advice,
     run_stability,
     run_words,
 )
+from mauve_core.analysis.preflight import preflight
 from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
@@ -219,3 +221,10 @@ def test_a_file_of_another_run_or_item_is_made_again(run: Run, tmp_path: Path) -
         (run.path / DERIVED / name).write_bytes(whole[next_one])
     derive(again)
     assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole
+
+
+def test_the_preflight_is_kept_as_it_was_found(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run_preflight(run)
+    assert found == preflight(run.corpora)
+    monkeypatch.setattr(precomputed, "preflight", lambda _: pytest.fail("it is kept"))
+    assert run_preflight(run) == found

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from scipy.stats import mannwhitneyu
 
+from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.format_measures import format_measures
 from mauve_core.analysis.preflight import (
     COLUMNS,
-    KINDS,
     LEAST_EFFECT,
     LEVEL,
     Preflight,
