@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from typing import Any
 
 from mauve_core.analysis.precomputed import run_differences
 from mauve_core.base.config import SCORES
@@ -12,7 +11,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, written
 from mauve_core.cli.options import write, write_json
 from mauve_core.scoring.result import Difference
-from mauve_core.scoring.tables import TITLES, aligned, printable, tests_sentence
+from mauve_core.scoring.tables import TITLES, aligned, difference_json, printable, tests_sentence
 from mauve_core.store import RunStore
 
 
@@ -45,7 +44,7 @@ def _test(args: argparse.Namespace) -> int:
     if args.a is not None:
         found = [each.seen_from(args.a) for each in found if {each.first, each.second} == {args.a, args.b}]
     if args.json:
-        values = [as_json(each) for each in found]
+        values = [difference_json(each) for each in found]
         write_json(values if args.a is None else values[0])
         return 0
     if not found:
@@ -53,24 +52,6 @@ def _test(args: argparse.Namespace) -> int:
         return 0
     write(_table(found) + "\n\n" + "\n".join(textwrap.wrap(tests_sentence(found), 110)))
     return 0
-
-
-def as_json(difference: Difference) -> dict[str, Any]:
-    """Return one test as JSON values."""
-    return {
-        "score": difference.score,
-        "a": difference.first,
-        "b": difference.second,
-        "difference": difference.difference,
-        "low": difference.low,
-        "high": difference.high,
-        "joint_difference": difference.joint_difference,
-        "p": difference.p_value,
-        "p_adjusted": difference.p_adjusted,
-        "told_apart": difference.told_apart,
-        "paired": difference.paired,
-        "n": difference.n,
-    }
 
 
 def _table(found: list[Difference]) -> str:

@@ -137,7 +137,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         :meth:`CompareConfig.as_dict`), ``warnings`` (list of str), ``candidates`` (list in the order given: the
         entries of ``human``, ``k``, ``rank``, and for each score an object with ``mean``, ``sd`` (None with one seed),
         ``low`` and ``high``), ``halves`` (one half of the human texts against the other: ``n``, ``k`` and the scores;
-        None if they could not be halved) and ``environment``.
+        None if they could not be halved), ``differences`` (of every two candidates under every score, as
+        :func:`difference_json`; None if they were not tested) and ``environment``.
     """
     ranks = {standing.candidate.name: standing.rank for standing in standings(comparison)}
     return {
@@ -154,7 +155,26 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
             for candidate in comparison.candidates
         ],
         "halves": None if comparison.halves is None else _halves_json(comparison.halves),
+        "differences": None if comparison.differences is None else [*map(difference_json, comparison.differences)],
         "environment": dict(comparison.environment),
+    }
+
+
+def difference_json(difference: Difference) -> dict[str, Any]:
+    """Return the test of two candidates as JSON values, as ``mauve-lens test --json`` prints it."""
+    return {
+        "score": difference.score,
+        "a": difference.first,
+        "b": difference.second,
+        "difference": difference.difference,
+        "low": difference.low,
+        "high": difference.high,
+        "joint_difference": difference.joint_difference,
+        "p": difference.p_value,
+        "p_adjusted": difference.p_adjusted,
+        "told_apart": difference.told_apart,
+        "paired": difference.paired,
+        "n": difference.n,
     }
 
 

@@ -70,6 +70,15 @@ def test_every_pair_is_listed(run: Run, capsys: pytest.CaptureFixture[str]) -> N
     assert worst["difference"] > 0
 
 
+def test_a_run_as_json_holds_the_same_tests(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "show", run.id, "--json"]) == DONE
+    shown = json.loads(capsys.readouterr().out)["differences"]
+    assert [each for each in shown if each["score"] == "mauve"] == found_in(capsys, run.id)
+    make_older(run)
+    assert main(["runs", "show", run.id, "--json"]) == DONE
+    assert json.loads(capsys.readouterr().out)["differences"] is None
+
+
 @pytest.mark.parametrize("score", SCORES)
 def test_one_pair_is_one_object_from_the_side_that_is_asked_for(
     run: Run, capsys: pytest.CaptureFixture[str], score: str
