@@ -57,7 +57,10 @@ def _few(sources: Sequence[Source]) -> str:
     fewest = min(source.n for source in sources)
     if fewest >= FEW_TEXTS:
         return ""
-    return f"{fewest} texts per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates."
+    return (
+        f"{fewest} texts per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates. More texts "
+        "narrow the intervals; the bias of a score depends on the texts per cluster and stays."
+    )
 
 
 def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
