@@ -199,6 +199,7 @@ print(sorted(shown), shown["text/html"].count("<svg"), shown["text/plain"].count
 """
 
 
+@pytest.mark.slow
 def test_ipython_shows_the_html_and_in_a_terminal_the_table(tmp_path: Path) -> None:
     variables = {**os.environ, "IPYTHONDIR": str(tmp_path)}
     said = subprocess.run([sys.executable, "-c", SESSION], capture_output=True, text=True, check=True, env=variables)

@@ -48,6 +48,7 @@ class TestTruth:
         assert ratios.at_q.mean() == pytest.approx(-0.5, abs=0.08)
         assert (ratios.at_p.size, ratios.at_q.size) == (2_500, 7_500)
 
+    @pytest.mark.slow
     def test_error_shrinks_with_the_sample(self):
         pair = Pair(3, shift=1.0)
         small, large = mid_error(estimate, pair, 60, 12), mid_error(estimate, pair, 3000, 4)

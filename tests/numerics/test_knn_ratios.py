@@ -112,6 +112,7 @@ class TestLaws:
 
 
 class TestTruth:
+    @pytest.mark.slow
     @pytest.mark.parametrize("pair", [Pair(2, shift=1.0), Pair(2, scale=1.5)])
     def test_error_shrinks_with_the_sample(self, pair):
         """k grows as the root of n, as the bound of theorem 17 wants: neighbourhoods shrink and counts grow."""
