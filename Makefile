@@ -28,7 +28,7 @@ trials: setup-dev browser axe
 	$(PYTEST) -m trial
 
 check: setup-dev lint
-	$(PYTEST) -q -m "$(FAST)"
+	$(PYTEST) -q -m "$(FAST)" --hypothesis-profile check
 
 # The same of what changed, the nearest first and none begun later than after these seconds.
 QUICK_S := 30

@@ -15,6 +15,7 @@ from hypothesis import settings
 # every time; elsewhere they vary, and what they find becomes a test.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("check", deadline=None, max_examples=40)  # for make check; make test draws 100
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub, which reads it once
