@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,11 +71,12 @@ def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
     The human side comes first in ``sizes``, the numbers of texts.
     """
     human, *others = sizes
-    labels = score.seeds * (sum(sizes) + sum(human + n for n in others))
+    pairs = sum(human + one + other for one, other in combinations(others, 2))
+    labels = score.seeds * (sum(sizes) + sum(human + n for n in others) + pairs)
     if labels > limits.labels():
         raise InputError(
             f"This many texts with {score.seeds:,} seeds would take too much memory",
-            allowed=f"at most {limits.labels():,} labels: seeds x texts, joint and pairwise",
+            allowed=f"at most {limits.labels():,} labels: seeds x texts, joint, pairwise and with every two candidates",
             received=f"{labels:,}",
             todo=f"Use fewer seeds, or set {limits.LABELS_VARIABLE}",
         )

@@ -134,9 +134,9 @@ def test_resamples_that_fill_the_memory_are_refused_at_once(settings, said):
 
 
 def test_labels_and_what_ifs_are_counted_too(monkeypatch):
-    monkeypatch.setenv(limits.LABELS_VARIABLE, "600")
+    monkeypatch.setenv(limits.LABELS_VARIABLE, "850")  # joint 50, pairwise 50 + 20, both candidates 50; five seeds
     require_room(ScoreConfig(), [20, 30, 0])
-    with pytest.raises(InputError, match=rf"Allowed: at most 600 .*Received: 610.*{limits.LABELS_VARIABLE}"):
+    with pytest.raises(InputError, match=rf"Allowed: at most 850 .*Received: 865.*{limits.LABELS_VARIABLE}"):
         require_room(ScoreConfig(), [20, 30, 1])
     monkeypatch.setattr("mauve_core.analysis.what_if.MOST_CELLS", 1000)
     with pytest.raises(InputError, match="What-ifs with"):
