@@ -42,6 +42,7 @@ from mauve_core.base.formatting import (
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.pairing import prompt_codes
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.statistics.auc import Auc, auc_of
 from mauve_core.scoring.tables import printable
@@ -165,13 +166,12 @@ class _Side:
     measures: FormatMeasures
 
     @property
-    def prompt_codes(self) -> NDArray[np.int64] | None:
+    def prompt_codes(self) -> NDArray[np.int32] | None:
         """Number of each text's prompt; None if prompts do not repeat, or are too few to tell how much they decide."""
-        prompts = self.corpus.prompts or ()
-        number: dict[object, int] = {}
-        keys = [prompt if prompt.strip() else place for place, prompt in enumerate(prompts)]
-        codes = np.array([number.setdefault(key, len(number)) for key in keys], dtype=np.int64)
-        return codes if LEAST_PROMPTS <= len(number) < codes.size else None
+        if self.corpus.prompts is None:
+            return None
+        codes = prompt_codes({self.corpus.name: self.corpus})[self.corpus.name]
+        return codes if LEAST_PROMPTS <= np.unique(codes).size < codes.size else None
 
 
 def _prompts_by_id(corpora: Mapping[str, Corpus]) -> dict[str, str]:
@@ -233,8 +233,8 @@ def _of_both(human: _Side, candidate: _Side) -> tuple[dict[str, _Floats], dict[s
 def _auc(
     first: _Floats,
     second: _Floats,
-    first_codes: NDArray[np.int64] | None,
-    second_codes: NDArray[np.int64] | None,
+    first_codes: NDArray[np.int32] | None,
+    second_codes: NDArray[np.int32] | None,
 ) -> Auc:
     """Compare the numbers that are there; those of drawn texts come without codes."""
     there = [np.isfinite(side) for side in (first, second)]

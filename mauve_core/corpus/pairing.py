@@ -51,6 +51,11 @@ def shared_prompts(corpora: Mapping[str, Corpus]) -> SharedPrompts | None:
     return SharedPrompts("ids", _codes(corpora, by_id)) if _have_common(by_id) else None
 
 
+def prompt_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
+    """Number the prompts of corpora that have them: equal numbers, equal prompts; a blank prompt equals no other."""
+    return _codes(corpora, [_prompt_keys(index, corpus) for index, corpus in enumerate(corpora.values())])
+
+
 def _prompt_keys(index: int, corpus: Corpus) -> list[object]:
     prompts = corpus.prompts or ()
     return [prompt if prompt.strip() else (index, position) for position, prompt in enumerate(prompts)]
