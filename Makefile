@@ -42,8 +42,8 @@ docs: setup-dev browser
 	MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens demo --quiet
 	test -f $(DOCS_HOME)/runs/demo/attached/methods.json || \
 		MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens methods demo --preset divergences --preset smoothing --quiet >/dev/null
-	test -f $(DOCS_HOME)/runs/demo/attached/probes.json || MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens probe demo \
-		--perturbation drop-articles --perturbation shuffle-words --splits 2 --quiet >/dev/null
+	test -f $(DOCS_HOME)/runs/demo/attached/probes.json || \
+		MAUVE_LENS_HOME=$(DOCS_HOME) $(BIN)/mauve-lens probe demo --quiet >/dev/null
 	$(BIN)/python docs/screenshots.py --home $(DOCS_HOME) --out docs/guide/images --width 1280 --scheme light
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 	@echo 'Open docs/_build/html/index.html'

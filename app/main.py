@@ -11,13 +11,14 @@ from mauve_core.encoders import hub
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32">'
     f'<circle cx="12" cy="16" r="10" fill="{HUMAN_COLOUR}"/>'
     f'<circle cx="20" cy="16" r="10" fill="{MODEL_COLOUR}" fill-opacity="0.75"/></svg>'
 )
 """Inline, because a named icon or an emoji would be fetched from a foreign server."""
 
 st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
+sidebar.show_product(ICON)
 
 ended_sessions.note()
 hub.never_ask()  # pages never go online; the jobs that they start may

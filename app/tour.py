@@ -68,8 +68,8 @@ def _comparing(plain: State, best: str, worst: str) -> list[Step]:
         Step(
             "Two ways to be wrong",
             "A model can add what people never write (horizontal) or miss what they do (vertical), and a curve near "
-            f"the upper right corner means little of either. Move the weight λ and watch {_bold(worst)}: the table "
-            "beside the curves splits its gap into the two errors.",
+            f"the upper right corner means little of either. Open *Errors* and find {_bold(worst)}: the table splits "
+            "its gap into the two errors.",
             "views/compare/compare.py",
             plain,
             "frontier_chart",
@@ -81,18 +81,18 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
     return [
         Step(
             "Where the two sides differ",
-            "All texts were grouped into clusters by how a language model represents them. Blue is the share of "
-            f"human texts, orange that of {_bold(worst)}, which writes too much in the clusters on the right and too "
-            "little in those on the left.",
+            f"Human texts and those of {_bold(worst)} were grouped into clusters by how a language model represents "
+            "them. Blue is the share of human texts, orange that of the model. The clusters at the top cost the most: "
+            "there it writes far too much (orange is longer) or far too little (blue is longer).",
             "views/clusters/clusters.py",
             looked,
-            "clusters_chart",
+            "clusters_list",
         ),
         Step(
             "Read the texts behind a bar",
             f"This is cluster {cluster}, where the share of {_bold(worst)} most exceeds the human share: human texts "
-            "are on the left, its own on the right. Read one of each; the line of words above shows what sets the "
-            "cluster apart from the others.",
+            "are on the left, its own on the right. Read one of each; the cluster's name says what sets it apart from "
+            "the others.",
             "views/clusters/clusters.py",
             inside,
             "cluster_detail_tabs",
@@ -100,11 +100,11 @@ def _inside(looked: State, inside: State, worst: str, cluster: int) -> list[Step
         Step(
             "The gap, cluster by cluster",
             "On the left, clusters by what the model adds; on the right, by what it misses; each bar is a share of "
-            "that error. *Stability* says which differences hold up against other seeds, other numbers of clusters "
-            "and chance, so start with those marked stable.",
+            "the whole gap, and both lists together make 100%. *Stability* says which differences hold up against "
+            "other seeds, other numbers of clusters and chance, so start with those marked stable.",
             "views/gap/gap.py",
             inside,
-            "gap_ledger_type_1",
+            "gap_ledger_adds",
         ),
         Step(
             "Why do they differ?",
@@ -131,7 +131,7 @@ def _testing(plain: State, inside: State, worst: str) -> list[Step]:
         Step(
             "What does the score notice?",
             "Here texts are changed on purpose, for example by shuffling words or dropping articles, and scored "
-            "again. A change beyond the gray band is noticed; one within it escapes the score.",
+            "again. The first sentence says which changes MAUVE detects; the texts below show what was changed.",
             "views/probes/probes.py",
             plain,
         ),
@@ -165,8 +165,8 @@ def _best_and_worst(comparison: Comparison) -> tuple[str, str]:
 
 
 def _overfilled(comparison: Comparison, candidate: str) -> int:
-    """The joint cluster, under the first seed, in which the candidate's share most exceeds the human share."""
-    partition = comparison.partition("joint", candidate, 0)
+    """The cluster that pages show by default in which the candidate's share most exceeds the human share."""
+    partition = comparison.partition("pairwise", candidate)
     human, model = partition.counts(HUMAN), partition.counts(candidate)
     return int(np.argmax(model / model.sum() - human / human.sum()))
 

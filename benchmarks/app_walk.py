@@ -116,7 +116,7 @@ def walk(reader: Walker, turn: int) -> None:
     reader.move("Clusters: smoothing", "control_smoothing", "None")
 
     reader.open("view: Gap", "gap")
-    reader.move("Gap: click a bar", "gap_ledger_type_1", points_event(_bar(tab, "gap_ledger_type_1", 1 + turn)))
+    reader.move("Gap: click a bar", "gap_ledger_adds", points_event(_bar(tab, "gap_ledger_adds", 1 + turn)))
     reader.move("Gap: mixture weight", "focus_weight", [0.6])
     reader.move("Gap: scaling constant", "control_scale", ["3"])
     reader.show_tab("Gap: tab What would close the gap", "gap_tabs", "What would close the gap")

@@ -26,7 +26,7 @@ from mauve_core.base.files import write_atomically
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
 from mauve_core.numerics.resampling.permutation import draw_sides, sequential_p_value
-from mauve_core.scoring.differences import PERMUTATIONS, STOP, joint_differences_of
+from mauve_core.scoring.differences import PERMUTATIONS, STOP, Slots, joint_differences_of
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import TITLES, overlap
 from mauve_core.store import Run, RunStore
@@ -71,9 +71,9 @@ def null_p_values(run_id: str, paired: bool, permutations: int, seed: SeedSequen
         labels = kmeans(reduced, k, restarts=1, seed=SeedSequence(int(rng.integers(2**63)))).labels
         by_side = dict(zip((HUMAN, ONE, OTHER), np.split(labels, ends), strict=True))
         parts.append(Partition("joint", index, k, 0.0, by_side))
-    sides = np.arange(codes.size) < len(one)
-    drawn = np.concatenate([sides[np.newaxis], draw_sides(sides, codes, permutations, rng)])
-    found = joint_differences_of(tuple(parts), ONE, OTHER, drawn, ScoreConfig().scale)
+    slots = Slots(ONE, OTHER, 1, 1, (np.arange(codes.size) >= len(one)).astype(np.int32))
+    drawn = np.concatenate([slots.own[np.newaxis], draw_sides(slots.own, codes, permutations, rng)])
+    found = joint_differences_of(tuple(parts), slots, drawn, ScoreConfig().scale)
     return [sequential_p_value(found[score][1:], float(found[score][0]), STOP) for score in SCORES]
 
 

@@ -129,10 +129,10 @@ def measure(options: argparse.Namespace) -> dict[tuple[str, int, int, str], Arra
 
 
 def frontiers(name: str, ratios: LogRatios) -> dict[str, Frontier]:
-    """The frontier by each expectation; ``first`` is left out where it is not defined."""
+    """The frontier by each expectation; ``own`` is left out where it is not defined."""
     found = {name: ratio_frontier(ratios)}
     for expectation in EXPECTATIONS[1:]:
-        if expectation == "second" or (np.isfinite(ratios.at_p).all() and np.isfinite(ratios.at_q).all()):
+        if expectation == "other" or (np.isfinite(ratios.at_p).all() and np.isfinite(ratios.at_q).all()):
             found[f"{name}, {expectation}"] = ratio_frontier(ratios, expectation=expectation)
     return found
 
@@ -262,8 +262,10 @@ the classifier's family holds the shifted ratio but not the scaled one: real fea
 
 ## The three expectations
 
-Error of the mid-point at n = {options.sizes[-1]:,} from the same ratios, fewest and most dimensions. "Not defined": a
-point has probability 0 in its own sample, where the mean of logarithms does not exist. The one nearest to the truth is
+Error of the mid-point at n = {options.sizes[-1]:,} from the same ratios, fewest and most dimensions. Union: the mean
+over both samples, the default. Other: over the sample of the side that a divergence is from, as the paper prints it
+(JMLR 2023, equations 24 to 29 and 46). Own: over a side's own sample (section 7.3.3). "Not defined": a point has
+probability 0 in its own sample, where the mean of logarithms does not exist. The one nearest to the truth is
 not always the most trustworthy: ratios that hide part of a divergence and tails that add to it can cancel. What speaks
 for the union is its spread, and that no single point can take it over.
 

@@ -7,7 +7,13 @@ comparison does. The distributions are the same, close, moderately far and far. 
 answers one prompt and, with probability 0.8, comes from one random number. Clusters are the topics themselves, or
 those of k-means on features around the topics' centers, fitted anew in each simulation.
 
-Two candidates' difference is covered likewise: both are compared with the same texts of P, at the first n alone.
+Two candidates' difference is covered likewise: both are compared with the same texts of P, at the first n alone. In
+some rows the second candidate leaves a fifth of the prompts unanswered.
+
+    python benchmarks/interval_coverage.py --generations 5 --out benchmarks/results/generations_coverage.md
+
+covers the mean over so many generations instead, each of n texts for the prompts of P, and beside it the score of the
+first generation alone, in the same simulations.
 
 What must be covered is E[score] at this n and k, the mean over further draws. The correct width is that of the central
 95 % of the scores of those draws. Beside it stands the plain bootstrap, which draws the texts of either side on their
@@ -19,7 +25,8 @@ from __future__ import annotations
 import argparse
 import platform
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -31,9 +38,23 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.exchange import Draws, PromptGroups, prompt_groups, separate_prompts
+from mauve_core.numerics.resampling.exchange import (
+    Draws,
+    PromptGroups,
+    generation_groups,
+    prompt_groups,
+    separate_prompts,
+)
 from mauve_core.scoring.differences import difference_interval
-from mauve_core.scoring.estimates import SCORE_BOUNDS, Spread, basis_of, basis_of_sides, estimate_of, spreads_of
+from mauve_core.scoring.estimates import (
+    SCORE_BOUNDS,
+    Spread,
+    basis_of,
+    basis_of_generations,
+    basis_of_sides,
+    estimate_of,
+    spreads_of,
+)
 from mauve_core.scoring.replicates import CountSamples, TwoSides
 from mauve_core.scoring.result import Partition
 
@@ -120,9 +141,9 @@ def _ends(spread: Spread, name: str, score: ScoreConfig) -> tuple[float, float]:
     return estimate.low, estimate.high
 
 
-def _sides(cell: Cell, p: Labels, q: Labels, seed: SeedSequence) -> TwoSides:
+def _sides(cell: Cell, p: Labels, q: Labels, seed: SeedSequence, groups: PromptGroups | None = None) -> TwoSides:
     partition = Partition("pairwise", 0, cell.k, 0.0, {HUMAN: p, MODEL: q})
-    return TwoSides(MODEL, (partition,), cell.groups(), seed)
+    return TwoSides(MODEL, (partition,), cell.groups() if groups is None else groups, seed)
 
 
 def row(cell: Cell, simulations: int, truths: int, score: ScoreConfig) -> str:
@@ -141,36 +162,105 @@ def row(cell: Cell, simulations: int, truths: int, score: ScoreConfig) -> str:
 PAIRS = [("P = Q", "P = Q"), ("close", "close"), ("close", "moderate"), ("moderate", "far")]
 
 
-def two_candidates(cells: tuple[Cell, Cell], rng: Generator) -> tuple[TwoSides, TwoSides]:
-    """The same texts of P with the texts of two candidates, drawn as a comparison draws them."""
+UNANSWERED = 5
+"""One prompt in so many has no text of the second candidate, where it answers only some."""
+
+
+def two_candidates(cells: tuple[Cell, Cell], rng: Generator, *, partly: bool = False) -> tuple[TwoSides, TwoSides]:
+    """The same texts of P with the texts of two candidates, drawn as a comparison draws them.
+
+    ``partly`` takes from the second candidate its texts for the last of the prompts.
+    """
     seed, prompts = SeedSequence(int(rng.integers(2**63))), rng.random(cells[0].n)
     human = _topics(cells[0].sources()[0], prompts)
-    found = [_sides(cell, human, _topics(cell.sources()[1], cell.answers(prompts, rng)), seed) for cell in cells]
-    return found[0], found[1]
+    found = [_topics(cell.sources()[1], cell.answers(prompts, rng)) for cell in cells]
+    if not partly:
+        one, other = (_sides(cell, human, own, seed) for cell, own in zip(cells, found, strict=True))
+        return one, other
+    rows = np.arange(cells[0].n)
+    answered = [rows, rows[: rows.size - rows.size // UNANSWERED]]
+    groups = generation_groups(rows, answered)
+    one, other = (
+        _sides(cell, human, own[kept], seed, drawn)
+        for cell, own, kept, drawn in zip(cells, found, answered, groups, strict=True)
+    )
+    return one, other
 
 
-def difference_row(cells: tuple[Cell, Cell], simulations: int, truths: int, score: ScoreConfig) -> str:
+def difference_row(
+    cells: tuple[Cell, Cell], simulations: int, truths: int, score: ScoreConfig, *, partly: bool = False
+) -> str:
     rng = np.random.default_rng(
-        SeedSequence([cells[0].n, *(list(CASES).index(cell.case) for cell in cells), cells[0].shared])
+        SeedSequence([cells[0].n, *(list(CASES).index(cell.case) for cell in cells), cells[0].shared, *[1] * partly])
     )
     drawn = []
     for _ in range(truths):
-        both = [_observed(sides) for sides in two_candidates(cells, rng)]
+        both = [_observed(sides) for sides in two_candidates(cells, rng, partly=partly)]
         drawn.append([both[0][name] - both[1][name] for name in SHOWN])
     truth, correct = np.mean(drawn, axis=0), np.subtract(*np.quantile(drawn, [0.975, 0.025], axis=0))
     found = []
     for _ in range(simulations):
         spreads = [
-            spreads_of(basis_of_sides(sides, score, "none"), score.scale) for sides in two_candidates(cells, rng)
+            spreads_of(basis_of_sides(sides, score, "none"), score.scale)
+            for sides in two_candidates(cells, rng, partly=partly)
         ]
         found.append(
             [difference_interval(spreads[0][name], spreads[1][name], name, score.confidence)[1:] for name in SHOWN]
         )
-    low, high = np.moveaxis(np.array(found), -1, 0)
-    covered, width = ((low <= truth) & (truth <= high)).mean(axis=0), (high - low).mean(axis=0) / correct
-    shown = " | ".join(f"{each:.3f} | {ratio:.2f}" for each, ratio in zip(covered, width, strict=True))
     prompts = "shared" if cells[0].shared else "independent"
+    if partly:
+        prompts += f", {cells[0].n // UNANSWERED} without the second"
+    shown = _covered(np.array(found), truth, correct)
     return f"| {cells[0].case}, {cells[1].case} | {prompts} | {cells[0].n:,} | {truth[0]:.3f} | {shown} |"
+
+
+def _covered(found: NDArray[np.float64], truth: NDArray[np.float64], correct: NDArray[np.float64]) -> str:
+    """Cells of coverage and mean width over the correct one, from (simulations, quantities, 2) intervals."""
+    low, high = np.moveaxis(found, -1, 0)
+    covered, width = ((low <= truth) & (truth <= high)).mean(axis=0), (high - low).mean(axis=0) / correct
+    return " | ".join(f"{each:.3f} | {ratio:.2f}" for each, ratio in zip(covered, width, strict=True))
+
+
+def repeated(cell: Cell, count: int, rng: Generator) -> tuple[TwoSides, ...]:
+    """The texts of P with those of each generation of one candidate, drawn as a comparison draws them."""
+    seed, prompts = SeedSequence(int(rng.integers(2**63))), rng.random(cell.n)
+    p, q, _ = cell.sources()
+    human = _topics(p, prompts)
+    return tuple(_sides(cell, human, _topics(q, cell.answers(prompts, rng)), seed) for _ in range(count))
+
+
+def generations_row(cell: Cell, count: int, simulations: int, truths: int, score: ScoreConfig) -> str:
+    """Coverage of the mean over ``count`` generations, then of the first generation's score."""
+    rng = np.random.default_rng(SeedSequence([cell.n, list(CASES).index(cell.case), cell.shared, count]))
+    drawn = np.array(
+        [[[_observed(sides)[name] for name in SHOWN] for sides in repeated(cell, count, rng)] for _ in range(truths)]
+    )
+    values = np.concatenate([drawn.mean(axis=1), drawn[:, 0]], axis=1)
+    correct = np.subtract(*np.quantile(values, [0.975, 0.025], axis=0))
+    found = []
+    for _ in range(simulations):
+        sides = repeated(cell, count, rng)
+        bases = [basis_of_generations(some, score, "none") for some in (sides, sides[:1])]
+        found.append([_ends(spreads_of(basis, score.scale)[name], name, score) for basis in bases for name in SHOWN])
+    truth = np.tile(drawn.mean(axis=(0, 1)), 2)  # every generation has the same expectation
+    shown = _covered(np.array(found), truth, correct)
+    prompts = "shared" if cell.shared else "independent"
+    return f"| {cell.case} | {prompts} | {cell.n:,} | {truth[0]:.3f} | {shown} |"
+
+
+def generations_report(rows: list[str], options: argparse.Namespace, score: ScoreConfig, command: str) -> str:
+    one = options.generations
+    return f"""# Coverage of the interval of a mean over generations
+
+`{command}` on Python {platform.python_version()}: {options.simulations} simulations a row, {score.bootstrap} resamples,
+nominal {score.confidence:.0%}, {one} generations, fixed clusters, expectations and correct widths from
+{options.truths:,} further draws. Width is the mean width over the correct one.
+
+| case | prompts | n | E[MAUVE] | MAUVE: covered | width | frontier integral: covered | width |{" "}\
+one generation, MAUVE: covered | width | frontier integral: covered | width |
+| --- | --- | ---: | ---: |{" ---: |" * 8}
+{chr(10).join(rows)}
+"""
 
 
 def report(
@@ -192,7 +282,7 @@ over the correct one.
 
 ## Differences of two candidates
 
-Fixed clusters; both candidates answer the prompts of P, or none.
+Fixed clusters; both candidates answer the prompts of P, or none, or the second only some of them.
 
 | candidates | prompts | n | E[difference of MAUVE] | MAUVE: covered | width | frontier integral: covered | width |
 | --- | --- | ---: | ---: |{" ---: |" * 4}
@@ -205,33 +295,63 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=300)
     parser.add_argument("--truths", type=int, default=1000)
     parser.add_argument("--texts", type=int, nargs="+", default=[500, 2000])
+    parser.add_argument("--cases", nargs="+", default=[*CASES], choices=[*CASES])
+    parser.add_argument("--generations", type=int, default=1, help="cover the mean over so many instead")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    score = ScoreConfig()
-    cells = [Cell(*each) for each in product(CASES, (False, True), options.texts, (False, True))]
     with ProcessPoolExecutor(options.workers) as pool:
-        pairs = [
-            (Cell(one, shared, n, False), Cell(other, shared, n, False))
-            for n, shared, (one, other) in product(options.texts[:1], (False, True), PAIRS)
-        ]
-        later = [pool.submit(difference_row, pair, options.simulations, options.truths, score) for pair in pairs]
-        futures = [pool.submit(row, cell, options.simulations, options.truths, score) for cell in cells]
-        rows: list[str] = []
-        for future in futures:
-            rows.append(future.result())
-            print(rows[-1], file=sys.stderr, flush=True)
-        differences = [future.result() for future in later]
-    texts = " ".join(map(str, options.texts))
-    command = (
-        f"python benchmarks/interval_coverage.py --simulations {options.simulations} --truths {options.truths} "
-        f"--texts {texts}"
-    )
-    text = report(rows, differences, options.simulations, options.truths, score, command)
+        text = (of_generations if options.generations > 1 else of_scores)(pool, options, _command(options, parser))
     if options.out:
         write_atomically(options.out, lambda stream: stream.write(text.encode()))
     else:
         print(text)
+
+
+def _command(options: argparse.Namespace, parser: argparse.ArgumentParser) -> str:
+    """The command without what does not change the numbers or has its default."""
+    given = ["python benchmarks/interval_coverage.py"]
+    for name, value in vars(options).items():
+        if name not in {"workers", "out"} and value != parser.get_default(name):
+            each = " ".join(f"'{one}'" if " " in str(one) else str(one) for one in np.atleast_1d(value).tolist())
+            given.append(f"--{name} {each}")
+    return " ".join(given)
+
+
+def of_scores(pool: ProcessPoolExecutor, options: argparse.Namespace, command: str) -> str:
+    """The tables of single scores and of differences."""
+    score, counts = ScoreConfig(), (options.simulations, options.truths)
+    cells = [Cell(*each) for each in product(options.cases, (False, True), options.texts, (False, True))]
+    chosen = [pair for pair in PAIRS if set(pair) <= set(options.cases)]
+    pairs = [
+        (Cell(one, shared, n, fresh=False), Cell(other, shared, n, fresh=False), partly)
+        for n, (shared, partly), (one, other) in product(
+            options.texts[:1], ((False, False), (True, False), (True, True)), chosen
+        )
+    ]
+    later = [pool.submit(difference_row, (one, other), *counts, score, partly=partly) for one, other, partly in pairs]
+    futures = [pool.submit(row, cell, *counts, score) for cell in cells]
+    return report(_shown(futures), [future.result() for future in later], *counts, score, command)
+
+
+def of_generations(pool: ProcessPoolExecutor, options: argparse.Namespace, command: str) -> str:
+    """The table of means over generations."""
+    score = ScoreConfig()
+    cells = [Cell(*each, fresh=False) for each in product(options.cases, (False, True), options.texts)]
+    futures = [
+        pool.submit(generations_row, cell, options.generations, options.simulations, options.truths, score)
+        for cell in cells
+    ]
+    return generations_report(_shown(futures), options, score, command)
+
+
+def _shown(futures: Sequence[Future[str]]) -> list[str]:
+    """The rows in order, each also written to standard error when it is there."""
+    rows: list[str] = []
+    for future in futures:
+        rows.append(future.result())
+        print(rows[-1], file=sys.stderr, flush=True)
+    return rows
 
 
 if __name__ == "__main__":

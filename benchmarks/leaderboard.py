@@ -1,4 +1,4 @@
-"""Print stored runs, with the measures kept beside them, as Markdown tables, as they stand in docs/results.md.
+"""Print stored runs, with what is kept beside them, as Markdown tables, as they stand in docs/results.md.
 
 python benchmarks/leaderboard.py demo webtext
 """
@@ -8,11 +8,15 @@ from __future__ import annotations
 import sys
 
 from mauve_core.base.config import SCORES
+from mauve_core.base.formatting import TO, correlation, with_plain_spaces
 from mauve_core.experiments import robustness
+from mauve_core.experiments.encoders import references, stored_encoders
 from mauve_core.experiments.text_measures import MEASURES, Value
 from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.figures import encoders as figures
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Candidate, Estimate
-from mauve_core.scoring.tables import HALVES_TITLE, TITLES, standings
+from mauve_core.scoring.tables import TITLES, standings
 from mauve_core.store import RunStore
 
 
@@ -36,7 +40,7 @@ def table(run_id: str) -> str:
         tie = " =" if standing.tied else ""
         lines.append(f"| {standing.rank}{tie} | {candidate.name} | {candidate.source.n} | {scores(candidate)} |")
     if comparison.halves is not None:
-        lines.append(f"| | {HALVES_TITLE} | {comparison.halves.source.n} | {scores(comparison.halves)} |")
+        lines.append(f"| | {HUMAN_VS_HUMAN} | {comparison.halves.source.n} | {scores(comparison.halves)} |")
     seconds = comparison.environment["seconds"]
     texts = sum(source.n for source in comparison.sources)
     versions = comparison.environment["versions"]
@@ -89,7 +93,34 @@ def probes(run_id: str) -> str:
     return "\n".join(lines)
 
 
+def encoders(run_id: str) -> str:
+    """MAUVE and rank under each encoder, the correlations of the rankings, and those with the measures' gaps."""
+    run = RunStore().load(run_id)
+    found = stored_encoders(run)
+    if found is None:
+        return ""
+    ruler = "| --- |" + " --- |" * len(found.results)
+    lines = ["| MAUVE (rank) | " + " | ".join(found.titles) + " |", ruler]
+    intervals = figures.interval_cells(found, "mauve")
+    for name, cells in figures.score_cells(found, "mauve").items():
+        parts = zip(cells, intervals[name], strict=True)
+        lines.append(f"| {name} | " + " | ".join(f"{cell} [{part.replace(TO, ', ')}]" for cell, part in parts) + " |")
+    numbers = range(1, len(found.results) + 1)
+    lines += ["", "| Spearman | " + " | ".join(map(str, numbers)) + " |", ruler]
+    for number, title, row in zip(numbers, found.titles, found.agreement("mauve"), strict=True):
+        cells = [correlation(each) for each in row]
+        for other in range(number - 1):
+            pairs = found.reversals("mauve", number - 1, other)
+            cells[other] = f"{len(pairs)} ({sum(each.told_apart for each in pairs)})"
+        lines.append(f"| {number} {title} | " + " | ".join(cells) + " |")
+    lines += ["", "| Spearman with | " + " | ".join(found.titles) + " |", ruler]
+    for each in references(run, found, "mauve")[0]:
+        cells = ["" if one is None else correlation(one, signed=True) for one in each.values]
+        lines.append(f"| {figures.reference_title(each)} | " + " | ".join(cells) + " |")
+    return with_plain_spaces("\n".join(lines))
+
+
 if __name__ == "__main__":
     for run in sys.argv[1:]:
-        parts = filter(None, (table(run), measures(run), probes(run)))
+        parts = filter(None, (table(run), measures(run), probes(run), encoders(run)))
         print(f"### {run}\n\n" + "\n\n".join(parts) + "\n")

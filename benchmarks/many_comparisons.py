@@ -40,7 +40,7 @@ def report(texts: int, dimension: int, candidates: int, seeds: int, rounds: int,
 
     def ours(turn: int) -> tuple[float, float]:
         score = ScoreConfig(k=k, seeds=seeds, seed=turn)
-        sides = measured(features)
+        sides = measured(features, score)
         pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in names}
         _, streams = clustering_seeds(score, candidates)
         found = grouped_partitions("pairwise", pairs, dict(zip(names, streams, strict=True)), score, lambda: None)

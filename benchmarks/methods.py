@@ -9,6 +9,7 @@ import argparse
 import platform
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -27,19 +28,32 @@ from mauve_core.store import Run, RunStore
 
 ROUNDS = 3
 CHOICES = """\
-Density ratios become histograms over the texts themselves: each side has weight 1/2, and a text's ratio gives the
-share of it that belongs to P and to Q. Every divergence and summary therefore applies to them as well. For the
+By default density ratios become histograms over the texts themselves: each side has weight 1/2, and a text's ratio
+gives the share of it that belongs to P and to Q. The frontier is then that of two distributions: its errors are at most
+-log(l) and -log(1 - l), and no single ratio can dominate them. With `expectation=other` they are what the papers print:
+D(P || R) is a mean over the sample of Q, D(Q || R) one over the sample of P (JMLR 2023, equations 24 to 29 and 46).
+Such a mean has no upper bound, and one infinite ratio at a text of the other side makes it infinite. Direct estimation
+takes `expectation=own` for the paper's means over a side's own sample (section 7.3.3). Every divergence and summary
+applies with each expectation, but for `own`, which is for KL and not for the frontier integral. For the
 standard deviation over texts, bins stay while texts are left out; other estimators are fitted again. String models
 score held-out texts per token; scored on their own texts, as published, any two decoders look equally far apart. The
 barycentric transport frontier uses the free barycenter, because the paper does not say what its entropic variant
 regularizes. The papers' definitions count where their text contradicts them: by JMLR equation 7 the frontier integral
 of chi2 is twice that of KL; `fi-chi2-printed` keeps the printed generator.
 """
+EXPECTATIONS = """\
+## Estimators without bins by both expectations
+
+MAUVE from the same ratios. Human halves: mean and standard deviation of three random halves against each other, where
+1 is the truth. The candidates: closest and farthest, ± standard deviation over texts.
+
+"""
 CLAIMS = {
     "quantisers": "The papers report 0.99 or more between these (NeurIPS 2021, appendix D.3).",
     "divergences": "The papers report 0.99 or more between these (JMLR 2023, table 9).",
     "smoothing": "The papers report 1.0 between no smoothing and Krichevsky-Trofimov (JMLR 2023, table 8).",
-    "estimators": "The papers report 0.95 to 1.0 with k-means (JMLR 2023, section 7.3.1).",
+    "estimators": 'The papers report 0.95 to 1.0 with k-means (JMLR 2023, section 7.3.1). "Other sample" is their '
+    "expectation; the others average over both samples.",
     "iclr": "ICLR 2023 compares these five on clusters and on strings.",
     "transport": "JMLR 2023, section 7.4.2, and the MMD beside it.",
 }
@@ -60,8 +74,10 @@ def seconds(run: Run, estimator: str, rounds: int) -> float:
 def cost_table(runs: Sequence[Run], table: MethodTable, rounds: int) -> str:
     default = table.results[0]
     base = seconds(runs[0], "kmeans", rounds)
+    spent = {name: seconds(runs[0], name, rounds) for name in {result.method.estimator for result in table.results}}
     lines = [
-        "| method | written | time / k-means | sd over seeds | sd over texts | ceiling | Spearman with k-means |",
+        "| method | written | time / k-means | sd over seeds | sd over texts | human vs. human "
+        "| Spearman with k-means |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for result in table.results:
@@ -70,12 +86,37 @@ def cost_table(runs: Sequence[Run], table: MethodTable, rounds: int) -> str:
         over_texts = [score.sd_texts for score in scores if score.sd_texts is not None]
         agreement = spearman(default.closeness(table.candidates), result.closeness(table.candidates))
         ceiling = "" if result.ceiling is None else f"{result.ceiling.value:.3g}"
-        ratio = seconds(runs[0], result.method.estimator, rounds) / base
         lines.append(
-            f"| {result.method.title} | `{result.method.spec}` | {ratio:.1f} |"
+            f"| {result.method.title} | `{result.method.spec}` | {spent[result.method.estimator] / base:.1f} |"
             f" {_mean(over_seeds)} | {_mean(over_texts)} | {ceiling} | {agreement:.2f} |"
         )
     return "\n".join(lines)
+
+
+def expectation_table(run: Run, table: MethodTable) -> str:
+    """Estimators without bins by each expectation: human halves, the candidates' scores, and both rankings."""
+    by_method = {result.method: result for result in table.results}
+    lines = [
+        f"| {run.id} | human halves | closest candidate | farthest | Spearman with k-means | with both samples |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for method, result in by_method.items():
+        values = result.closeness(table.candidates)
+        low, high = (list(result.scores.values())[place] for place in (values.argmin(), values.argmax()))
+        halves = "" if result.ceiling is None else _spread(result.ceiling.value, result.ceiling.sd_seeds)
+        with_kmeans, with_union = (
+            f"{spearman(by_method[other].closeness(table.candidates), values):.2f}"
+            for other in (Method(), replace(method, expectation="union"))
+        )
+        lines.append(
+            f"| {method.title} | {halves} | {_spread(high.value, high.sd_texts)} | {_spread(low.value, low.sd_texts)} |"
+            f" {with_kmeans} | {with_union} |"
+        )
+    return "\n".join(lines)
+
+
+def _spread(value: float, sd: float | None) -> str:
+    return f"{value:.3f}" if sd is None else f"{value:.3f} ± {sd:.3f}"
 
 
 def remarks(table: MethodTable) -> str:
@@ -107,13 +148,18 @@ def differences(table: MethodTable) -> str:
 def report(options: argparse.Namespace) -> str:
     runs = [RunStore().load(name) for name in options.runs]
     progress = ConsoleProgress()
-    everything = [Method(name) for name in ESTIMATORS]
+    everything = [
+        Method(name, expectation=expectation)
+        for name, kind in ESTIMATORS.items()
+        for expectation in kind.expectations or ("union",)
+    ]
     first = methods_run(runs[0], everything, progress=progress)
     parts = [
         f"""# Methods
 
 A method combines an estimator, a divergence, a summary and, if there are bins, a smoothing:
 `mauve-lens methods RUN --method ESTIMATOR:divergence=...,summary=...,smoothing=...,scale=...`, or *Methods* in the app.
+An estimator without bins takes an `expectation=` in place of the smoothing.
 This command generates the page:
 
     {options.command}
@@ -122,8 +168,8 @@ This command generates the page:
 
 Use k-means unless you have a reason not to: it is cheap and steady, and published scores use it. Time is the
 processor time of one fit, relative to one k-means fit of the same features (minimum of {options.rounds}). The sd is
-the mean over candidates, in units of the method's own value. The ceiling is the score between random halves of the
-human texts, which have half as many texts.
+the mean over candidates, in units of the method's own value. Human vs. human is the score between random halves
+of the human texts, which have half as many texts.
 
 {cost_table(runs, first, options.rounds)}
 
@@ -139,12 +185,16 @@ methods use {first.settings["seeds"]} seeds.
         f"{', '.join(f'`{name}`' for name in SMOOTHINGS)}, `add-<b>`.\n",
         "## Agreement\n\nSpearman correlations of the candidates' ranking.\n",
     ]
+    by_expectation = []
     for run in runs:
         for name, methods in PRESETS.items():
             table = methods_run(run, methods, progress=progress)
+            if name == "estimators":
+                by_expectation.append(expectation_table(run, table))
             parts.append(
                 f"### {run.id}, {name}\n\n{CLAIMS[name]}\n\n{agreement_table(table)}\n\n{differences(table)}\n"
             )
+    parts.append(EXPECTATIONS + "\n\n".join(by_expectation) + "\n")
     parts.append(
         f"numpy {version('numpy')}, torch {version('torch')}, Python {platform.python_version()}, one thread.\n"
     )

@@ -45,8 +45,9 @@ def spreads(p: NDArray[np.float32], q: NDArray[np.float32], name: str, seeds: in
     peer_seconds = (time.perf_counter() - started) / seeds
 
     def ours(streams: list[np.random.SeedSequence]) -> list[float]:
-        sides = measured({HUMAN: p, name: q})
-        found = grouped_partitions("pairwise", {name: sides}, {name: streams}, ScoreConfig(k=k), lambda: None)[name]
+        score = ScoreConfig(k=k)
+        sides = measured({HUMAN: p, name: q}, score)
+        found = grouped_partitions("pairwise", {name: sides}, {name: streams}, score, lambda: None)[name]
         return [float(score_counts(part.counts(HUMAN), part.counts(name))["mauve"]) for part in found]
 
     root = np.random.SeedSequence(0)

@@ -192,7 +192,7 @@ class Reader:
         """The page names this browser's cluster and counts its texts of both sides, as the stored run has them."""
         name = f"Cluster {self.cluster}"
         await self.page.get_by_role("heading", name=name, exact=True).wait_for()
-        labels = self.run.comparison.partition("joint", self.candidate).labels
+        labels = self.run.comparison.partition("pairwise", self.candidate).labels
         for title, source in (("Human", HUMAN), (self.candidate, self.candidate)):
             count = int((labels[source] == self.cluster).sum())
             said = f"{title} · {count:,} of {len(labels[source]):,} texts"

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from mauve_core.encoders.feature_store import FeatureStore
     from mauve_core.figures.by_name import figure
     from mauve_core.scoring.compare import compare
+    from mauve_core.scoring.comparison_json import to_json
     from mauve_core.scoring.compute_mauve import compute_mauve
     from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition
-    from mauve_core.scoring.tables import to_json, to_table
+    from mauve_core.scoring.tables import to_table
     from mauve_core.store import Run, RunStore
 
 _HOMES = {
@@ -32,7 +33,8 @@ _HOMES = {
     "scoring.compare": ("compare",),
     "scoring.compute_mauve": ("compute_mauve",),
     "scoring.result": ("Candidate", "Comparison", "Estimate", "Partition"),
-    "scoring.tables": ("to_json", "to_table"),
+    "scoring.comparison_json": ("to_json",),
+    "scoring.tables": ("to_table",),
     "store": ("Run", "RunStore"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

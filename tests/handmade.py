@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Difference, Estimate, Partition, Source
+from mauve_core.scoring.result import (
+    OTHER_HALF,
+    Candidate,
+    Comparison,
+    Difference,
+    Estimate,
+    LikeForLike,
+    Partition,
+    Source,
+)
 
 N = {HUMAN: 7, "grün & <b>": 5, "b": 6}
 """Texts of each source; one name is awkward on purpose."""
@@ -78,6 +87,17 @@ def make_comparison(**scores: dict[str, Estimate]) -> Comparison:
         halves=halves(sources[0]),
         map_fitted=sum(N.values()) - 1,
     )
+
+
+def with_like_for_like(comparison: Comparison, **means: float) -> Comparison:
+    """With scores at the size of the halves for the candidates at those positions (first=, second=)."""
+    found = []
+    for position, candidate in zip(("first", "second"), comparison.candidates, strict=True):
+        if position in means:
+            mean = means[position]
+            scores = {score: estimate(mean, mean - 0.05, mean + 0.05) for score in SCORES}
+            found.append(LikeForLike(candidate.name, 3, 2, scores))
+    return dataclasses.replace(comparison, like_for_like=tuple(found))
 
 
 def halves(human: Source) -> Candidate:

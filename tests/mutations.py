@@ -16,11 +16,13 @@ from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.sweep import SweepTask
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
+from tests.word_files import by_topic
 
 SWAPPED: tuple[Any, ...] = ([], {}, "", None, 10**30, 1e30, -1, True, float("nan"), float("inf"))
 """What stands in a leaf's place; the program itself writes NaN and Infinity nowhere."""
@@ -37,6 +39,7 @@ def make_full_run(home: Path) -> Run:
     CompareMethodsTask(run.id, tuple(method.spec for method in PRESETS["divergences"]), permutations=19).compute()
     SweepTask(run.id, "scale", (1.0, 5.0)).perform()
     AttributesTask(run.id, splits=2).compute()
+    CompareEncodersTask(run.id, (str(by_topic(home / "topics.txt")),)).compute()
     ids = run.corpora[HUMAN].ids[::2]
     table = table_of(run, {"typos": {ids[0]: 1}, "drop-articles": {ids[1]: 0}})
     RunStore(run.path.parent).attach(run.id, PROBES, dataclass_to_json(table))

@@ -15,6 +15,9 @@ from mauve_core.store import Run
 FAR = {"none": 0.02, "drop-articles": 0.05, "typos@0.5": 0.2, "typos": 0.4, "close": 0.1, "shifted": 0.3}
 """Jensen-Shannon divergence of each line; the other measures follow from it."""
 
+NOTICED = 0.2
+"""Perturbations that are this far are detected."""
+
 REPEATS = 4
 
 
@@ -32,7 +35,8 @@ def line_of(
 ) -> ProbeLine:
     changed = {"control": 0.0, "perturbation": 0.9, "source": 1.0}[kind]
     notes = ("3 of 40 chosen texts stayed as they were.",) if kind == "perturbation" else ()
-    return ProbeLine(kind, name, 30, 6, changed, scores_of(divergence, repeats), flow, notes)
+    p_values = None if kind != "perturbation" else (0.001, 0.003) if divergence >= NOTICED else (0.2, 0.4)
+    return ProbeLine(kind, name, 30, 6, changed, scores_of(divergence, repeats), flow, notes, p_values)
 
 
 def flow_of(k: int, ids: Sequence[str], before: Sequence[int], moved: Mapping[str, int]) -> Flow:

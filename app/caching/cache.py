@@ -18,10 +18,18 @@ from numpy.typing import NDArray
 from app.caching.bounded import kept
 from app.caching.by_run import kept_by_run
 from app.server import access
-from mauve_core.analysis import cluster_table, gap_table, why
+from mauve_core.analysis import central_texts as central
+from mauve_core.analysis import cluster_table, cost_intervals, gap_table, verdict, why
+from mauve_core.analysis.cost_intervals import CostIntervals
+from mauve_core.analysis.gap_test import GapTest
+from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.precomputed import (
     run_basis,
+    run_cluster_names,
     run_cluster_words,
+    run_exchange_rate,
+    run_gap_test,
+    run_main_reason,
     run_preflight,
     run_properties,
     run_repartition,
@@ -31,11 +39,13 @@ from mauve_core.analysis.precomputed import (
 )
 from mauve_core.analysis.preflight import Preflight
 from mauve_core.analysis.selection import Stack
+from mauve_core.analysis.verdict import Verdict
 from mauve_core.analysis.what_if import Prepared, WhatIf, prepare, what_if
 from mauve_core.analysis.why import WhyCard, WhySource, why_source
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.figures import frontier
@@ -50,6 +60,9 @@ from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run, RunStore, RunSummary
 from mauve_core.store.about import ABOUT
 from mauve_core.store.features import stored_features
+
+TIMED_TEXTS = 5
+"""Texts that are encoded to measure an encoder's pace."""
 
 DEMO = "demo"
 """Prefix of the id of the run that opens if the URL names none."""
@@ -130,10 +143,35 @@ def preflight_of(run_id: str) -> Preflight:
     return run_preflight(load_run(run_id))
 
 
+@kept_by_run(max_entries=16, show_spinner="Looking for the main reason")
+def verdict_of(run_id: str) -> Verdict:
+    """As ``mauve_core.analysis.verdict.verdict``."""
+    return verdict.verdict(load_run(run_id))
+
+
+@kept_by_run(max_entries=64, show_spinner="Looking for the main reasons")
+def main_reason(run_id: str, candidate: str) -> Reason | None:
+    """As ``mauve_core.analysis.precomputed.run_main_reason``."""
+    return run_main_reason(load_run(run_id), candidate)
+
+
 @kept_by_run(max_entries=16, show_spinner=False)
 def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list[ErrorCurve]:
     """Both errors of every candidate as functions of the mixture weight, for each seed."""
     return frontier.error_curves(load_run(run_id).comparison, kind, smoothing)
+
+
+@kept_by_run(max_entries=16, show_spinner=False)
+def leading_clusters(
+    run_id: str, kind: PartitionKind, smoothing: Smoothing
+) -> dict[str, tuple[NDArray[np.int32], NDArray[np.int32]]]:
+    """``frontier.leading_clusters`` of every candidate with a gap to explain."""
+    comparison = load_run(run_id).comparison
+    return {
+        candidate.name: frontier.leading_clusters(comparison, kind, candidate.name, smoothing)
+        for candidate in comparison.candidates
+        if gap_test(run_id, kind, candidate.name).explains
+    }
 
 
 @kept_by_run(max_entries=32, show_spinner="Measuring errors")
@@ -146,6 +184,31 @@ def sampling_advice(run_id: str, candidate: str) -> tuple[TextAdvice, ClusterAdv
 
 GREEDY_STEPS = 10
 """Number of clusters in the list of those that make most of the gap."""
+
+
+@kept_by_run(max_entries=64, show_spinner=False)
+def gap_test(run_id: str, kind: PartitionKind, candidate: str) -> GapTest:
+    """As ``mauve_core.analysis.precomputed.run_gap_test``."""
+    return run_gap_test(load_run(run_id), kind, candidate)
+
+
+@kept_by_run(max_entries=64, show_spinner="Resampling")
+def costs_of(run_id: str, kind: PartitionKind, candidate: str, seed: int, smoothing: Smoothing) -> CostIntervals:
+    """As ``mauve_core.analysis.cost_intervals.cost_intervals``."""
+    run = load_run(run_id)
+    rate = run_exchange_rate(run, kind, candidate)
+    return cost_intervals.cost_intervals(run.comparison, kind, candidate, seed, smoothing, rate=rate)
+
+
+def costed_table(
+    run_id: str, kind: PartitionKind, candidate: str, seed: int, weight: float, smoothing: Smoothing
+) -> pd.DataFrame:
+    """The cluster table of one partition, with the intervals of the costs if there is a gap to explain."""
+    partition = load_run(run_id).comparison.partition(kind, candidate, seed)
+    table = cluster_table.cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight, smoothing)
+    if not gap_test(run_id, kind, candidate).explains:
+        return table
+    return cluster_table.with_intervals(table, *costs_of(run_id, kind, candidate, seed, smoothing).of_clusters)
 
 
 @kept_by_run(max_entries=32, show_spinner="Clustering with other values of k")
@@ -268,6 +331,24 @@ def _shared_encoder(config: str) -> SharedEncoder:
     return SharedEncoder(EncoderConfig.from_dict(json.loads(config)))
 
 
+@kept_by_run(max_entries=32, show_spinner=False)
+def seconds_per_text(run_id: str, source: str) -> float:
+    """Seconds that the app's encoder takes for a text of the run's source; loads its model first.
+
+    Raises
+    ------
+    MauveLensError
+        The model is unavailable, or the run was made from given features.
+    """
+    run = load_run(run_id)
+    config = run.comparison.config.encoder
+    if config is None:
+        raise InputError("This run was made from given features", allowed="a run with an encoder")
+    corpus = run.corpora[source]
+    rows = np.linspace(0, len(corpus) - 1, min(TIMED_TEXTS, len(corpus))).astype(int)
+    return shared_encoder(config).seconds_per_text(corpus.take(rows).encoder_inputs(config.with_prompt))
+
+
 def encoded(config: EncoderConfig, text: str) -> Encoded:
     """Encode a text with the app's encoder; raises MauveLensError as :meth:`SharedEncoder.encode` does."""
     return _encoded(json.dumps(config.as_dict()), text)
@@ -285,25 +366,6 @@ def _encoded(config: str, text: str) -> Encoded:
 def stack(run_id: str) -> Stack:
     """All texts of the run, in map order."""
     return Stack.of(load_run(run_id).comparison)
-
-
-@kept_by_run(max_entries=64, show_spinner=False)
-def error_intervals(
-    run_id: str, kind: PartitionKind, candidate: str, seed: int, weight: float, smoothing: Smoothing
-) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Bootstrap intervals of every cluster's share of the two errors."""
-    counts, resampled = _resampled_counts(run_id, kind, candidate, seed)
-    return cluster_table.error_intervals(*counts, weight, smoothing, resampled=resampled)
-
-
-_TwoSides = tuple[NDArray[np.int64], NDArray[np.int64]]
-
-
-@kept_by_run(max_entries=8, show_spinner=False)
-def _resampled_counts(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[_TwoSides, _TwoSides]:
-    partition = load_run(run_id).comparison.partition(kind, candidate, seed)
-    counts = partition.counts(HUMAN), partition.counts(candidate)
-    return counts, cluster_table.resampled_counts(*counts)
 
 
 @kept_by_run(max_entries=4, show_spinner=False)
@@ -339,11 +401,28 @@ def cluster_words(run_id: str, kind: PartitionKind, candidate: str, seed: int) -
     return run_cluster_words(load_run(run_id), kind, candidate, seed)
 
 
+@kept_by_run(max_entries=64, show_spinner="Naming the clusters")
+def cluster_names(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> tuple[str, ...]:
+    """The name of each cluster, by number; made of words of the texts, so untrusted."""
+    return run_cluster_names(load_run(run_id), kind, candidate, seed)
+
+
+@kept_by_run(max_entries=256, show_spinner=False)
+def central_texts(
+    run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """As ``mauve_core.analysis.central_texts.central_texts``."""
+    return central.central_texts(_why_source(run_id, kind, candidate, seed), cluster)
+
+
 @kept_by_run(max_entries=16, show_spinner=False)
-def leading_words(run_id: str, kind: PartitionKind, candidate: str, seed: int, most: int) -> dict[int, str]:
-    """The first ``most`` of the ``cluster_words`` in one line, for every cluster that has any."""
-    found = cluster_words(run_id, kind, candidate, seed)
-    return {cluster: ", ".join(word.word for word in words[:most]) for cluster, words in enumerate(found) if words}
+def prompt_pairs(run_id: str, candidate: str) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+    """The number of each human and each candidate text's prompt; None if the two sides share none."""
+    corpora = load_run(run_id).corpora
+    shared = shared_prompts({name: corpora[name] for name in (HUMAN, candidate)})
+    if shared is None or not np.intersect1d(shared.codes[HUMAN], shared.codes[candidate]).size:
+        return None
+    return shared.codes[HUMAN], shared.codes[candidate]
 
 
 @kept_by_run(max_entries=512, show_spinner=False)

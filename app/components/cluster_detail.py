@@ -1,6 +1,10 @@
-"""Panel of one cluster: sizes, shares of both errors, texts, explanation, words and metadata."""
+"""Panel of one cluster: its name, what was found, sizes, cost, texts, explanation, words and metadata."""
 
 from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -11,25 +15,78 @@ from app.caching import cache
 from app.components import texts, why_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
-from app.url import bound
-from app.url.parameters import ClusterTab
-from mauve_core.analysis.cluster_table import CONFIDENCE, value_counts, wilson_interval
+from app.url import bound, session
+from app.url.parameters import ClusterTab, to_query
+from mauve_core.analysis.central_texts import paired, side_by_side
+from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, has_costs, value_counts, wilson_interval
 from mauve_core.analysis.words import DistinctiveWord
-from mauve_core.base.config import HUMAN, Smoothing
-from mauve_core.base.formatting import NATS_DECIMALS, as_percent, percent_interval, written
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import (
+    NATS_DECIMALS,
+    as_percent,
+    percent_interval,
+    percent_with_interval,
+    significant,
+    written,
+)
+from mauve_core.numerics.resampling.stability import LABELS, Stability
 
 TABS: dict[ClusterTab, str] = {"texts": "Texts", "why": "Why", "words": "Words", "metadata": "Metadata"}
+
+MOST_TEXTS = 3
+"""Texts of each side that are shown whole."""
 
 MOST_VALUES = 200
 """Maximum number of rows in a table of metadata values."""
 
 
-def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: Smoothing) -> None:
-    """Show a cluster of the focus' partition; ``table`` is the partition's cluster table."""
+_STABILITY_COLORS: dict[str, Literal["green", "yellow", "gray"]] = {
+    "stable": "green", "unsure": "yellow", "noise": "gray"
+}  # fmt: skip
+
+
+def heading(focus: Focus, cluster: int, links: Mapping[str, tuple[str, str]], *, close: str = "") -> None:
+    """The cluster's name and number, whether its difference is stable, and links.
+
+    Parameters
+    ----------
+    links : mapping of str to (str, str)
+        Label and icon of each page to link to, with this cluster.
+    close : str
+        Key of the button that closes the cluster; without one, it cannot be closed.
+    """
+    judged = cache.cluster_stability(*focus.key)
+    label = str(judged.label[cluster])
+    linked = to_query(dataclasses.replace(session.current(), cluster=cluster))
+    st.header(escaped(focus.names[cluster]), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f"Cluster {cluster}", width="content")
+        st.badge(label, color=_STABILITY_COLORS[label], help=_stability_in_words(judged, cluster))
+        for page, (title, icon) in links.items():
+            st.page_link(page, label=title, icon=icon, query_params=linked)
+        if close:
+            bound.close_button("cluster", key=close)
+
+
+def _stability_in_words(judged: Stability, cluster: int) -> str:
+    meaning = LABELS[str(judged.label[cluster])].capitalize()
+    return (
+        f"{meaning}. p = {significant(judged.p[cluster])} when texts switch sides, "
+        f"{significant(judged.adjusted[cluster])} adjusted for all clusters; the same sign in "
+        f"{as_percent(judged.agreement[cluster])} of the partitions with other seeds and k."
+    )
+
+
+def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float) -> None:
+    """Show a cluster of the focus' partition; ``table`` is the partition's, from ``cache.costed_table``."""
     indices = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
     in_human, in_model = (indices[name].astype(np.int32) for name in (HUMAN, focus.candidate))
-    _figures(focus, cluster, table, weight, smoothing)
+    st.markdown(why_panel.finding(focus, cluster))
+    st.caption(_figures(focus, cluster, table))
     _tabs(focus, cluster, in_human, in_model)
+    if has_costs(table):
+        with st.expander("At a mixture weight"):
+            st.markdown(_terms_in_words(table.iloc[cluster], table, weight))
 
 
 @st.fragment
@@ -38,9 +95,7 @@ def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDA
     name, tab = bound.open_tab("cluster_tab", TABS, "cluster_detail_tabs")
     with tab:
         if name == "texts":
-            _words_line(focus, cluster)
-            human, model = focus.run.corpora[HUMAN], focus.run.corpora[focus.candidate]
-            texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
+            _texts(focus, cluster, in_human, in_model)
         elif name == "why":
             why_panel.show(focus, cluster)
         elif name == "words":
@@ -49,38 +104,61 @@ def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDA
             _metadata(focus, in_human, in_model)
 
 
-def _figures(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, smoothing: Smoothing) -> None:
-    """Sizes with Wilson intervals, shares of the errors with bootstrap intervals."""
+def _texts(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32]) -> None:
+    """The most typical texts of both sides, whole; below, folded, the lists of all."""
+    state, codes = session.current(), cache.prompt_pairs(focus.run.id, focus.candidate)
+    central = cache.central_texts(*focus.key, cluster)
+    pairing = codes is not None and state.texts_paired
+    if codes is not None:
+        st.toggle("Pair by prompt", help=_PAIRS_HELP, **bound.bind("texts_paired", pairing))
+    both = side_by_side(*central, MOST_TEXTS)
+    rows = both if codes is None or not pairing else paired(*central, codes, MOST_TEXTS)
+    why_panel.marked_rows(focus, cluster, rows, in_rows=pairing)
+    human, model = focus.run.corpora[HUMAN], focus.run.corpora[focus.candidate]
+    asked_for = state.human_text is not None or state.model_text is not None
+    with st.expander(f"All {in_human.size:,} human and {in_model.size:,} model texts", expanded=asked_for):
+        texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
+
+
+_PAIRS_HELP = (
+    "Shows each text beside the other side's text of the same prompt, in whichever cluster that one is. Otherwise the "
+    "texts of each side come in the order of their distance to the cluster's center."
+)
+
+
+def _figures(focus: Focus, cluster: int, table: pd.DataFrame) -> str:
+    """Sizes with Wilson intervals; the cost with its bootstrap interval, if there is a gap to explain."""
     row = table.iloc[cluster]
-    errors = cache.error_intervals(*focus.key, weight, smoothing)
-    columns = st.columns(4)
-    for column, name, side in ((columns[0], "Human", "human"), (columns[1], focus.candidate, "model")):
+    parts = []
+    for name, side in (("Human", "human"), (escaped(focus.candidate), "model")):
         n = int(table[side].sum())
         low, high = map(float, wilson_interval(row[side], n))
-        column.metric(escaped(name), f"{int(row[side]):,} of {n:,}")
-        column.caption(f"{as_percent(row[side] / n, 1)} of its texts ({percent_interval(low, high, 1)})")
-    for column, title, name in ((columns[2], "type I error", "type_1"), (columns[3], "type II error", "type_2")):
-        lowest, highest = (limit[cluster] for limit in errors[name])
-        column.metric(f"Share of the {title}", as_percent(row[name], 1), help=_ERROR_HELP[name])
-        nats = written(table[f"{name}_nats"].sum(), NATS_DECIMALS)
-        column.caption(f"of {nats} nats ({percent_interval(lowest, highest, 1)})")
-    st.caption(
-        f"{CONFIDENCE:.0%} intervals. Sizes: Wilson. Errors, at weight {written(weight, 2)}: bootstrap over texts "
-        "with the clusters held fixed; too narrow where both sides nearly agree."
+        share = f"{as_percent(row[side] / n, 1)} of its texts ({percent_interval(low, high, 1)})"
+        parts.append(f"{name}: {int(row[side]):,} of {n:,}, {share}")
+    if not has_costs(table):
+        return f"{'. '.join(parts)}. {CONFIDENCE:.0%} intervals by Wilson. No cost is shown without a gap to explain."
+    cost = percent_with_interval(row["cost_share"], row["low"], row["high"])
+    parts.append(f"Cost: {cost} of the frontier integral. {_direction_in_words(row)}")
+    return f"{'. '.join(parts)} {CONFIDENCE:.0%} intervals: Wilson; of costs, for all clusters at once."
+
+
+def _direction_in_words(row: pd.Series) -> str:
+    """Whether the model adds or misses texts of the cluster."""
+    if not row["direction"]:
+        return "Both sides write as much of it."
+    return "The model adds: it writes more of it." if row["direction"] == ADDS else "The model misses: it writes less."
+
+
+def _terms_in_words(row: pd.Series, table: pd.DataFrame, weight: float) -> str:
+    """The cluster's terms of the two errors."""
+    lines = [
+        f"{title}: **{written(row[name], NATS_DECIMALS)}** of {written(table[name].sum(), NATS_DECIMALS)} nats"
+        for title, name in (("Type I error, KL(Q|R)", "type_1_nats"), ("type II error, KL(P|R)", "type_2_nats"))
+    ]
+    return (
+        f"At weight λ = {written(weight, 2)} of humans in R = λ P + (1 − λ) Q. {'; '.join(lines)}. A term is negative, "
+        "and offsets those of other clusters, where its side writes less than the mixture."
     )
-
-
-_ERROR_HELP = {
-    "type_1": "This cluster's share of KL(Q|R); all clusters sum to 100%. Negative: the model writes less here than "
-    "the mixture does, offsetting part of the error.",
-    "type_2": "This cluster's share of KL(P|R); all clusters sum to 100%. Negative: humans write less here than the "
-    "mixture does, offsetting part of the error.",
-}
-
-
-def _words_line(focus: Focus, cluster: int) -> None:
-    words = cache.cluster_words(*focus.key)[cluster]
-    st.text("  ·  ".join(word.word for word in words) or "No words to count here.")
 
 
 def _words(focus: Focus, cluster: int) -> None:

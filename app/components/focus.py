@@ -1,4 +1,4 @@
-"""What the cluster pages show: candidate, partition, seed and mixture weight, as controls over the URL's state."""
+"""What the cluster pages show: a candidate under one partition and seed, its score, and the controls of both."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app.caching import cache
 from app.components import score_controls
-from app.components.score_controls import PARTITION_TITLES
+from app.components.markup import escaped
 from app.url import bound
 from app.url.parameters import State
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.base.config import PartitionKind
+from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Partition
+from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.store import Run
-
-_DEFAULT: PartitionKind = "joint"
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,25 @@ class Focus:
     cluster: int | None
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Name of each cluster, by number; untrusted."""
+        return cache.cluster_names(*self.key)
+
+    @property
     def key(self) -> tuple[str, PartitionKind, str, int]:
         """Key for caches and figures."""
         return self.run.id, self.partition.kind, self.candidate, self.partition.seed
 
 
 def of(run: Run, state: State) -> Focus:
-    """The focus that the URL describes; a value that the run lacks falls back to the run's first."""
+    """The focus that the URL describes; the run's first candidate and that candidate's median seed if it names none,
+    or one that the run lacks.
+    """
     names = [candidate.name for candidate in run.comparison.candidates]
     candidate = state.candidate if state.candidate in names else names[0]
-    kind = state.partition_or(_DEFAULT)
-    seed = state.seed if state.seed < run.comparison.config.score.seeds else 0
-    partition = run.comparison.partition(kind, candidate, seed)
+    seeds = range(run.comparison.config.score.seeds)
+    seed = state.seed if state.seed in seeds else None
+    partition = run.comparison.partition(state.partition, candidate, seed)
     cluster = state.cluster if state.cluster is not None and state.cluster < partition.k else None
     return Focus(run, candidate, partition, cluster)
 
@@ -63,10 +72,12 @@ def row() -> DeltaGenerator:
     return st.container(horizontal=True, vertical_alignment="bottom", width="content")
 
 
-def controls(focus: Focus) -> None:
-    """A row of candidate, partition, seed and cluster, the keyboard alternative to clicking in a chart."""
+def controls(focus: Focus, state: State, usual: int | None = None) -> None:
+    """A row of candidate and cluster, the keyboard alternative to clicking in a chart, and the folded settings.
+
+    ``usual`` is the cluster that the page shows if the URL names none.
+    """
     names = [candidate.name for candidate in focus.run.comparison.candidates]
-    seeds = focus.run.comparison.config.score.seeds
     with row():
         bound.selectbox(
             "candidate",
@@ -77,43 +88,33 @@ def controls(focus: Focus) -> None:
             width=220,
             help="The model side, Q. The other side, P, is always the human texts.",
         )
-        bound.selectbox(
-            "partition",
-            "Partition",
-            {kind: PARTITION_TITLES[kind] for kind in ("joint", "pairwise")},
-            _DEFAULT,
-            width=150,
-            help="Joint: one set of clusters for all candidates, so that cluster 12 is the same everywhere. Pairwise: "
-            "the human texts are clustered with one candidate at a time, as in the papers.",
-        )
-        if seeds > 1:
-            bound.selectbox(
-                "seed",
-                "Seed",
-                range(seeds),
-                0,
-                format_func=lambda seed: f"{seed + 1} of {seeds}",
-                width=100,
-                help="Each k-means seed gives different clusters. What matters shows under all of them; Gap marks what "
-                "does.",
-            )
+        titles = focus.names
         bound.selectbox(
             "cluster",
             "Cluster",
             range(focus.partition.k),
-            None,
+            usual,
+            omit_default=usual is None,
+            format_func=lambda cluster: labelled(titles, cluster),
             placeholder="None",
-            width=110,
-            help="Number of the cluster whose texts are shown: type it, or click the cluster in the chart. Numbers "
-            "depend on the partition and the seed and mean nothing by themselves.",
+            width=320,
+            help="The cluster whose texts are shown: type a part of its name or its number, or click it in the chart. "
+            "A name says what distinguishes the cluster's texts from all others. Numbers depend on the partition and "
+            "the seed and mean nothing by themselves.",
         )
+    with row():
+        score_controls.sensitivity(state, focus.run.comparison, focus.candidate, focus.partition.seed)
 
 
-def weight_slider(state: State) -> float:
-    """The mixture weight at which the clusters' shares of the errors are computed."""
-    return score_controls.weight(
-        state,
-        "The errors are split among the clusters at this point of the divergence curve, where R = λ P + (1 − λ) Q. At "
-        "0.5 both sides count equally; near 0 or 1, clusters that one side lacks weigh most.",
-        width=160,
-    )
+def score_line(focus: Focus, state: State) -> None:
+    """The candidate's score as on the leaderboard, and what it is in the clusters shown."""
+    comparison, kind, name = focus.run.comparison, focus.partition.kind, focus.candidate
+    shown = cache.rescored(focus.run.id, kind, state.scale, state.smoothing)
+    parts = [f"**{escaped(short_name(name))}**: {score_in_words(shown, name, kind)}"]
+    differing = score_controls.settings_in_words(state, comparison)
+    if differing:
+        parts[0] += f" {differing}"
+    parts.append(f"these clusters: {seed_in_words(shown, name, kind, focus.partition.seed)}")
+    if differing:
+        parts.append(f"on the leaderboard, at the run's own settings: {score_in_words(comparison, name)}")
+    st.markdown("; ".join(parts) + ".")

@@ -18,7 +18,7 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.state import TASK, JobState, read_json
 from mauve_core.store import RunStore
 from mauve_core.tasks.base import Task
-from mauve_core.tasks.registry import KEPT
+from mauve_core.tasks.registry import KEPT, MAKING_RUNS
 
 SHOWN = 5
 """Number of ended jobs listed before the reader asks for all."""
@@ -34,9 +34,6 @@ ENDINGS = {
     "interrupted": ":orange[interrupted]",
 }
 
-MAKING_RUNS = ("comparison", "study", "without", "again")
-"""Kinds of jobs that create a run; the others add to one."""
-
 _ALL, _DISMISSED = "jobs_all", "jobs_dismissed"
 
 
@@ -47,14 +44,23 @@ class _JobFilter:
     kinds: tuple[str, ...]
     run: str | None
     failed: bool
+    unfinished: bool
 
     def concern(self, job: JobState) -> bool:
         if self.failed and job.status in ("failed", "interrupted"):
             return True
-        return job.kind in self.kinds and (self.run is None or _adds_to(job) in (None, self.run))
+        if self.unfinished and job.status == "done":
+            return False
+        return job.kind in self.kinds and (self.run is None or self._has_this_run(job))
+
+    def _has_this_run(self, job: JobState) -> bool:
+        """Whether the job makes that run or adds to it; also if its description is gone, so that it can be found."""
+        return job.run == self.run if job.kind in MAKING_RUNS else _run_of(job) in (None, self.run)
 
 
-def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: bool = False) -> None:
+def show(
+    kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: bool = False, unfinished: bool = False
+) -> bool:
     """Show the panel; ``news`` reruns the page when jobs start, stop or end, and ``job_progress`` draws progress.
 
     Parameters
@@ -62,16 +68,26 @@ def show(kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: 
     kinds : sequence of str
         Kinds of ``mauve_core.tasks.registry.KINDS`` that the page lists.
     run : str or None
-        If given, leave out jobs that add to other runs.
+        If given, leave out jobs that make other runs or add to them.
     failed : bool
         List every failed or interrupted job of any kind, so that jobs of deleted runs can be found.
+    unfinished : bool
+        Leave out jobs that are done.
+
+    Returns
+    -------
+    bool
+        Whether a listed job waits or runs.
     """
     if not access.may_change():
-        return
-    job_filter = _JobFilter(tuple(kinds), run, failed)
+        return False
+    job_filter = _JobFilter(tuple(kinds), run, failed, unfinished)
     jobs = or_error(queue.list)
-    if jobs is not None:
-        st.fragment(_panel)(job_filter, _active_ids([job for job in jobs if job_filter.concern(job)]))
+    if jobs is None:
+        return False
+    at_work = _at_work([job for job in jobs if job_filter.concern(job)])
+    st.fragment(_panel)(job_filter, at_work)
+    return bool(at_work)
 
 
 def start(describe: Callable[[], Task]) -> None:
@@ -89,15 +105,15 @@ def start(describe: Callable[[], Task]) -> None:
     st.rerun()
 
 
-def _panel(job_filter: _JobFilter, active_ids: frozenset[str]) -> None:
+def _panel(job_filter: _JobFilter, at_work: frozenset[tuple[str, str | None]]) -> None:
     jobs = [job for job in queue.list() if job_filter.concern(job)]
-    if active_ids != _active_ids(jobs):
+    if at_work != _at_work(jobs):
         st.rerun()  # the whole page: there is a new run or result
     active = [job for job in jobs if job.active]
     ended = [job for job in jobs if not job.active and not _has_added(job)]
     _show_undo()
     for job in active:
-        _show_active(job)
+        _show_active(job, open_results=job.run is not None and job.run != job_filter.run)
     shown = ended if st.session_state.get(_ALL) else ended[: FEW if job_filter.failed else SHOWN]
     gone = _runs_gone(shown)
     for job in shown:
@@ -108,18 +124,14 @@ def _panel(job_filter: _JobFilter, active_ids: frozenset[str]) -> None:
             st.button("Show all", key="jobs_show_all", type="tertiary", on_click=_show_all)
 
 
-def _active_ids(jobs: Sequence[JobState]) -> frozenset[str]:
-    return frozenset(job.id for job in jobs if job.active)
+def _at_work(jobs: Sequence[JobState]) -> frozenset[tuple[str, str | None]]:
+    """The jobs that wait or run, each with the run that it has stored."""
+    return frozenset((job.id, job.run) for job in jobs if job.active)
 
 
 def _has_added(job: JobState) -> bool:
     """Whether the page already shows the job's result, so that the panel can leave the job out."""
     return job.status == "done" and job.kind not in MAKING_RUNS
-
-
-def _adds_to(job: JobState) -> str | None:
-    """Id of the run that the job adds to; None if it creates one or its description is gone."""
-    return None if job.kind in MAKING_RUNS else _run_of(job)
 
 
 def _run_of(job: JobState) -> str | None:
@@ -141,7 +153,8 @@ def _runs_gone(jobs: Sequence[JobState]) -> dict[str, str]:
     return {job_id: run for job_id, run in needed.items() if run not in existing}
 
 
-def _show_active(job: JobState) -> None:
+def _show_active(job: JobState, *, open_results: bool) -> None:
+    """Show a card; with ``open_results``, a way to the run that the job has stored and still adds to."""
     stopping = queue.is_stopping(job)
     with st.container(border=True):
         name, button = st.columns([6, 1], vertical_alignment="center")
@@ -157,6 +170,16 @@ def _show_active(job: JobState) -> None:
         )
         with suppress(MauveLensError):  # removed in another tab
             job_progress.show(job)
+        if open_results and job.run is not None:
+            _open_results(job.id, job.run)
+
+
+def _open_results(job_id: str, run: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        opened = st.button("Open results", key=f"open_{job_id}", type="primary", icon=":material/leaderboard:")
+        st.caption("The scores are ready; the rest follows by itself.", width="content")
+    if opened:
+        st.switch_page(COMPARE_PAGE, query_params=session.link_to_run(run))
 
 
 def _show_ended(job: JobState, gone: str | None) -> None:
@@ -164,14 +187,14 @@ def _show_ended(job: JobState, gone: str | None) -> None:
     with st.container(border=True):
         columns = st.columns([6, 2, 1], vertical_alignment="center")
         columns[0].markdown(f"**{escaped(job.name)}** · {ENDINGS[job.status]}")
-        if job.status == "done" and job.run is not None:
+        if job.run is not None:  # also if the work was stopped after the scores were stored
             columns[1].page_link(
                 COMPARE_PAGE,
                 label="Open in Compare",
                 icon=":material/leaderboard:",
-                query_params={"run": job.run},
+                query_params=session.link_to_run(job.run),
             )
-        else:
+        if job.status != "done" or job.run is None:
             columns[1].button(
                 "Resume" if job.kind in KEPT else "Start again",
                 key=f"resume_{job.id}",

@@ -1,8 +1,8 @@
 // Draws how far a job is, and asks the server for it while the job is at work and the page is looked at.
 //
-// From the server (data): told (active, text, share, log: what there is to draw), id, name, address ("" where nobody
+// From the server (data): told (active, run, text, share, log: what there is to draw), id, name, address ("" where nobody
 // would answer), beat_ms. To it: nothing. What the route told last stays until a run of the page tells something else.
-// When the job has ended, the page's watch for news (news.js) is asked to look at once.
+// When the job has stored its run or has ended, the page's watch for news (news.js) is asked to look at once.
 
 const LOOK = "mauve-lens-look";
 const bars = new WeakMap();
@@ -35,6 +35,7 @@ class Job {
     this.address = data.address;
     this.bar.setAttribute("aria-label", data.name);
     this.whole.textContent = `Full log: mauve-lens jobs log ${data.id}`;
+    this.run = data.told.run;
     this.show(data.told);
     this.timer ??= setInterval(() => this.look(), data.beat_ms);
   }
@@ -56,7 +57,7 @@ class Job {
     const told = await asked(this.address);
     this.looking = false;
     if (told?.active && this.timer !== undefined) this.show(told);
-    else if (told !== undefined) document.dispatchEvent(new Event(LOOK));
+    if (told !== undefined && (!told?.active || told.run !== this.run)) document.dispatchEvent(new Event(LOOK));
   }
 
   close() {

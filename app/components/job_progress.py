@@ -41,7 +41,7 @@ def show(job: JobState) -> None:
 
 
 def progress_data(job: JobState) -> dict[str, Any]:
-    """What the browser draws: ``text``, ``share`` in [0, 1], ``log`` (lines), and whether the job is ``active``.
+    """What the browser draws: ``text``, ``share`` in [0, 1], ``log`` (lines), ``run``, and whether it is ``active``.
 
     Raises
     ------
@@ -51,6 +51,7 @@ def progress_data(job: JobState) -> dict[str, Any]:
     text = progress_text(job, queue.ahead_of(job.id, queue.list()) if job.status == "queued" else 0)
     return {
         "active": job.active,
+        "run": job.run,
         "text": f"Stopping. {text}" if queue.is_stopping(job) else text,
         "share": min(job.done / job.total, 1.0) if job.total else 0.0,
         "log": queue.log_lines(job.id, LOG_LINES),

@@ -8,7 +8,7 @@ from app.components.markup import escaped
 from mauve_core import encoders
 from mauve_core.base.config import DEFAULT_MODEL
 from mauve_core.encoders import hub
-from mauve_core.encoders.catalogue import must_be_fetched, names_word_vectors
+from mauve_core.encoders.catalogue import LAST_TOKEN, LAST_TOKEN_NOTE, must_be_fetched, names_word_vectors
 
 TYPED = "Or type a Hugging Face id or the path of a folder or GGUF file."
 TYPED_VECTORS = "A file of word vectors (.txt or .vec, optionally .gz) also works."
@@ -40,7 +40,8 @@ def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> 
     )
     fetched = (NO_HUB if hub.is_offline() else TO_FETCH) if chosen and must_be_fetched(chosen) else ""
     if chosen in models:
-        st.caption(escaped(". ".join(filter(None, (models[chosen], fetched)))))
+        end = LAST_TOKEN_NOTE if chosen in LAST_TOKEN and not causal else ""
+        st.caption(escaped(". ".join(filter(None, (models[chosen], end, fetched)))))
     elif fetched:
         st.caption(fetched)
     elif chosen and names_word_vectors(chosen):

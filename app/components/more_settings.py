@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from app.components.settings_tree import LARGEST
-from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling
+from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling, UnitRows
 from mauve_core.encoders.catalogue import names_word_vectors
 
 ENCODES_AGAIN = "Changing this encodes the texts again."
@@ -21,8 +21,7 @@ K_HELP = (
 )
 MAP = "Draw the map"
 MAP_HELP = (
-    "The Map page shows every text on a plane. No score needs it, and the run is ready sooner without it; a duplicate "
-    "of the run can add one later."
+    "The Map page shows every text on a plane. No score needs it: it is drawn after the scores, or later on that page."
 )
 
 _OF_THE_ENCODER = ("pooling", "layer", "dtype", "revision")
@@ -33,6 +32,11 @@ _POOLING = (
 _LAYER = "Hidden layer: 0 is the embeddings; −1 is the last layer, as published."
 _DTYPE = "Precision of the forward pass; bfloat16 and float16 halve the memory. Features are always float32."
 _REVISION = "Commit, tag or branch of a model on the hub; empty for its default branch."
+_UNIT_ROWS: dict[UnitRows, str] = {"before": "Before PCA", "after": "After PCA"}
+_UNIT_ROWS_HELP = (
+    "When features are scaled to unit length: before principal components are taken, as by the reference package, or "
+    "after it, as NeurIPS 2021, appendix C.3, describes."
+)
 _COLUMNS = 4
 
 
@@ -192,6 +196,15 @@ def _of_the_scores(key: str, before: CompareConfig, skipped: Sequence[str], opti
         if index % _COLUMNS == 0:
             columns = st.columns(_COLUMNS)
         values[name] = number_field(columns[index % _COLUMNS], name, before, key=f"{key}_{name}", **options)
+    values["unit_rows"] = st.columns(_COLUMNS)[0].selectbox(
+        "Unit length",
+        list(_UNIT_ROWS),
+        list(_UNIT_ROWS).index(before.score.unit_rows),
+        key=f"{key}_unit_rows",
+        format_func=lambda order: _UNIT_ROWS[order],
+        help=_UNIT_ROWS_HELP,
+        **options,
+    )
     return values
 
 

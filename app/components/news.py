@@ -7,27 +7,36 @@ then skipped, and elements that it removed stay on the page. Ratings and cached 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
+import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.components.browser import component
+from app.components.markup import escaped
 from app.server import access, own_server
 from mauve_core.base.errors import MauveLensError
 from mauve_core.jobs import queue
+from mauve_core.jobs.state import JobState
 from mauve_core.store import RunStore
+from mauve_core.tasks.registry import MAKING_RUNS
 
 NEWS = "/news"
 BEAT_S = 3.0
 """Seconds between polls. A poll reads small files, modification times of folders, and locks."""
+
+_AWAITED = "news_awaited"
+"""Session key: ids of the jobs at work whose scores were not known when a page was last drawn."""
 
 _in_browser = component("mauve_lens_news", __file__)
 
 
 def watch() -> None:
     """Call once per page before it reads anything that it shows, so that no change is missed."""
+    _announce_scores()
     if own_server.is_missing():  # no server would answer
         return
     data = {"seen": sign(), "address": NEWS, "beat_ms": 1000 * BEAT_S}
@@ -42,7 +51,7 @@ def sign() -> str:
         jobs = queue.list() if access.may_change() else ()
     except MauveLensError:  # the page itself reports the error
         return ""
-    job_states = [(job.id, "active" if job.active else job.status, queue.is_stopping(job)) for job in jobs]
+    job_states = [(job.id, "active" if job.active else job.status, job.run, queue.is_stopping(job)) for job in jobs]
     return hashlib.sha256(repr((runs, job_states)).encode()).hexdigest()
 
 
@@ -53,6 +62,21 @@ def routes() -> list[Route]:
 
 async def _digest(_: Request) -> Response:
     return PlainTextResponse(await run_in_threadpool(sign), headers={"Cache-Control": "no-store"})
+
+
+def _announce_scores() -> None:
+    """Say once which runs have got their scores since a page was last drawn; more may still be added to them."""
+    if not access.may_change():
+        return
+    try:
+        jobs: Sequence[JobState] = [job for job in queue.list() if job.kind in MAKING_RUNS]
+    except MauveLensError:  # the page itself reports the error
+        return
+    awaited = st.session_state.get(_AWAITED, frozenset())
+    for job in jobs:
+        if job.id in awaited and job.run is not None:
+            st.toast(f"The scores of **{escaped(job.name)}** are ready.", icon=":material/leaderboard:")
+    st.session_state[_AWAITED] = frozenset(job.id for job in jobs if job.active and job.run is None)
 
 
 def _drawn_anew() -> None:

@@ -3,7 +3,8 @@
 // Areas that scroll get into the order of the tab key: Streamlit's fixed boxes and wide tables hold no element that
 // would, and only some browsers do it by themselves. The sections of the navigation, which Streamlit writes as a list of
 // boxes with items of no list, become named groups of links. The element of the tour's step is marked and kept in sight
-// below the step's words. A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
+// below the step's words. A panel that a button folds out gets the focus, because Streamlit puts it at the end of the page,
+// where the tab key comes last. A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
 //
 // A browser that cannot draw Plotly's point clouds says so, once a visit.
 //
@@ -12,6 +13,7 @@
 
 const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="stTable"] > div, .st-key-tour';
 const SECTIONS = '[data-testid="stSidebarNavItems"]';
+const FOLDED_OUT = '[data-testid="stPopoverBody"]:not([tabindex])';
 const FILES = 'a[href^="/export/"]';
 const DELAY_MS = 150;
 const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
@@ -63,6 +65,7 @@ class Face {
       this.timer = undefined;
       for (const area of document.querySelectorAll(AREAS)) reach(area);
       for (const list of document.querySelectorAll(SECTIONS)) mend(list);
+      for (const panel of document.querySelectorAll(FOLDED_OUT)) enter(panel);
       this.pointer.point();
     }, DELAY_MS);
   }
@@ -163,6 +166,11 @@ function reach(area) {
   } else {
     for (const name of ["data-reachable", "role", "aria-label", "tabindex"]) area.removeAttribute(name);
   }
+}
+
+function enter(panel) {
+  panel.tabIndex = -1;
+  panel.focus({ preventScroll: true });
 }
 
 function mend(list) {

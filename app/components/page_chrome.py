@@ -21,6 +21,13 @@ def title(name: str, question: str) -> None:
     st.caption(question)
 
 
+def compact_head(name: str, question: str) -> DeltaGenerator:
+    """A head in one row, for a page that opens with its answer; what is drawn in the container follows the heading."""
+    row = st.container(horizontal=True, vertical_alignment="center", key="compact_head")
+    row.title(name, anchor=False, help=question, width="stretch")
+    return row
+
+
 def styles() -> None:
     """Call once per page: styles that the theme cannot express."""
     st.html(_STYLES)

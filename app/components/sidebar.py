@@ -15,6 +15,24 @@ from mauve_core.store import Run
 NEW_RUN_PAGE = "views/new_run/new_run.py"
 
 
+PRODUCT = "MAUVE Lens"
+_INK = {"light": "#10161f", "dark": "#e6e9ee"}
+"""Colors of the product's name, as of all text (streamlit_config.toml): an image does not take them from the page."""
+
+
+def show_product(mark: str) -> None:
+    """The product's mark, an SVG of 32 by 32 units, and its name above the navigation."""
+    ink = _INK.get(st.context.theme.type or "light", _INK["light"])
+    logo = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 160 32" width="160" height="32">'
+        f"<title>{PRODUCT}</title><g>{mark}</g>"
+        f'<text x="40" y="23" font-family="system-ui, sans-serif" font-size="20" font-weight="650" textLength="116" '
+        f'lengthAdjust="spacingAndGlyphs" fill="{ink}">'
+        f"{PRODUCT}</text></svg>"
+    )
+    st.logo(logo, size="large")
+
+
 def show() -> None:
     """The run picker and the facts about the run, below the navigation."""
     summaries = cache.run_summaries()

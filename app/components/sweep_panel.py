@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
-from app.components import charts, job_panel, page_chrome, settings_tree
+from app.components import charts, generations_note, job_panel, page_chrome, settings_tree
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
@@ -16,7 +17,24 @@ from app.url.parameters import ChartOrTable, State
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE
-from mauve_core.experiments.sweeps import AXES, Over, Sweep, stored_sweep, sweep_run, usual_values
+from mauve_core.experiments.methods import ESTIMATORS
+from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.experiments.sweeps import (
+    ESTIMATOR_AXES,
+    EVERY_AXIS,
+    Axis,
+    EstimatorAxis,
+    EstimatorSweep,
+    Sweep,
+    require_axis,
+    stored_estimator_sweep,
+    stored_sweep,
+    sweep_run,
+    usual_parameters,
+    usual_values,
+)
+from mauve_core.experiments.sweeps.estimators import BANDWIDTH_RANGE
+from mauve_core.figures import estimator_sweeps
 from mauve_core.figures import sweeps as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
@@ -26,7 +44,7 @@ from mauve_core.tasks.sweep import SweepTask
 
 TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
 
-QUESTIONS: dict[Over, str] = {
+QUESTIONS: dict[Axis, str] = {
     "length": "Would longer texts tell the candidates apart? Both sides are cut to the same number of tokens and "
     "encoded again.",
     "n": "Are there enough texts? Where lines are flat and bands narrow, more texts change little; where lines still "
@@ -36,15 +54,29 @@ QUESTIONS: dict[Over, str] = {
     "scale": "How much does the constant c stretch the scores? A larger c spreads out good candidates and squeezes "
     "the others together near 0.",
     "decoder": "Which value of the decoder's parameter comes closest to the human texts? Every candidate is a point.",
+    "neighbors": "Does the score by nearest neighbors depend on their number? Few neighbors are noisy, many blur small "
+    "differences.",
+    "components": "How many principal components do the estimators without bins need? Where lines cross, the ranking "
+    "depends on the choice; in the papers 5 or 10 are enough.",
+    "bandwidth": "Does the score by kernel density depend on the bandwidth? Narrow kernels take noise for divergence, "
+    "wide ones blur differences.",
 }
 """Question that each sweep answers, and how to read it."""
 
-_VALUES_HELP: dict[Over, str] = {
+_VALUES_HELP: dict[Axis, str] = {
     "length": "Below 256 tokens, texts show little of what sets a model apart (JMLR 2023, section 8).",
     "n": "Fewer than 1,000 texts per side are too few for small gaps (JMLR 2023, section 8).",
     "k": "The papers use a tenth of the texts (500 for 5,000) and find the ranking stable for k from 100 to 5,000.",
     "scale": "The papers use 5.",
+    "neighbors": "The papers use 50.",
+    "components": "The papers use 5 or 10, and find the Gaussian unusable at 100.",
+    "bandwidth": f"1 is the bandwidth of least log loss; from {BANDWIDTH_RANGE[0]:g} to {BANDWIDTH_RANGE[1]:g}.",
 }
+
+AXIS_TITLES = {str(axis): title for of in (figures.TITLES, estimator_sweeps.TITLES) for axis, title in of.items()}
+X_TITLES = {str(axis): title for of in (figures.X_TITLES, estimator_sweeps.X_TITLES) for axis, title in of.items()}
+
+_SEEDS_OF_PARAMETERS = "Only an estimator that draws uses them: the Gaussian."
 
 _NUMBERS = re.compile(r"[\s,;]+")
 
@@ -52,16 +84,19 @@ _NUMBERS = re.compile(r"[\s,;]+")
 def show(run: Run, state: State) -> None:
     """Controls, the sweep that the URL names if it has been computed, and the form."""
     with st.container(horizontal=True, gap="medium"):
-        bound.segmented_control("sweep_axis", "Score against", {axis: figures.TITLES[axis] for axis in AXES})
-        bound.segmented_control(
-            "score",
-            "Score",
-            {score: titled(score) for score in SCORES},
-            help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
-        )
+        bound.segmented_control("sweep_axis", "Score against", {axis: AXIS_TITLES[axis] for axis in EVERY_AXIS})
+        if state.sweep_axis not in ESTIMATOR_AXES:
+            bound.segmented_control(
+                "score",
+                "Score",
+                {score: titled(score) for score in SCORES},
+                help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
+            )
     st.caption(QUESTIONS[state.sweep_axis])
-    sweep = or_error(stored_sweep, run, state.sweep_axis)
-    if sweep is not None:
+    sweep = or_error(_stored, run, state.sweep_axis)
+    if isinstance(sweep, EstimatorSweep):
+        _estimator_result(run, sweep)
+    elif sweep is not None:
         _result(run, sweep, state.score)
     if not access.may_change():
         if sweep is None:
@@ -122,6 +157,62 @@ def shown_table(sweep: Sweep, score: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def shown_estimators(sweep: EstimatorSweep) -> pd.DataFrame:
+    """The sweep as text, a row per estimator and value, with columns as of :func:`shown_table`."""
+    cells = {(point.method, point.value, point.candidate): point for point in sweep.points}
+    rows = []
+    for estimator in sweep.estimators:
+        for value in sweep.values:
+            row = {"estimator": ESTIMATORS[estimator].title, "value": f"{value:g}"}
+            for index, name in enumerate(sweep.candidates):
+                point = cells.get((estimator, value, name))
+                row[f"line_{index}"] = NONE if point is None else estimator_sweeps.score_in_words(point)
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _stored(run: Run, axis: Axis) -> Sweep | EstimatorSweep | None:
+    parameter = _parameter(axis)
+    return stored_sweep(run, require_axis(axis)) if parameter is None else stored_estimator_sweep(run, parameter)
+
+
+def _parameter(axis: Axis) -> EstimatorAxis | None:
+    return next((parameter for parameter in ESTIMATOR_AXES if parameter == axis), None)
+
+
+def _estimator_result(run: Run, sweep: EstimatorSweep) -> None:
+    order = [candidate.name for candidate in run.comparison.candidates]
+    name, title = f"{run.name}-{sweep.over}-sweep", f"{TITLES['mauve']} against {X_TITLES[sweep.over]}"
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.header(title, anchor=False)
+        st.space("stretch")
+        charts.csv_button(lambda: estimator_sweeps.estimator_sweep_frame(sweep), key="sweep_csv", file_name=name)
+    shown_as, tab = bound.open_tab("sweep_as", TABS, "sweep_tabs")
+    with tab:
+        if shown_as == "chart":
+            _chart(estimator_sweeps.estimator_sweep_figure(sweep, order), sweep.over, name, f"{title}, by estimator")
+        else:
+            lines = enumerate(sweep.candidates)
+            st.dataframe(
+                shown_estimators(sweep),
+                hide_index=True,
+                key="sweep_table",
+                column_config={
+                    "estimator": st.column_config.TextColumn("Estimator", pinned=True),
+                    "value": st.column_config.TextColumn(X_TITLES[sweep.over], pinned=True),
+                    **{f"line_{index}": st.column_config.TextColumn(short_name(line)) for index, line in lines},
+                },
+            )
+    about = estimator_sweeps.ABOUT_BANDS if shown_as == "chart" else estimator_sweeps.ABOUT_SPREADS
+    st.caption(f"{about} {estimator_sweeps.about_default(sweep)}")
+    _notes_and_settings(run, sweep)
+
+
+def _chart(figure: go.Figure, over: Axis, file_name: str, what: str) -> None:
+    alt = f"{what}; the table has the same numbers."
+    charts.show_chart(figure, key=f"sweep_chart_{over}", file_name=file_name, alt=alt)
+
+
 def _result(run: Run, sweep: Sweep, score: str) -> None:
     order = [candidate.name for candidate in run.comparison.candidates]
     name = f"{run.name}-{sweep.over}-sweep"
@@ -132,20 +223,22 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
     shown_as, tab = bound.open_tab("sweep_as", TABS, "sweep_tabs")
     with tab:
         if shown_as == "chart":
-            charts.show_chart(
-                figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison)),
-                key=f"sweep_chart_{sweep.over}",
-                file_name=f"{name}-{score}",
-                alt=f"{titled(score)} against {figures.X_TITLES[sweep.over]}; the table has the same numbers.",
-            )
+            figure = figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison))
+            _chart(figure, sweep.over, f"{name}-{score}", f"{titled(score)} against {figures.X_TITLES[sweep.over]}")
         else:
             _table(sweep, score)
     seeds = sweep.settings.get("seeds")
     over = "one seed" if seeds == 1 else f"{seeds} seeds"
     st.caption(
         f"Pairwise partition. Mean ± one standard deviation over {over}; all other settings are the run's own. "
-        f"{_sizes(sweep)}"
+        f"{_sizes(sweep)} {figures.about_leaderboard(sweep)}"
     )
+    _notes_and_settings(run, sweep)
+
+
+def _notes_and_settings(run: Run, sweep: Sweep | EstimatorSweep) -> None:
+    order = [candidate.name for candidate in run.comparison.candidates]
+    generations_note.show(run, *(name for name in sweep.candidates if name in order))
     if sweep.notes:
         st.caption("  \n".join(f":material/info: {escaped(note)}" for note in sweep.notes))
     with st.expander("Settings of this sweep", icon=":material/tune:"):
@@ -173,7 +266,7 @@ def _sizes(sweep: Sweep) -> str:
     return f"{', '.join(parts)}."
 
 
-def _obstacle(run: Run, axis: Over) -> str:
+def _obstacle(run: Run, axis: Axis) -> str:
     """Why the run cannot have this sweep; empty if it can, or if only trying will tell."""
     if axis == "length" and run.comparison.config.encoder is None:
         return "This run was made from given features, so its texts cannot be cut and encoded again."
@@ -185,29 +278,37 @@ def _obstacle(run: Run, axis: Over) -> str:
     return ""
 
 
-def _form(run: Run, axis: Over, sweep: Sweep | None) -> None:
+def _usual(run: Run, axis: Axis) -> tuple[float, ...] | None:
+    parameter = _parameter(axis)
+    return usual_values(run, require_axis(axis)) if parameter is None else usual_parameters(run, parameter)
+
+
+def _form(run: Run, axis: Axis, sweep: Sweep | EstimatorSweep | None) -> None:
     suffix = f"{run.id}_{axis}_{sweep is not None}"
     values, seeds = st.columns([4, 1])
     text = ""
     if axis == "decoder":
         values.caption("Values are those of the run's decoders; scores are the run's own.")
     else:
-        initial = sweep.values if sweep is not None else usual_values(run, axis)
+        initial = sweep.values if sweep is not None else _usual(run, axis)
         text = values.text_input(
-            f"Values: {figures.X_TITLES[axis]}",
+            f"Values: {X_TITLES[axis]}",
             value=", ".join(f"{value:g}" for value in initial or ()),
             key=f"sweep_values_{suffix}",
             placeholder="if empty: the longest text, half of it, a quarter of it ..." if axis == "length" else None,
             help="Comma-separated numbers. " + _VALUES_HELP.get(axis, ""),
         )
-    own = run.comparison.config.score.seeds
+    parameter = _parameter(axis)
+    own = run.comparison.config.score.seeds if parameter is None else SEEDS
     count = seeds.number_input(
         "Seeds",
         1,
         1000,
         int((sweep.settings.get("seeds") if sweep is not None else None) or own),
         key=f"sweep_seeds_{suffix}",
-        help=f"More seeds estimate the spread better. The run has {own}"
+        help=_SEEDS_OF_PARAMETERS
+        if parameter is not None
+        else f"More seeds estimate the spread better. The run has {own}"
         + ("; this sweep cannot have more." if axis in ("scale", "decoder") else "."),
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="sweep_start"):

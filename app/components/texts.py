@@ -71,13 +71,7 @@ def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str
         if rows and first + rows[0] < indices.size:
             session.update(**opening(first + rows[0]))
 
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(heading, width="stretch")
-        if pager:  # paging opens the page's first text
-            turned = bound.bind(
-                field, page, key=f"{key}_page", changes=lambda turn: opening((turn - 1) * PAGE_SIZE), keyword="default"
-            )
-            st.pagination(pages, max_visible_pages=3, **turned)
+    st.markdown(heading)
     st.dataframe(
         listing(corpus, indices[first : first + PAGE_SIZE]),
         hide_index=True,
@@ -90,6 +84,11 @@ def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str
             "text": st.column_config.TextColumn(width="large"),
         },
     )
+    if pager:  # below the table, whose buttons float above it; paging opens the page's first text
+        turned = bound.bind(
+            field, page, key=f"{key}_page", changes=lambda turn: opening((turn - 1) * PAGE_SIZE), keyword="default"
+        )
+        st.pagination(pages, max_visible_pages=3, **turned)
     _full_text(corpus, int(indices[opened]))
 
 
@@ -125,7 +124,7 @@ def snippet(text: str) -> str:
 
 def _full_text(corpus: Corpus, index: int) -> None:
     with st.container(border=True, height=_FULL_TEXT_HEIGHT, gap="xsmall"):
-        st.text(_heading(corpus, index))
+        st.text(about_text(corpus, index))
         if corpus.prompts is not None and corpus.prompts[index]:
             st.caption("Prompt")
             st.text(corpus.prompts[index])
@@ -133,7 +132,8 @@ def _full_text(corpus: Corpus, index: int) -> None:
         st.text(corpus.texts[index])
 
 
-def _heading(corpus: Corpus, index: int) -> str:
+def about_text(corpus: Corpus, index: int) -> str:
+    """A text's id and metadata on one line."""
     values = corpus.metadata.iloc[index]
     known = [f"{name}: {value}" for name, value in values.items() if not pd.isna(value)]
     return "  ·  ".join([corpus.ids[index], *known])

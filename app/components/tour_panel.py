@@ -21,7 +21,7 @@ _DEMO = "demo"
 
 
 def show(page: str) -> None:
-    """The panel of the step that the URL names; on the first page, the offer to visitors who have not seen it.
+    """The panel of the step that the URL names.
 
     Parameters
     ----------
@@ -30,11 +30,8 @@ def show(page: str) -> None:
     """
     state = session.current()
     run_id = cache.opened_run_id(state.run)
-    steps = _steps(run_id) if state.tour is not None or not page else []
+    steps = _steps(run_id) if state.tour is not None else []
     if state.tour is None or not steps:
-        offered = bool(steps) and not _seen()
-        if offered:
-            _offer(steps)
         page_chrome.in_browser(seen=st.session_state.get(_SEEN, False))
         return
     number = min(max(state.tour, 1), len(steps))
@@ -43,6 +40,19 @@ def show(page: str) -> None:
     if number == 1 and run_id is not None and not run_id.startswith(_DEMO):
         _demo_instead()
     page_chrome.in_browser(steps[number - 1].points_at if on_its_page else "", f"{run_id} {number} {page}", seen=True)
+
+
+def offer() -> None:
+    """The tour for visitors who have not seen it, in a row of the first page."""
+    state = session.current()
+    run_id = cache.opened_run_id(state.run)
+    if run_id is None or state.tour is not None or _seen():
+        return
+    if st.button("Take the three-minute tour", type="primary", icon=":material/tour:", key="tour_take"):
+        steps = _steps(run_id)
+        if steps:
+            _go(steps[0])
+    st.button("Not now", type="tertiary", key="tour_dismiss", on_click=_remember)
 
 
 def starter() -> None:
@@ -72,14 +82,6 @@ def _steps(run_id: str | None) -> list[Step]:
 
 def _seen() -> bool:
     return bool(st.session_state.get(_SEEN)) or _COOKIE in st.context.cookies.to_dict()
-
-
-def _offer(steps: list[Step]) -> None:
-    with st.container(border=True, horizontal=True, vertical_alignment="center", key="tour_offer"):
-        st.markdown("**New here?** A three-minute tour leads from the scores to the texts behind them.")
-        if st.button("Take the tour", type="primary", icon=":material/tour:", key="tour_take"):
-            _go(steps[0])
-        st.button("Not now", type="tertiary", key="tour_dismiss", on_click=_remember)
 
 
 def _panel(steps: list[Step], number: int, *, on_its_page: bool) -> None:

@@ -103,24 +103,30 @@ def multiselect(
 
 
 def open_tab(field: str, titles: Mapping[Name, str], key: str) -> tuple[Name, TabContainer]:
-    """Tabs by ``titles``: name and container of the open one. Opening another one reruns the page or its fragment."""
+    """Tabs by ``titles``: name and container of the open one. Opening another one reruns the page or its fragment.
+
+    The first is open if ``titles`` lacks the one in the URL.
+    """
     names = {title: name for name, title in titles.items()}
-    opened = titles[getattr(session.current(), field)]
+    opened = titles.get(getattr(session.current(), field), next(iter(names)))
     tabs = st.tabs(list(names), default=opened, key=key, on_change=_write, args=(key, lambda t: {field: names[t]}))
     return next((name, tab) for name, tab in zip(titles, tabs, strict=True) if tab.open)
 
 
 def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: str, **keywords: Any) -> None:
-    """A table whose selected row sets the field to its entry in ``values`` (None: no effect); deselecting clears it."""
+    """A table whose selected row, or row of a selected cell, sets the field to its entry in ``values`` (None: no
+    effect); deselecting the row clears it.
+    """
     chosen = getattr(session.current(), field)
     rows = [] if chosen is None or chosen not in values else [values.index(chosen)]
-    st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    if key not in st.session_state or _selected_rows(key)[:1] != rows:  # the marked cell stays, for the arrow keys
+        st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     st.dataframe(
         frame,
         hide_index=True,
         key=key,
         on_select=partial(_write_row, field, key, tuple(values)),
-        selection_mode="single-row",
+        selection_mode=["single-row", "single-cell"],
         **keywords,
     )
 
@@ -188,7 +194,14 @@ def _write(key: str, changes: Changes) -> None:
 
 
 def _write_row(field: str, key: str, values: Sequence[Any]) -> None:
-    rows = st.session_state[key]["selection"]["rows"]
-    value = values[rows[0]] if rows else None
-    if value is not None or not rows:
+    found = [values[row] for row in _selected_rows(key)]
+    current = getattr(session.current(), field)
+    value = next((each for each in found if each != current), current if found else None)
+    if value is not None or not found:
         session.update(**{field: value})
+
+
+def _selected_rows(key: str) -> list[int]:
+    """The row of a table's marked cell, then its ticked row."""
+    selection = st.session_state[key]["selection"]
+    return [*(row for row, _ in selection["cells"]), *selection["rows"]]

@@ -31,7 +31,7 @@ from app.url.codecs import (
 )
 from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.base.config import SCORES, PartitionKind, Smoothing
-from mauve_core.experiments.sweeps import AXES, Over
+from mauve_core.experiments.sweeps import EVERY_AXIS, Axis
 from mauve_core.figures.map import Colouring
 from mauve_core.judgments import TieRule
 
@@ -39,6 +39,7 @@ T = TypeVar("T")
 D = TypeVar("D")
 
 DecodersSection = Literal["measures", "sweeps", "generate"]
+MethodsSection = Literal["methods", "encoders"]
 JudgeSection = Literal["rate", "results"]
 ProbesSection = Literal["scores", "flow", "text"]
 RunsSection = Literal["runs", "pair", "bin"]
@@ -47,6 +48,7 @@ ClusterTab = Literal["texts", "why", "words", "metadata"]
 AreaTab = Literal["texts", "counts", "list"]
 FlowTab = Literal["matrix", "largest", "sensitivity"]
 ChartOrTable = Literal["chart", "table"]
+MeasuresTab = Literal["closeness", "diversity", "likelihood", "table"]
 Selection = Literal["clusters", "lasso", "slice"]
 Side = Literal["model", "human", "both"]
 Action = Literal["drop", "cap", "match", "weight"]
@@ -70,6 +72,9 @@ _CLUSTERS = "clusters"
 """In ``reset_by``: the partition that gives cluster numbers their meaning."""
 
 _OF_A_LIST = ("run", "partition", "seed", "cluster", "lasso")
+
+SETTINGS = ("partition", "seed", "weight", "smoothing", "scale")
+"""Fields that decide which scores and clusters a page shows, for the whole visit."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +101,12 @@ class State:
     """Id of the stored run; None means the sidebar's choice (the demo, else the newest)."""
     candidate: str | None = parameter(TEXT, None, reset_by=("run",))
     """Candidate in focus; None means the run's first."""
-    partition: PartitionKind | None = parameter(one_of(PartitionKind), None)
-    """None means the page's own: see :meth:`partition_or`."""
-    seed: int = parameter(index(), 0, reset_by=("run",))
-    """Index of the k-means seed whose clusters are shown; pages fall back to 0 if the run has fewer seeds."""
+    partition: PartitionKind = parameter(one_of(PartitionKind), "pairwise")
+    """The kind of partition of every page's scores and clusters; by default, the one that is ranked."""
+    seed: int | None = parameter(index(), None, reset_by=("run",))
+    """Index of the k-means seed whose clusters are shown; None, or one that the run lacks, means
+    ``Comparison.median_seed`` of the candidate.
+    """
     cluster: int | None = parameter(index(), None, reset_by=("run", _CLUSTERS))
     """Cluster in focus, an index into that seed's partition."""
     weight: float = parameter(number(0.0, 1.0), 0.5)
@@ -124,6 +131,8 @@ class State:
     clusters_order: str = parameter(one_of(ORDERS), next(iter(ORDERS)), name="order")
     clusters_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="form")
     cluster_tab: ClusterTab = parameter(one_of(ClusterTab), "texts", name="detail")
+    texts_paired: bool = parameter(SWITCH, False, name="paired")
+    """Whether a cluster's texts stand beside the other side's of the same prompt."""
     human_text: int | None = parameter(index(), None, reset_by=_OF_A_LIST)
     """The open text of a cluster or an area, an index into its corpus; None means the first."""
     model_text: int | None = parameter(index(), None, reset_by=("candidate", *_OF_A_LIST))
@@ -165,10 +174,14 @@ class State:
     plot_x_measure: str | None = parameter(TEXT, None, name="across")
     """Text measure on the horizontal axis of the plot of two; ``plot_y_measure`` is the vertical one."""
     plot_y_measure: str | None = parameter(TEXT, None, name="along")
-    measures_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="measured")
-    sweep_axis: Over = parameter(one_of(AXES), "length", name="axis")
+    measures_as: MeasuresTab = parameter(one_of(MeasuresTab), "closeness", name="measured")
+    sweep_axis: Axis = parameter(one_of(EVERY_AXIS), "length", name="axis")
     """The axis of the sweep shown."""
     sweep_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="swept")
+
+    # Methods
+    methods_section: MethodsSection = parameter(one_of(MethodsSection), "methods", name="vary")
+    """What is varied: how the gap is estimated, or the encoder."""
 
     # Probes
     probes_section: ProbesSection = parameter(one_of(ProbesSection), "scores", name="part")
@@ -220,10 +233,6 @@ class State:
     """Id of one of the two runs compared; ``second_run`` is the other."""
     second_run: str | None = parameter(TEXT, None, name="right")
 
-    def partition_or(self, default: PartitionKind) -> PartitionKind:
-        """The requested partition, else ``default`` ("joint" in Clusters and Map, "pairwise" in Compare)."""
-        return self.partition or default
-
 
 PARAMETERS = {
     item.name: Parameter(
@@ -274,12 +283,6 @@ def _causes(before: State, after: State) -> set[str]:
     causes = {field for field in PARAMETERS if getattr(after, field) != getattr(before, field)}
     if before.probes_perturbation is None:
         causes.discard("probes_perturbation")  # only makes the page's own choice explicit
-    partition = after.partition_or("joint")
-    other_candidate = before.candidate is not None and after.candidate != before.candidate
-    if (
-        partition != before.partition_or("joint")
-        or after.seed != before.seed
-        or (partition == "pairwise" and other_candidate)
-    ):
+    if causes & {"partition", "seed"} or (after.partition == "pairwise" and "candidate" in causes):
         causes.add(_CLUSTERS)
     return causes

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.url.parameters import NAMES, State, changed, parse, to_query
+from app.url.parameters import NAMES, SETTINGS, State, changed, parse, to_query
 
 _COPY = "_url_copy"
 _PAGE = "_url_page"
@@ -24,6 +24,12 @@ def update(**changes: Any) -> State:
     after = changed(current(), **changes)
     _write(to_query(after))
     return after
+
+
+def link_to_run(run_id: str) -> dict[str, str]:
+    """The query string of a link to another run, which keeps the settings of the visit that are not one run's."""
+    state = current()
+    return to_query(changed(State(**{field: getattr(state, field) for field in SETTINGS}), run=run_id))
 
 
 def name_run(run_id: str) -> None:

@@ -1,8 +1,10 @@
 """Cluster table: counts of two sides over clusters, behind the histogram, the detail panel and the map's log ratio.
 
-p is the human share of a cluster, q the candidate's. A cluster's share of an error is its own term of the divergence
-(``mauve_core.numerics.divergences.kl.error_shares``; JMLR 2023, section 3.1) over the divergence. Shares sum to 1; a
-share is negative if that side is below the mixture.
+p is the human share of a cluster, q the candidate's. The cost of a cluster is its part of the frontier integral
+(JMLR 2023, section 3.2), (p + q) / 2 - p q / (p - q) log(p / q) (``numerics.divergences.kl.integral_terms``): 0 if
+p = q, otherwise positive, whichever side has more. Costs sum to the frontier integral, so their shares sum to 1. The
+terms of the two errors at one mixture weight (``error_shares`` in the same module; JMLR 2023, section 3.1) can be
+negative and offset each other, so they are given in nats, not as shares.
 """
 
 from __future__ import annotations
@@ -15,25 +17,23 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.divergences.kl import error_shares, mixture_errors
+from mauve_core.numerics.divergences.kl import error_shares, integral_terms
 from mauve_core.numerics.divergences.smoothing import probabilities
 
 CONFIDENCE = 0.95
-REPLICATES = 400
-"""Resamples for the intervals of the error shares: enough for two digits of a 95 % interval."""
+ADDS, MISSES = "adds", "misses"
+"""Direction of a cluster: the model writes more of it than people do, or less."""
 
 ORDERS = {
+    "cost": "Cost",
     "difference": "Difference p − q",
     "p": "Human share p",
     "q": "Model share q",
-    "type_1": "Type I error",
-    "type_2": "Type II error",
+    "type_1_nats": "Type I error",
+    "type_2_nats": "Type II error",
     "cluster": "Cluster number",
 }
 """Columns by which the histogram can be sorted; all descending except the cluster number."""
-
-MIXTURE_MARGIN = 0.01
-"""Pages keep this distance from weights 0 and 1, where an error can be infinite and its shares mean nothing."""
 
 
 def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none") -> pd.DataFrame:
@@ -46,16 +46,17 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
     weight : float in (0, 1)
         Weight of P in the mixture R.
     smoothing : str
-        A key of ``mauve_core.numerics.divergences.smoothing.SMOOTHINGS``. Applies to the errors; p and q are plain
-        shares of the counts.
+        A key of ``mauve_core.numerics.divergences.smoothing.SMOOTHINGS``. Applies to costs and errors; p and q are
+        plain shares of the counts.
 
     Returns
     -------
     DataFrame
         cluster, human, model (counts), p, q, difference (p - q), log2_ratio (of shares with Krichevsky-Trofimov
-        smoothing, so that an empty side stays finite), type_1_nats, type_2_nats (the cluster's terms of KL(Q|R) and
-        KL(P|R): negative where q, or p, is below the mixture), type_1, type_2 (the same as shares of the two
-        divergences; 0 if an error is 0, and far beyond ±1 if the histograms nearly agree).
+        smoothing, so that an empty side stays finite), cost (part of the frontier integral, >= 0), cost_share (the
+        same as a share of it, 0 to 1; 0 if it is 0), direction (``ADDS`` if q > p, ``MISSES`` if p > q, each smoothed
+        as in the cost; empty if they are equal), type_1_nats, type_2_nats (the cluster's terms of KL(Q|R) and KL(P|R):
+        negative where q, or p, is below the mixture).
 
     Raises
     ------
@@ -68,7 +69,7 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
     p, q = (probabilities(side) for side in counts)
     smooth_p, smooth_q = (probabilities(side, "krichevsky-trofimov") for side in counts)
     sides = probabilities(counts[0], smoothing), probabilities(counts[1], smoothing)
-    errors, totals = error_shares(*sides, weight), mixture_errors(*sides, weight, 1 - weight)
+    errors, costs = error_shares(*sides, weight), integral_terms(*sides)
     return pd.DataFrame(
         {
             "cluster": np.arange(counts[0].size),
@@ -78,12 +79,27 @@ def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: 
             "q": q,
             "difference": p - q,
             "log2_ratio": np.log2(smooth_p / smooth_q),
+            "cost": costs,
+            "cost_share": of_total(costs),
+            "direction": np.select([sides[1] > sides[0], sides[0] > sides[1]], [ADDS, MISSES], ""),
             "type_1_nats": errors[0],
             "type_2_nats": errors[1],
-            "type_1": _of_total(errors[0], totals[0]),
-            "type_2": _of_total(errors[1], totals[1]),
         }
     )
+
+
+def with_intervals(table: pd.DataFrame, low: NDArray[np.float64], high: NDArray[np.float64]) -> pd.DataFrame:
+    """Add low and high, the ends of each cluster's interval of ``cost_share`` (``analysis.cost_intervals``).
+
+    Tables of gaps that are no larger than chance (``mauve_core.analysis.gap_test``) do without, and nothing shows
+    their costs.
+    """
+    return table.assign(low=low, high=high)
+
+
+def has_costs(table: pd.DataFrame) -> bool:
+    """Whether costs may be shown: only with the intervals of :func:`with_intervals`."""
+    return {"low", "high"} <= set(table.columns)
 
 
 def ordered(table: pd.DataFrame, order: str) -> pd.DataFrame:
@@ -116,56 +132,6 @@ def wilson_interval(
     return low, np.where(counts == n, 1.0, np.clip(centre + half, 0, 1))
 
 
-def resampled_counts(
-    human: ArrayLike, model: ArrayLike, *, seed: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (REPLICATES, k) histograms of resamples of each side's texts."""
-    drawn = []
-    for side, stream in zip((human, model), np.random.SeedSequence(seed).spawn(2), strict=True):
-        counts = np.asarray(side, dtype=np.int64)
-        drawn.append(np.random.default_rng(stream).multinomial(counts.sum(), probabilities(counts), size=REPLICATES))
-    return drawn[0], drawn[1]
-
-
-def error_intervals(
-    human: ArrayLike,
-    model: ArrayLike,
-    weight: float,
-    smoothing: str = "none",
-    *,
-    resampled: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None,
-) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Compute bootstrap intervals over texts of each cluster's shares of the two errors, with fixed clusters.
-
-    A share is a term over an error. A replicate is its linearization at the estimate, share + (term - share x error) /
-    estimated error, because two resamples that nearly agree have a tiny error, and dividing by it means nothing.
-    Intervals are centered, see ``mauve_core.numerics.resampling.bootstrap.centred_interval``.
-
-    Parameters
-    ----------
-    human, model, weight, smoothing
-        As in :func:`cluster_table`.
-    resampled : two (REPLICATES, k) int64 arrays, optional
-        From :func:`resampled_counts` of the same counts; they serve every weight and smoothing.
-
-    Returns
-    -------
-    dict
-        "type_1" and "type_2" -> (low, high), each (k,), shares of the error, at ``CONFIDENCE``; 0 if an error is 0.
-    """
-    sides = probabilities(human, smoothing), probabilities(model, smoothing)
-    estimates, totals = error_shares(*sides, weight), mixture_errors(*sides, weight, 1 - weight)
-    p, q = (probabilities(draws, smoothing) for draws in resampled or resampled_counts(human, model))
-    replicates, errors = error_shares(p, q, weight), mixture_errors(p, q, weight, 1 - weight)
-    intervals = {}
-    for index, name in enumerate(("type_1", "type_2")):
-        total, shares = totals[index], _of_total(estimates[index], totals[index])
-        moves = _of_total(replicates[index] - shares * errors[index][:, np.newaxis], total)
-        low, high = np.quantile(moves, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
-        intervals[name] = (shares + low - moves.mean(axis=0), shares + high - moves.mean(axis=0))
-    return intervals
-
-
 def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any, in_model: Any) -> pd.DataFrame:
     """Count each value of a metadata column inside a cluster, and in all texts of each side.
 
@@ -195,5 +161,7 @@ def value_counts(human: pd.Series | None, model: pd.Series | None, in_human: Any
     return table[["value", "human", "all_human", "model", "all_model"]]
 
 
-def _of_total(terms: NDArray[np.float64], total: NDArray[np.float64]) -> NDArray[np.float64]:
-    return terms / total if total > 0 else np.zeros_like(terms)
+def of_total(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(..., k) costs as shares of their sum; 0 if the sum is 0."""
+    total = costs.sum(axis=-1, keepdims=True)
+    return np.asarray(np.divide(costs, total, out=np.zeros_like(costs), where=total > 0))

@@ -4,10 +4,10 @@ JMLR 2023, section 8: scores are comparable only under equal settings and equal 
 
 Counted, because the scores would measure something else
     the human texts (P itself) and their number; the candidates' number of texts (the bias of a divergence depends on
-    it); the encoder, its revision, pooling, layer, precision, and whether it read the prompts (other features); the
-    length at which texts are cut, if any text was cut; the resulting number of clusters; the variance that PCA keeps
-    and the iterations of k-means (other clusters); the scaling constant; the coverage of the intervals, which decide
-    ties between runs.
+    it); the normalization of the texts, even if it left the human ones as they were; the encoder, its revision,
+    pooling, layer, precision, and whether it read the prompts (other features); the length at which texts are cut, if
+    any text was cut; the resulting number of clusters; the variance that PCA keeps and the iterations of k-means
+    (other clusters); the scaling constant; the coverage of the intervals, which decide ties between runs.
 Not counted, because the score estimates the same quantity
     the number of k-means seeds, the base seed, restarts (one start ends as low, docs/performance.md), resamples of the
     bootstrap: all four change the spread, which is shown beside every score; the map; the device and the library
@@ -26,6 +26,7 @@ from dataclasses import dataclass
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.scoring.result import Candidate, Comparison
 
 GIVEN = "features given"
@@ -39,6 +40,7 @@ _ENCODER = (
 )
 _SCORE = (
     ("explained_variance", "Variance kept by PCA", True, "different clusters"),
+    ("unit_rows", "Features scaled to unit length, before or after PCA", True, "different clusters"),
     ("max_iterations", "Maximum k-means iterations", True, "different clusters"),
     ("scale", "Scaling constant c", True, "MAUVE is a different function of the same errors"),
     ("confidence", "Confidence level of the intervals", True, "ties depend on the intervals"),
@@ -110,8 +112,8 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
     Returns
     -------
     Comparison
-        Without joint partitions, map, prompts or tested differences; halves, settings, warnings and environment are
-        the left run's.
+        Without joint partitions, map, prompts, tested differences or scores like for like; human vs. human, settings,
+        warnings and environment are the left run's.
 
     Raises
     ------
@@ -124,7 +126,16 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
     sides = zip((left, right), titles, strict=True)
     candidates = tuple(_called(item, title) for comparison, title in sides for item in comparison.candidates)
     return dataclasses.replace(
-        left, candidates=candidates, joint=(), projection=None, map_fitted=None, prompts=None, differences=None
+        left,
+        candidates=candidates,
+        joint=(),
+        projection=None,
+        map_fitted=None,
+        prompts=None,
+        differences=None,
+        prompts_by=None,
+        like_for_like=None if left.like_for_like is None else (),
+        generations={},
     )
 
 
@@ -139,6 +150,10 @@ def _of_texts(left: Comparison, right: Comparison) -> Iterator[Difference]:
     yield _difference("Number of human texts", (left.human.n, right.human.n), True, "divergences depend on it")
     sizes = (_sizes(left), _sizes(right))
     yield _difference("Texts per candidate", sizes, True, "divergences depend on it")
+    steps = [titles_of_steps(comparison.normalization) or "none" for comparison in (left, right)]
+    yield _difference("Normalization of texts", (steps[0], steps[1]), True, "other texts were encoded")
+    generations = (_generations(left), _generations(right))
+    yield _difference("Generations per candidate", generations, False, "a score is their mean")
 
 
 def _of_encoders(left: Comparison, right: Comparison) -> Iterator[Difference]:
@@ -189,7 +204,11 @@ def _difference(setting: str, values: tuple[object, object], counts: bool, reaso
 
 
 def _sizes(comparison: Comparison) -> str:
-    return _several(candidate.source.n for candidate in comparison.candidates)
+    return _several(candidate.source.n_scored for candidate in comparison.candidates)
+
+
+def _generations(comparison: Comparison) -> str:
+    return _several(candidate.source.generations for candidate in comparison.candidates)
 
 
 def _clusters(comparison: Comparison) -> str:

@@ -16,12 +16,15 @@ class Measure:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of format: its title, what to do if sides differ in it, and how it is measured."""
+    """A kind of format: its title, what to do if sides differ in it, how it is measured, and the step of normalizing
+    that takes the difference away (``mauve_core.corpus.normalizing_steps.STEPS``), if there is one.
+    """
 
     name: str
     title: str
     todo: str
     measures: tuple[Measure, ...]
+    step: str | None = None
 
 
 KINDS = {
@@ -32,18 +35,21 @@ KINDS = {
             "Leading white space",
             "Strip white space on both sides and compare again.",
             (Measure("leading_space", "texts that begin with white space"),),
+            "whitespace",
         ),
         Kind(
             "trailing_space",
             "Trailing white space",
             "Strip white space on both sides and compare again.",
             (Measure("trailing_space", "texts that end in white space"),),
+            "whitespace",
         ),
         Kind(
             "length",
             "Length",
             "Generate as many tokens as the human texts have, or cut both sides to one length.",
             (Measure("words", "words", binary=False),),
+            "words",
         ),
         Kind(
             "cut_off",
@@ -56,12 +62,14 @@ KINDS = {
             "Line breaks",
             "Replace line breaks with spaces on both sides and compare again.",
             (Measure("line_breaks", "line breaks per 100 words", binary=False),),
+            "line-breaks",
         ),
         Kind(
             "quotes",
             "Quotes",
             "Make all quotes and apostrophes straight on both sides and compare again.",
             (Measure("curly_quotes", "share of curly ones among quotes and apostrophes", binary=False),),
+            "quotes",
         ),
         Kind(
             "casing",
@@ -77,12 +85,14 @@ KINDS = {
             "Character sets",
             "Check how the files were encoded; normalize characters alike on both sides.",
             (Measure("non_ascii", "share of letters outside ASCII", binary=False),),
+            "unicode",
         ),
         Kind(
             "tokens",
             "Tokenization marks",
             "Decode without special tokens and detokenize both sides.",
             (Measure("marks", "marks of a tokenizer per 100 words", binary=False),),
+            "token-marks",
         ),
         Kind(
             "language",
@@ -95,12 +105,14 @@ KINDS = {
             "Duplicates and empty texts",
             "Leave out repeated texts, and check the decoder: a repeated text counts each time.",
             (Measure("repeats", "texts that are empty or repeat an earlier one of their side"),),
+            "duplicates",
         ),
         Kind(
             "echo",
             "Prompt echoed",
             "Strip the prompt from the beginning of the texts.",
             (Measure("echo", "texts that begin with their prompt"),),
+            "echo",
         ),
     )
 }

@@ -19,18 +19,13 @@ from numpy.typing import NDArray
 from mauve_core.analysis.properties import ENDS
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.entries import EMPTY
+from mauve_core.corpus.normalizing_steps import steps_of
+from mauve_core.corpus.token_marks import count_marks, without_tokens
 
 _Floats = NDArray[np.float64]
 
 _CLOSED = tuple(ENDS + "\"'”’»›)]}」』）")
 """Characters at the end of a text that is not cut off: sentence punctuation, closing quotes and brackets."""
-
-_SPECIAL = re.compile(r"<\|[a-z_]+\|>|</?s>|<(?:unk|pad|eos|bos|mask)>|\[(?:UNK|PAD|CLS|SEP|MASK)\]")
-_PIECES = re.compile(r"(?<=\S)[ĠĊ]|\bĠ(?=[A-Za-z])|▁")
-_SPACED = re.compile(
-    r"(?<=\w) [,.;:!?](?!\S)|(?<=\w) (?:n't|'s|'re|'ve|'ll|'d|'m)\b|@[-,.]@|``|-[LR][RSC]B-|(?<=\w) ##\w"
-)
-"""What a tokenizer leaves in written words: spaces before commas and clitics, and the signs of WikiText and Penn."""
 
 _LONE_SIGNS = re.compile(r"(?<!\S)[^\w\s]+(?!\S)")
 _FIRST = re.compile(r"[^\W_]")
@@ -93,7 +88,7 @@ class FormatMeasures:
 
 def format_measures(texts: Sequence[str], prompts: Sequence[str] | None = None) -> FormatMeasures:
     """Measure every text; ``prompts`` has one per text, blank where there is none."""
-    plain = [_without_tokens(text) for text in texts]
+    plain = [without_tokens(text) for text in texts]
     words = np.array([len(text.split()) - len(_LONE_SIGNS.findall(text)) for text in plain], dtype=np.float64)
     letters = np.array([_letters(text) for text in plain], dtype=np.float64).reshape(-1, 3)
     breaks = [max(len(text.strip().splitlines()) - 1, 0) for text in plain]
@@ -107,7 +102,7 @@ def format_measures(texts: Sequence[str], prompts: Sequence[str] | None = None) 
         "upper_case": _per(letters[:, 1], letters[:, 0]),
         "lower_start": _floats([_starts_low(text) for text in plain]),
         "non_ascii": _per(letters[:, 2], letters[:, 0]),
-        "marks": _per(PER_WORDS * _floats([_marks(text) for text in texts]), words),
+        "marks": _per(PER_WORDS * _floats([count_marks(text) for text in texts]), words),
         "echo": _floats([_echoes(*pair) for pair in zip(texts, prompts or [""] * len(texts), strict=True)]),
     }
     return FormatMeasures(numbers, tuple(map(_language, plain)))
@@ -131,7 +126,9 @@ def repeats(corpus: Corpus, size: int, rng: np.random.Generator) -> _Floats:
 
 
 def excluded_empty(corpus: Corpus) -> int:
-    """Return how many texts were left out of a corpus because they were empty."""
+    """Return how many texts were left out because they were empty; none if someone asked to leave repetitions out."""
+    if "duplicates" in steps_of(corpus.normalized):
+        return 0
     return sum(exclusion.count for exclusion in corpus.exclusions if exclusion.reason == EMPTY)
 
 
@@ -142,22 +139,6 @@ def _floats(values: Sequence[float]) -> _Floats:
 def _per(counts: _Floats, totals: _Floats) -> _Floats:
     """Return counts / totals; nan where the total is 0."""
     return np.asarray(np.divide(counts, totals, out=np.full(totals.size, np.nan), where=totals > 0))
-
-
-def _without_tokens(text: str) -> str:
-    """Return the text without what a tokenizer adds; tokens of byte-level models become words again."""
-    text = _SPECIAL.sub("", text) if "<" in text or "[" in text else text
-    return text if text.isascii() else _PIECES.sub(_space_of, text)
-
-
-def _space_of(piece: re.Match[str]) -> str:
-    return "\n" if piece[0] == "Ċ" else " "
-
-
-def _marks(text: str) -> int:
-    """Count special tokens, pieces of words, and spaces that no writer sets."""
-    pieces = 0 if text.isascii() else len(_PIECES.findall(text))
-    return len(_SPECIAL.findall(text)) + len(_SPACED.findall(text)) + pieces
 
 
 @cache

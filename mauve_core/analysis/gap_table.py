@@ -1,7 +1,7 @@
-"""The two errors as a ledger over clusters, and the few clusters that make up most of the gap.
+"""The frontier integral as a ledger over clusters, and the few clusters that make up most of the gap.
 
-Shares of divergence are as in ``mauve_core.analysis.cluster_table``: they sum to the error and may be negative. A
-table of the largest shares sums up the others in separate rows, so that the rows add up to the total.
+The ledger has one table for what the model adds and one for what it misses. A table of the costliest clusters sums up
+the others of its direction in one more row, so that both tables together add up to the frontier integral.
 """
 
 from __future__ import annotations
@@ -11,84 +11,60 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from mauve_core.analysis.cluster_names import labelled
+from mauve_core.analysis.cluster_table import ADDS, MISSES
 from mauve_core.analysis.what_if import text_weights
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.greedy import Step
-from mauve_core.numerics.divergences.kl import mixture_errors
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.what_if import dropped, matched, weighted_counts
 from mauve_core.scoring.result import Partition
 
-ERRORS = ("type_1", "type_2")
+DIRECTIONS = (ADDS, MISSES)
 
 MOST_SHOWN = 12
-"""Clusters of an error that have a row of their own."""
+"""Clusters of a direction that have a row of their own."""
 
 TOGETHER = -1
 """Cluster number of a row that sums up several clusters."""
 
 
-def error_totals(
-    human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none"
-) -> dict[str, NDArray[np.float64]]:
-    """Return both errors of one or many pairs of histograms, in nats: "type_1" KL(Q|R) and "type_2" KL(P|R), (...).
-
-    Parameters
-    ----------
-    human, model : (..., k) arrays of int
-        Number of each side's texts in each cluster.
-    weight : float in (0, 1)
-        Weight of P in the mixture R.
-    smoothing : str
-        A key of ``mauve_core.numerics.divergences.smoothing.SMOOTHINGS``.
-    """
-    p, q = probabilities(human, smoothing), probabilities(model, smoothing)
-    return dict(zip(ERRORS, mixture_errors(p, q, weight, 1 - weight), strict=True))
-
-
-def ledger_rows(
-    table: pd.DataFrame,
-    error: str,
-    intervals: tuple[NDArray[np.float64], NDArray[np.float64]],
-    most: int = MOST_SHOWN,
-) -> pd.DataFrame:
-    """Return the clusters that add most to an error, and sums of the others.
+def ledger_rows(table: pd.DataFrame, direction: str, most: int = MOST_SHOWN) -> pd.DataFrame:
+    """Return the costliest clusters of one direction, and the sum of its others.
 
     Parameters
     ----------
     table : DataFrame
-        From ``mauve_core.analysis.cluster_table.cluster_table``.
-    error : {"type_1", "type_2"}
-    intervals : two (k,) arrays
-        Lower and upper end of each cluster's share of the error.
+        From ``mauve_core.analysis.cluster_table.with_intervals``.
+    direction : {"adds", "misses"}
+        Clusters of which the model writes more than people do, or less.
     most : int
         Clusters with a row of their own.
 
     Returns
     -------
     DataFrame
-        cluster (``TOGETHER`` for a sum), clusters (how many the row covers), nats, share (of the error), low, high (of
-        the share; NaN for a sum), human, model (counts). The largest first, then the rest that adds to the error, then
-        the rest that offsets part of it. nats sum to the error.
+        cluster (``TOGETHER`` for a sum), clusters (how many the row covers), cost, share (of the frontier integral),
+        low, high (of the share; NaN for a sum), human, model (counts). The costliest first, then one row with the
+        rest, if there is one. The costs of both directions sum to the frontier integral.
     """
-    nats = table[f"{error}_nats"].to_numpy()
+    own = np.flatnonzero(table["direction"].to_numpy() == direction)
     columns = {
         "cluster": table["cluster"].to_numpy(),
-        "clusters": np.ones(nats.size, dtype=np.int64),
-        "nats": nats,
-        "share": table[error].to_numpy(),
-        "low": intervals[0],
-        "high": intervals[1],
+        "clusters": np.ones(len(table), dtype=np.int64),
+        "cost": table["cost"].to_numpy(),
+        "share": table["cost_share"].to_numpy(),
+        "low": table["low"].to_numpy(),
+        "high": table["high"].to_numpy(),
         "human": table["human"].to_numpy(),
         "model": table["model"].to_numpy(),
     }
-    order = np.lexsort((columns["cluster"], -nats))
+    order = own[np.lexsort((columns["cluster"][own], -columns["cost"][own]))]
     shown, rest = order[:most], order[most:]
-    sums = [_together(columns, part) for part in (rest[nats[rest] >= 0], rest[nats[rest] < 0]) if part.size]
+    sums = [_together(columns, rest)] if rest.size else []
     return pd.DataFrame(
         {
             name: np.append(values[shown], np.array([each[name] for each in sums], dtype=values.dtype))
@@ -98,16 +74,15 @@ def ledger_rows(
 
 
 def _together(columns: dict[str, NDArray[Any]], indices: NDArray[np.intp]) -> dict[str, float]:
-    summed = {name: columns[name][indices].sum() for name in ("clusters", "nats", "share", "human", "model")}
+    summed = {name: columns[name][indices].sum() for name in ("clusters", "cost", "share", "human", "model")}
     return {"cluster": TOGETHER, "low": np.nan, "high": np.nan, **summed}
 
 
-def row_labels(rows: pd.DataFrame) -> list[str]:
-    """Return row names: a cluster's number, or how many are summed up and whether they add or offset."""
-    parts = zip(*(rows[name].tolist() for name in ("cluster", "clusters", "nats")), strict=True)
+def row_labels(rows: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return row titles: a cluster's name and number, or how many are summed up."""
+    parts = zip(rows["cluster"].tolist(), rows["clusters"].tolist(), strict=True)
     return [
-        str(int(cluster)) if cluster != TOGETHER else f"{int(number)} {'more' if nats >= 0 else 'that offset it'}"
-        for cluster, number, nats in parts
+        labelled(names, int(cluster)) if cluster != TOGETHER else f"{int(number)} more" for cluster, number in parts
     ]
 
 

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from mauve_core.analysis.properties import WORD
 from mauve_core.analysis.words import WordCounts, count_words
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 from mauve_core.numerics.statistics.log_odds import log_odds
 
-PATTERN = r"(?u)\b\w+\b"
-"""Words of one letter belong to phrases."""
+PATTERN = rf"(?u){WORD.pattern}"
+"""Words of one letter belong to phrases, and what follows an apostrophe to its word."""
 
 LONGEST = 3
 
@@ -84,7 +85,7 @@ def distinctive_phrases(
     min_texts : int
         Fewest texts of its set that a phrase must be in.
     stop_words : frozenset of str
-        A phrase of these words alone is left out.
+        A phrase of these words alone, or of their contractions (*it's*, *don't*), is left out.
     confidence : float in (0, 1)
         Of the intervals.
 
@@ -155,7 +156,7 @@ def _chosen(
     chosen: list[int] = []
     # Rounding z makes phrases with equal counts tie.
     for column in sorted(words, key=lambda index: (-round(float(z[index]), 9), -words[index].count(" "), words[index])):
-        if stop_words.issuperset(words[column].split()):
+        if all(_is_stop_word(word, stop_words) for word in words[column].split()):
             continue
         padded = f" {words[column]} "
         if any(padded in f" {words[other]} " or f" {words[other]} " in padded for other in chosen):
@@ -164,3 +165,9 @@ def _chosen(
         if len(chosen) == top:
             break
     return chosen
+
+
+def _is_stop_word(word: str, stop_words: frozenset[str]) -> bool:
+    """Whether the word, or what comes before its apostrophe, is a stop word; negated verbs are."""
+    plain = word.replace("’", "'")
+    return word in stop_words or (bool(stop_words) and (plain.endswith("n't") or plain.split("'")[0] in stop_words))

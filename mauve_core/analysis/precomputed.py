@@ -9,6 +9,7 @@ time.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,10 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from mauve_core.analysis.cluster_names import cluster_names
+from mauve_core.analysis.cluster_table import cluster_table, with_intervals
+from mauve_core.analysis.cost_intervals import cost_intervals, exchange_rate
+from mauve_core.analysis.gap_test import DRAWS, GapTest, gap_test
+from mauve_core.analysis.main_reason import Reason, main_reason
 from mauve_core.analysis.preflight import Preflight, preflight
 from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
+from mauve_core.analysis.why import why_source
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, count_words, joined
 from mauve_core.base.array_files import load_arrays
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
@@ -43,7 +50,7 @@ from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
 DERIVED = "derived"
-FORMAT = 3
+FORMAT = 4
 """Version of the files; other versions are computed again."""
 
 ABOUT = "about"
@@ -51,6 +58,9 @@ ABOUT = "about"
 
 KEPT_SMOOTHINGS: tuple[Smoothing, ...] = ("none", "krichevsky-trofimov", "laplace")
 """Smoothings whose score bases are kept; about 2 MB per candidate, partition and smoothing."""
+
+ANY_WEIGHT = 0.5
+"""A mixture weight, which costs do not depend on."""
 
 SAMPLED_CELLS = 100_000
 """Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
@@ -66,18 +76,23 @@ _Arrays = dict[str, NDArray[Any]]
 def derive(run: Run, progress: Progress = silent) -> None:
     """Precompute what a page needs first, for a run that was just made; existing results stay.
 
-    Words and cluster stability are those of the joint partition under the first seed; others are kept on first
-    request.
+    Words and cluster stability are those of the clusters that pages show by default, each candidate's pairwise
+    partition under its median seed; others are kept on first request.
     """
     sources = [source.name for source in run.comparison.sources]
+    first = [(name, run.comparison.median_seed(name)) for name in sources if name != HUMAN]
     steps: list[Callable[[], object]] = [
         lambda: run_preflight(run),
         *(lambda kind=kind, each=each: run_basis(run, kind, each) for kind in _KINDS for each in KEPT_SMOOTHINGS),
         *(lambda name=name: _if_any(run_words, run, name) for name in sources),
         *(lambda name=name: _if_any(run_properties, run, name) for name in sources),
-        *(lambda name=name: _if_any(run_cluster_words, run, "joint", name, 0) for name in sources if name != HUMAN),
-        *(lambda name=name: _if_any(run_stability, run, "joint", name, 0) for name in sources if name != HUMAN),
-        *(lambda name=name: _if_any(run_sampling_advice, run, name) for name in sources if name != HUMAN),
+        *(lambda name=name, seed=seed: _if_any(run_cluster_words, run, "pairwise", name, seed) for name, seed in first),
+        *(lambda name=name, seed=seed: _if_any(run_cluster_names, run, "pairwise", name, seed) for name, seed in first),
+        *(lambda name=name, seed=seed: _if_any(run_stability, run, "pairwise", name, seed) for name, seed in first),
+        *(lambda name=name: run_gap_test(run, "pairwise", name) for name, _ in first),
+        *(lambda name=name: run_exchange_rate(run, "pairwise", name) for name, _ in first),
+        *(lambda name=name: run_main_reason(run, name) for name, _ in first),
+        *(lambda name=name: _if_any(run_sampling_advice, run, name) for name, _ in first),
     ]
     for done, step in enumerate(steps):
         progress(READING, done, len(steps))
@@ -101,7 +116,8 @@ def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, 
         }
 
     arrays = _cached(run, f"basis-{kind}-{smoothing}", make)
-    return {name: _basis(arrays, index) for index, name in enumerate(names)}
+    repeats = {candidate.name: candidate.source.generations for candidate in run.comparison.candidates}
+    return {name: _basis(arrays, index, repeats.get(name, 1)) for index, name in enumerate(names)}
 
 
 def run_differences(run: Run) -> tuple[Difference, ...]:
@@ -112,7 +128,8 @@ def run_differences(run: Run) -> tuple[Difference, ...]:
         return ()  # needs no features
     matched = shared_prompts(run.corpora)
     comparison = dataclasses.replace(run.comparison, prompts=None if matched is None else matched.codes)
-    partitions = pair_partitions(measured(stored_features(run)), comparison.config.score)
+    score, texts = comparison.config.score, {source.name: source.n_scored for source in comparison.sources}
+    partitions = pair_partitions(measured(stored_features(run), score), score, texts=texts)
     return differences_of(comparison, partitions, score_basis(comparison, "pairwise", "none"))
 
 
@@ -160,6 +177,22 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
     flat = [DistinctiveWord(*values) for values in zip(*(arrays[name].tolist() for name in names), strict=True)]
     ends = np.cumsum(arrays["sizes"]).tolist()
     return [tuple(flat[end - size : end]) for size, end in zip(arrays["sizes"].tolist(), ends, strict=True)]
+
+
+def run_cluster_names(run: Run, kind: PartitionKind, candidate: str, seed: int) -> tuple[str, ...]:
+    """As ``mauve_core.analysis.cluster_names.cluster_names``, of the texts of all sides of the partition."""
+
+    def make() -> _Arrays:
+        partition = run.comparison.partition(kind, candidate, seed)
+        sources = list(partition.labels)
+        words = functools.reduce(joined, (run_words(run, source) for source in sources))
+        each = [run_properties(run, source) for source in sources]
+        properties = {name: np.concatenate([values[name] for values in each]) for name in PROPERTIES}
+        labels = np.concatenate([partition.labels[source] for source in sources])
+        return {"names": np.array(cluster_names(words, properties, labels, partition.k), dtype=np.str_)}
+
+    which = kind if kind == "joint" else f"{kind}-{run.index_of(candidate)}"
+    return tuple(_cached(run, f"cluster-names-{which}-{seed}", make)["names"].tolist())
 
 
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
@@ -221,8 +254,60 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
     )
 
 
+def run_gap_test(run: Run, kind: PartitionKind, candidate: str) -> GapTest:
+    """As ``mauve_core.analysis.gap_test.gap_test``."""
+
+    def make() -> _Arrays:
+        return {
+            name: np.array(each) for name, each in dataclasses.asdict(gap_test(run.comparison, kind, candidate)).items()
+        }
+
+    arrays = _cached(run, f"gap-test-{kind}-{run.index_of(candidate)}-{DRAWS}", make)
+    return GapTest(**{field.name: arrays[field.name].item() for field in dataclasses.fields(GapTest)})
+
+
+def run_exchange_rate(run: Run, kind: PartitionKind, candidate: str) -> float:
+    """As ``mauve_core.analysis.cost_intervals.exchange_rate``."""
+
+    def make() -> _Arrays:
+        return {"rate": np.array(exchange_rate(run.comparison, kind, candidate))}
+
+    return float(_cached(run, f"exchange-rate-{kind}-{run.index_of(candidate)}", make)["rate"])
+
+
+def run_main_reason(run: Run, candidate: str) -> Reason | None:
+    """As ``mauve_core.analysis.main_reason.main_reason``; None as well where the gap test shows no gap."""
+
+    seed = run.comparison.median_seed(candidate)
+
+    def make() -> _Arrays:
+        found = _main_reason(run, candidate, seed) if run_gap_test(run, "pairwise", candidate).explains else None
+        return {"json": np.array(json.dumps(None if found is None else dataclass_to_json(found)))}
+
+    found = json.loads(str(_cached(run, f"main-reason-{run.index_of(candidate)}-{seed}", make)["json"]))
+    return None if found is None else from_json(Reason, found)
+
+
+def _main_reason(run: Run, candidate: str, seed: int) -> Reason | None:
+    partition = run.comparison.partition("pairwise", candidate, seed)
+    rate = run_exchange_rate(run, "pairwise", candidate)
+    costs = cost_intervals(run.comparison, "pairwise", candidate, seed, rate=rate)
+    table = with_intervals(
+        cluster_table(partition.counts(HUMAN), partition.counts(candidate), ANY_WEIGHT), *costs.of_clusters
+    )
+    properties = run_properties(run, HUMAN), run_properties(run, candidate)
+    source = why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, properties=properties)
+    labels = words = None
+    with suppress(MauveLensError):  # a direct request reports why there is none
+        labels = run_stability(run, "pairwise", candidate, seed).label.tolist()
+    with suppress(MauveLensError):
+        found = run_cluster_words(run, "pairwise", candidate, seed)
+        words = [[each.word for each in group] for group in found]
+    return main_reason(table, source, labels, words)
+
+
 def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAdvice]:
-    """Advise how many texts and clusters to use, from the pairwise partition of the first seed.
+    """Advise how many texts and clusters to use, from the pairwise partition under the candidate's median seed.
 
     Fewer clusters than the run's are its own, merged; their number is halved down to two.
 
@@ -232,15 +317,19 @@ def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAd
         As ``recommend_texts`` and ``recommend_clusters``.
     """
 
+    own = run.comparison.median_seed(candidate)
+
     def make() -> _Arrays:
-        partition = run.comparison.partition("pairwise", candidate, 0)
+        partition = run.comparison.partition("pairwise", candidate, own)
         p, q, k = partition.counts(HUMAN), partition.counts(candidate), partition.k
         draws, seed = min(max(SAMPLED_CELLS // k, 100), 1000), run.comparison.config.score.seed
         sizes = sorted({max(k // 2**power, min(k, 2)) for power in range(k.bit_length())})
-        clusters = recommend_clusters([merged(p, q, size) for size in sizes], replicates=draws, seed=seed)
+        # The run's own k keeps the order of its clusters: the same draws then give both the same error.
+        histograms = [(p, q) if size == k else merged(p, q, size) for size in sizes]
+        clusters = recommend_clusters(histograms, replicates=draws, seed=seed)
         return _flat({"texts": recommend_texts(p, q, replicates=draws, seed=seed), "clusters": clusters})
 
-    arrays = _cached(run, f"sampling-{run.index_of(candidate)}", make)
+    arrays = _cached(run, f"sampling-{run.index_of(candidate)}-{own}", make)
     slope = _fields(arrays, "texts-slope", Slope)
     texts = {**_fields(arrays, "texts", TextAdvice), "slope": Slope(**slope) if slope else None}
     clusters = _fields(arrays, "clusters", ClusterAdvice)
@@ -299,16 +388,17 @@ def _arrays_of_basis(basis: ScoreBasis) -> _Arrays:
     return arrays
 
 
-def _basis(arrays: Mapping[str, NDArray[Any]], index: int) -> ScoreBasis:
+def _basis(arrays: Mapping[str, NDArray[Any]], index: int, generations: int) -> ScoreBasis:
     def frontier(name: str) -> Frontier:
         return Frontier(REFERENCE_WEIGHTS, arrays[f"{index}-{name}-1"], arrays[f"{index}-{name}-2"])
 
     def spread(name: str) -> Spread:
-        return Spread(arrays[f"{index}-{name}-own"], arrays[f"{index}-{name}-resampled"])
+        return Spread(arrays[f"{index}-{name}-own"], arrays[f"{index}-{name}-resampled"], generations)
 
     return ScoreBasis(
         plain=(frontier("plain-own"), frontier("plain-resampled")),
         star=(frontier("star-own"), frontier("star-resampled")),
         frontier_integral=spread("integral"),
         mid=spread("mid"),
+        generations=generations,
     )

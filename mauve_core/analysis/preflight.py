@@ -19,7 +19,7 @@ Prompts that several texts of a side continue are taken into account, as that fu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,7 +42,7 @@ from mauve_core.base.formatting import (
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
-from mauve_core.corpus.pairing import prompt_codes
+from mauve_core.corpus.pairing import prompt_codes, prompts_of
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.statistics.auc import Auc, auc_of
 from mauve_core.scoring.tables import printable
@@ -148,11 +148,10 @@ def preflight(corpora: Mapping[str, Corpus], progress: Progress = silent) -> Pre
         May raise CancelledError.
     """
     found: dict[str, FormatMeasures] = {}
-    prompts = _prompts_by_id(corpora)
+    prompts = prompts_of(corpora)
     for done, (name, corpus) in enumerate(corpora.items()):
         progress(STAGE, done, len(corpora))
-        own = corpus.prompts or tuple(prompts.get(text_id, "") for text_id in corpus.ids)
-        found[name] = format_measures(corpus.texts, own)
+        found[name] = format_measures(corpus.texts, prompts[name])
     progress(STAGE, len(corpora), len(corpora))
     human = _Side(corpora[HUMAN], found[HUMAN])
     candidates = {name: _Side(corpora[name], found[name]) for name in corpora if name != HUMAN}
@@ -172,14 +171,6 @@ class _Side:
             return None
         codes = prompt_codes({self.corpus.name: self.corpus})[self.corpus.name]
         return codes if LEAST_PROMPTS <= np.unique(codes).size < codes.size else None
-
-
-def _prompts_by_id(corpora: Mapping[str, Corpus]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for corpus in corpora.values():
-        for text_id, prompt in zip(corpus.ids, corpus.prompts or (), strict=False):
-            found.setdefault(text_id, prompt)
-    return found
 
 
 def _compared(name: str, human: _Side, candidate: _Side) -> list[FormatDifference]:
@@ -293,42 +284,52 @@ COLUMNS = ("Format", "Candidate", "Human", "Candidate's", "AUC", "What to do")
 """Columns of :func:`shown_rows`."""
 
 
-def shown_rows(found: Preflight) -> list[tuple[str, ...]]:
-    """Return the cells of each flagged row, unescaped; the second is the candidate's name."""
+def shown_rows(found: Preflight, rows: Sequence[FormatDifference] | None = None) -> list[tuple[str, ...]]:
+    """Return the cells of some rows, the flagged ones by default, unescaped; the second is the candidate's name."""
     return [
         (
-            f"{row.title}: {row.measure}" if row.summary == "share" else f"{row.title}: {row.summary} of {row.measure}",
+            f"{row.title}: {_measured(row)}",
             row.candidate,
             _value(row.summary, row.human_value, row.human_n),
             _value(row.summary, row.candidate_value, row.candidate_n),
             _auc_cell(row),
             row.todo,
         )
-        for row in found.flagged
+        for row in (found.flagged if rows is None else rows)
     ]
 
 
 def to_text(found: Preflight) -> str:
     """Format the flagged kinds for a terminal, a line each with the candidate furthest from the human texts."""
+    lines = (f"  ! {printable(with_plain_spaces(line))}" for line in flagged_lines(found))
+    return "\n".join([with_plain_spaces(headline(found)), *lines])
+
+
+def flagged_lines(found: Preflight) -> list[str]:
+    """Describe each flagged kind with the candidate furthest from the human texts and what to do, unescaped."""
     by_kind: dict[str, list[FormatDifference]] = {}
     for row in found.flagged:
         by_kind.setdefault(row.kind, []).append(row)
-    lines = [headline(found)]
+    lines = []
     for rows in by_kind.values():
         row = rows[0]
         more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
-        measure = row.measure if row.summary == "share" else f"{row.summary} of {row.measure}"
         human = _value(row.summary, row.human_value, row.human_n)
         candidate = _value(row.summary, row.candidate_value, row.candidate_n)
         lines.append(
-            f"  ! {row.title}: {measure}: human {human}, {printable(row.candidate)} {candidate}, "
+            f"{row.title}: {_measured(row)}: human {human}, {row.candidate} {candidate}, "
             f"AUC {_auc_cell(row)}{more}. {row.todo}"
         )
-    return with_plain_spaces("\n".join(lines))
+    return lines
 
 
 def _auc_cell(row: FormatDifference) -> str:
     return f"{written(row.auc, SCORE_DECIMALS)} ({interval(row.low, row.high, SCORE_DECIMALS)})"
+
+
+def _measured(row: FormatDifference) -> str:
+    """What the values are: ``median line breaks per 100 words``."""
+    return row.measure if row.summary == "share" else f"{row.summary} {row.measure}"
 
 
 def _value(summary: Summary, value: float | None, n: int) -> str:

@@ -7,13 +7,14 @@ of stop words and punctuation are shares of tokens, as in figure 13 of Pimentel,
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.formatting import as_percent, written
 from mauve_core.base.text_lists import text_list
 from mauve_core.numerics.strings.ngrams import ngrams
 from mauve_core.numerics.strings.repetition import ends_in_copies
@@ -31,6 +32,10 @@ ENDS = ".!?…。！？｡؟۔।"
 CLOSERS = "\"'”’»›)]}*_」』）"
 
 
+MOST_DECIMALS = 2
+"""Decimals of two means that are written together."""
+
+
 @dataclass(frozen=True)
 class Property:
     """Description of a property.
@@ -39,6 +44,12 @@ class Property:
     ----------
     name, title, unit : str
     description : str
+    more, less : str
+        What is said of a writer whose texts have clearly more of it than others, and clearly less.
+    texts_more, texts_less : str
+        The same of the texts.
+    counted : str
+        What a mean is of, around ``{}``: ``{} words``, ``distinct-4 {} per text``.
     binary : bool
         Whether a text either has it or not.
     """
@@ -47,21 +58,105 @@ class Property:
     title: str
     unit: str
     description: str
+    more: str
+    less: str
+    texts_more: str
+    texts_less: str
+    counted: str
     binary: bool = False
+
+    def means(self, first: float, second: float) -> str:
+        """Write two means: ``distinct-4 46% per text against 95%``, with the decimals of :func:`apart`.
+
+        Shares are percentages, lengths have their unit.
+        """
+        shown = apart(first, second, written if self.unit else as_percent)
+        return f"{self.counted.format(shown[0])} against {shown[1]}"
 
 
 PROPERTIES = {
     each.name: each
     for each in (
-        Property("length", "Length", "words", "Words separated by white space."),
-        Property("stop_words", "Stop words", "", "Share of tokens that are English stop words."),
-        Property("punctuation", "Punctuation", "", "Share of tokens that are punctuation marks or symbols."),
-        Property("distinct", f"Distinct-{NGRAM}", "", f"Share of the text's word {NGRAM}-grams that are distinct."),
-        Property("repetition", "Ends in a loop", "", "Ends in two copies of the same words.", binary=True),
-        Property("truncated", "Truncated end", "", "Does not end like a finished sentence.", binary=True),
+        Property(
+            "length",
+            "Length",
+            "words",
+            "Words separated by white space.",
+            more="writes longer texts",
+            less="writes shorter texts",
+            texts_more="are longer",
+            texts_less="are shorter",
+            counted="{} words",
+        ),
+        Property(
+            "stop_words",
+            "Stop words",
+            "",
+            "Share of tokens that are English stop words.",
+            more="uses more stop words",
+            less="uses fewer stop words",
+            texts_more="use more stop words",
+            texts_less="use fewer stop words",
+            counted="{} of tokens",
+        ),
+        Property(
+            "punctuation",
+            "Punctuation",
+            "",
+            "Share of tokens that are punctuation marks or symbols.",
+            more="uses more punctuation",
+            less="uses less punctuation",
+            texts_more="use more punctuation",
+            texts_less="use less punctuation",
+            counted="{} of tokens",
+        ),
+        Property(
+            "distinct",
+            f"Distinct-{NGRAM}",
+            "",
+            f"Share of the text's word {NGRAM}-grams that are distinct.",
+            more="repeats itself less",
+            less="repeats itself",
+            texts_more="repeat themselves less",
+            texts_less="repeat themselves",
+            counted=f"distinct-{NGRAM} {{}} per text",
+        ),
+        Property(
+            "repetition",
+            "Ends in a loop",
+            "",
+            "Ends in two copies of the same words.",
+            more="ends in a loop",
+            less="ends in a loop less often",
+            texts_more="end in a loop",
+            texts_less="end in a loop less often",
+            counted="{} of texts",
+            binary=True,
+        ),
+        Property(
+            "truncated",
+            "Truncated end",
+            "",
+            "Does not end like a finished sentence.",
+            more="ends mid-sentence",
+            less="ends mid-sentence less often",
+            texts_more="end mid-sentence",
+            texts_less="end mid-sentence less often",
+            counted="{} of texts",
+            binary=True,
+        ),
     )
 }
 """By name, in display order."""
+
+
+def apart(first: float, second: float, write: Callable[[float, int], str]) -> tuple[str, str]:
+    """Write two numbers without decimals, or with as many as show that they differ, at most two."""
+    for decimals in range(MOST_DECIMALS + 1):
+        shown = write(first, decimals), write(second, decimals)
+        if shown[0] != shown[1]:
+            break
+    return shown
 
 
 @cache

@@ -32,9 +32,9 @@ from mauve_core.scoring.estimates import (
     ScoreBasis,
     Spread,
     basis_of,
+    basis_of_sides,
     estimate_of,
     resamples,
-    score_basis,
     spreads_of,
     two_sides,
 )
@@ -157,8 +157,8 @@ def prepare(
     ones = {source: np.ones(len(draws)) for source, draws in drawn.items()}
     counts = {source: _resampled(partitions, source, draws, ones[source]) for source, draws in drawn.items()}
     observed = [counts[source].astype(np.int64) for source in (HUMAN, candidate)]
-    if basis is None:
-        basis = score_basis(comparison, kind, smoothing)[candidate]
+    if basis is None or basis.generations > 1:  # a what-if weighs the texts of all generations together
+        basis = basis_of_sides(two_sides(comparison, kind, candidate), comparison.config.score, smoothing)
     drawn_basis = basis_of(CountSamples(*two_sides(comparison, kind, candidate).counts(), *observed), smoothing)
     pairs = count_pairs(observed[0], observed[1])
     wanted = {ADDED_COUNT[STAR_SMOOTHING]} | (set() if added is None else {added})

@@ -228,11 +228,24 @@ def why_card(
         model_phrases=of_sides[1],
         neighbours=tuple(near),
         cluster_phrases=of_cluster,
-        sides=_effects(source, human, model, confidence),
-        rest=_effects(source, np.flatnonzero(inside), np.flatnonzero(~inside), confidence),
+        sides=property_effects(source, human, model, confidence),
+        rest=property_effects(source, np.flatnonzero(inside), np.flatnonzero(~inside), confidence),
         pairs=_pairs(source, human, model),
         notes=tuple(notes),
     )
+
+
+def property_effects(
+    source: WhySource, first: NDArray[np.intp], second: NDArray[np.intp], confidence: float = 0.95
+) -> tuple[PropertyEffect, ...]:
+    """Compare every property of ``PROPERTIES`` between two sets of texts, given by their positions in ``source``."""
+    found = []
+    for name in PROPERTIES:
+        values = source.properties[name]
+        left, right = (part[~np.isnan(part)] for part in (values[first], values[second]))
+        one = effect(left, right, confidence) if left.size and right.size else None
+        found.append(PropertyEffect(name, one, one is not None and one.separates(SEPARATES)))
+    return tuple(found)
 
 
 def _centres(features: NDArray[np.float32], labels: NDArray[np.int32], k: int) -> NDArray[np.float64]:
@@ -257,18 +270,6 @@ def _phrases(
         return (), ()
     left, right = ([source.texts[index] for index in part] for part in (first, second))
     return distinctive_phrases(left, right, unit=unit, top=top, stop_words=stop_words(), confidence=confidence)
-
-
-def _effects(
-    source: WhySource, first: NDArray[np.intp], second: NDArray[np.intp], confidence: float
-) -> tuple[PropertyEffect, ...]:
-    found = []
-    for name in PROPERTIES:
-        values = source.properties[name]
-        left, right = (part[~np.isnan(part)] for part in (values[first], values[second]))
-        one = effect(left, right, confidence) if left.size and right.size else None
-        found.append(PropertyEffect(name, one, one is not None and one.separates(SEPARATES)))
-    return tuple(found)
 
 
 def _pairs(source: WhySource, human: NDArray[np.intp], model: NDArray[np.intp]) -> tuple[Pair, ...]:

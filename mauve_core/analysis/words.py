@@ -25,8 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 
-TOKEN_PATTERN = r"(?u)\b\w\w+\b"
-"""Runs of two or more word characters of any script, in lower case."""
+TOKEN_PATTERN = r"(?u)\b(?!(?<=\w['’])(?:s|t|m|d|ll|re|ve)\b)\w\w+\b(?!['’]t\b)"
+"""Runs of two or more word characters of any script, in lower case, without English contractions: *it's*, *they'll* and
+*don't* give *it* and *they*, of which no piece behind the apostrophe is a word.
+"""
 
 _Row = tuple[NDArray[Any], NDArray[Any]]
 """Columns and values."""

@@ -18,6 +18,7 @@ from mauve_core.base.validation import Holds, NotBlank, Seeds, Within
 Pooling = Literal["auto", "last", "first", "mean"]
 Dtype = Literal["float32", "bfloat16", "float16"]
 Smoothing = Literal["none", "krichevsky-trofimov", "laplace", "braess-sauer", "good-turing"]
+UnitRows = Literal["before", "after"]
 PartitionKind = Literal["pairwise", "joint"]
 
 HUMAN = "human"
@@ -119,6 +120,9 @@ class ScoreConfig(_Settings):
         Nominal coverage of the bootstrap interval.
     scale : float > 0
         The constant c of MAUVE: larger values stretch differences between good models.
+    unit_rows : {"before", "after"}
+        Whether features are scaled to unit length before principal components are taken, as by the reference package,
+        or after it, as NeurIPS 2021, appendix C.3, describes.
     """
 
     k: Annotated[int, Within(2, 100_000)] | None = None
@@ -130,6 +134,7 @@ class ScoreConfig(_Settings):
     bootstrap: Annotated[int, Within(100, 1_000_000)] = 500
     confidence: Annotated[float, Holds(lambda share: 0 < share < 1, "a number in (0, 1)")] = 0.95
     scale: Annotated[float, Holds(lambda number: number > 0, "a positive finite number")] = 5.0
+    unit_rows: UnitRows = "before"
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@
   has as many decimals, at most six. Of two spreads, the larger one decides. A spread of 0, or too small for these
   decimals, leaves the value its own. In a column of errors, and for a method's candidates, the middle one decides,
   unless a row would gain or lose more than one digit.
+  Two spreads of different origin are named: ``0.795 ± 0.031 (seeds) ± 0.012 (5 generations)``.
 - **Scores**, which lie between 0 and 1, and their differences always have three decimals, as in papers.
 - **Alone**, a value has four significant digits and at most four decimals; below 0.0005, two significant digits.
   Values of unknown precision (p-values, distances) have two or three significant digits and no trailing zeros.
 - **Parts of an error**, in nats, have four decimals, so that they add up.
 - **Interval**: ``0.790 to 0.900``, with the decimals of its value; tables for papers use brackets.
 - **Share**: ``46%``, without a space; both ends of an interval have the sign, ``−4% to 46%``. The narrower the
-  interval, the more decimals it and its share have.
+  interval, the more decimals it and its share have. Parts of a whole are rounded so that they add up.
 - **Unknown**: a spread that cannot exist (one seed) is left out, one that is not available is ``?``, and a missing
   value is ``–``.
 - Negative numbers have a minus sign, not a hyphen; a number that rounds to 0 has no sign. Thousands have commas.
@@ -128,6 +129,35 @@ def with_spread(
     return f"{shown}{UNBROKEN}±{UNBROKEN}{written(sd, decimals)}"
 
 
+def over_generations(sd: float, generations: int, decimals: int | None = None) -> str:
+    """Format the spread over generations, named: ``± 0.012 (5 generations)``."""
+    return f"±{UNBROKEN}{written(sd, decimals)}{UNBROKEN}({generations:,}{UNBROKEN}generations)"
+
+
+def with_named_spreads(
+    value: float,
+    first_sd: float | None,
+    generations_sd: float | None,
+    generations: int,
+    decimals: int | None = None,
+    *,
+    value_in: str = "{}",
+    over: str = "seeds",
+    missing: str = "",
+) -> str:
+    """Format ``0.795 ± 0.031 (seeds) ± 0.012 (5 generations)``; without several generations, as :func:`with_spread`.
+
+    ``first_sd`` and ``generations_sd`` are standard deviations; None and NaN mean unknown. ``over`` names the first.
+    """
+    if generations_sd is None or math.isnan(generations_sd):
+        return with_spread(value, first_sd, decimals, value_in=value_in, missing=missing)
+    decimals = decimals_of(value, first_sd, generations_sd) if decimals is None else decimals
+    score = with_spread(value, first_sd, decimals, value_in=value_in, missing=missing)
+    known = first_sd is not None and not math.isnan(first_sd)
+    named = f"{UNBROKEN}({over})" if known or missing else ""
+    return f"{score}{named} {over_generations(generations_sd, generations, decimals)}"
+
+
 def with_two_spreads(value: float, first: float | None, second: float | None, decimals: int | None = None) -> str:
     """Format ``0.971 ± 0.002 / 0.015``, with a dash for a missing spread and the same decimals throughout."""
     if not math.isfinite(value):
@@ -184,6 +214,17 @@ def percent_with_interval(share: float, low: float, high: float) -> str:
     """Format ``12% (−4% to 46%)``: one decimal if the interval is narrower than 10 points, two below one point."""
     decimals = sum(high - low < width for width in (0.1, 0.01))
     return f"{as_percent(share, decimals)}{UNBROKEN}({percent_interval(low, high, decimals)})"
+
+
+def even_parts(shares: Sequence[float], decimals: int = 1) -> list[float]:
+    """Round shares to percents with these decimals so that they add up to their rounded sum (largest remainders)."""
+    unit = 10.0 ** (-2 - decimals)
+    exact = [share / unit for share in shares]
+    whole = [math.floor(each) for each in exact]
+    missing = round(sum(exact)) - sum(whole)
+    for index in sorted(range(len(exact)), key=lambda index: whole[index] - exact[index])[:missing]:
+        whole[index] += 1
+    return [each * unit for each in whole]
 
 
 def file_size(size: float) -> str:

@@ -29,7 +29,7 @@ from typing import (
 import numpy as np
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import As, Holds, Within, Written
+from mauve_core.base.validation import As, Holds, Later, Within, Written
 
 _T = TypeVar("_T")
 
@@ -42,12 +42,15 @@ MAX_DEPTH = 20
 
 
 def dataclass_to_json(instance: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as plain JSON values, in order; :func:`from_json` reads them back."""
+    """Return the fields of a dataclass as plain JSON values, in order; :func:`from_json` reads them back.
+
+    A field marked ``Later`` is left out while it has its default.
+    """
     hints = _hints(instance.__class__)
     return {
         item.name: _plain(getattr(instance, item.name), hints[item.name])
         for item in dataclasses.fields(instance)
-        if item.init
+        if item.init and not (marks(hints[item.name], Later) and getattr(instance, item.name) == item.default)
     }
 
 

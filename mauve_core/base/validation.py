@@ -40,6 +40,12 @@ class Written:
     read: Callable[[Any], Any]
 
 
+@dataclass(frozen=True)
+class Later:
+    """A field that older files lack. It is written only if it differs from its default, so that these files stay as
+    they are when they are written again, and older versions read files that do not need the field."""
+
+
 NotBlank = Annotated[str, Holds(lambda text: bool(text.strip()), "text")]
 
 Extended = Annotated[float, Written(Literal["inf", "-inf"] | float, lambda x: x if math.isfinite(x) else str(x), float)]
@@ -65,6 +71,14 @@ class Origin(TypedDict, total=False):
     digest: str
 
 
+class OtherCorpus(TypedDict, total=False):
+    """Texts of another corpus, which clusters were learned on."""
+
+    title: str
+    n: Count
+    digest: str
+
+
 class Settings(TypedDict, total=False):
     """The settings that are read back from a table of results."""
 
@@ -77,3 +91,5 @@ class Settings(TypedDict, total=False):
     rows: list[int] | None
     texts: Mapping[str, Count]
     sources: Mapping[str, Origin]
+    clusters_from: OtherCorpus
+    own_neighbours: Count

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.cli.options import add_output_options, show_result
-from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable
+from mauve_core.experiments.attributes_over_k import ALL, OWN, SPLITS, AttributeTable
 from mauve_core.scoring.tables import aligned, mean_and_spread, printable
+from mauve_core.store import RunStore
 from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.comparison import TextFile
 
 _TITLES = {
     "accuracy": "accuracy",
@@ -46,34 +50,65 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
     )
+    parser.add_argument(
+        "--clusters-from",
+        metavar="RUN_OR_FILE",
+        help="judge clusters of other texts as well: the human texts of another run, or a file, encoded as this run's "
+        "texts are",
+    )
+    parser.add_argument(
+        "--device", default="auto", help="for encoding that file: auto, cpu, cuda, cuda:1 ...; default: auto"
+    )
     add_output_options(parser, table=True)
     parser.set_defaults(run=_attributes)
 
 
 def _attributes(args: argparse.Namespace) -> int:
     columns, ks = (None if values is None else tuple(dict.fromkeys(values)) for values in (args.column, args.k))
-    task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits)
+    run, file = _other(args.clusters_from)
+    task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits, run, file, args.device)
     return show_result(args, task, tables, lambda found: found.notes, "All values, and purity by value")
+
+
+def _other(text: str | None) -> tuple[str | None, TextFile | None]:
+    """The id of a stored run, or a file; InputError if the text names neither, or one of each."""
+    if text is None:
+        return None, None
+    stored = any(summary.id == text for summary in RunStore().list())
+    if stored == Path(text).exists():
+        wrong = "names a run and a file" if stored else "is neither a stored run nor a file"
+        raise InputError(f"--clusters-from {wrong}", received=text, todo="Name a run of mauve-lens runs, or ./FILE")
+    return (text, None) if stored else (None, TextFile(text))
 
 
 def tables(found: AttributeTable) -> str:
     """Categories and numbers: one row per column and k."""
-    categories = [row for row in found.rows if row.kind == "category"]
-    numbers = [row for row in found.rows if row.kind != "category"]
-    parts = [_table(rows, names) for rows, names in ((categories, CATEGORICAL), (numbers, NUMERIC)) if rows]
+    parts = []
+    for names, wanted in ((CATEGORICAL, True), (NUMERIC, False)):
+        own, other = (
+            [row for row in rows if (row.kind == "category") == wanted] for rows in (found.rows, found.other_rows)
+        )
+        if own:
+            parts.append(_table(own, other, names, found.clusters_from))
+    about = ""
+    if found.clusters_from:
+        texts = found.settings["clusters_from"]["n"]
+        about = f" Clusters of {printable(found.clusters_from)}: learned on its {texts:,} texts alone."
     seeds, splits = found.settings["seeds"], found.settings["splits"]
     parts.append(
         f"Mean \u00b1 standard deviation over {seeds} seeds and {splits} splits (most frequent: over splits; AMI, "
         "V-measure and purity: over seeds). Most frequent: accuracy without clusters. AMI: 0 if clusters carry no "
         "information about the column. Purity grows with k by itself. R^2: 0 or less if a cluster's mean is no better "
-        "than the overall mean."
+        f"than the overall mean.{about}"
     )
     return "\n\n".join(parts)
 
 
-def _table(rows: Sequence[Attribute], names: Sequence[str]) -> str:
-    cells = [["Column", "k", "n", *(_TITLES[name] for name in names)]]
-    for row in rows:
-        scores = [mean_and_spread(row.scores[name]) for name in names]
-        cells.append([printable(row.column), str(row.k), str(row.n), *scores])
+def _table(own: Sequence[Attribute], other: Sequence[Attribute], names: Sequence[str], title: str) -> str:
+    cells = [["Column", *(["clusters of"] if title else []), "k", "n", *(_TITLES[name] for name in names)]]
+    for whose, rows in ((OWN, own), (title, other)):
+        for row in rows:
+            scores = [mean_and_spread(row.scores[name]) for name in names]
+            clusters = [printable(whose)] if title else []
+            cells.append([printable(row.column), *clusters, str(row.k), str(row.n), *scores])
     return aligned(cells)

@@ -11,11 +11,13 @@ from mauve_core.cli.options import (
     ENCODER_OPTIONS,
     add_encoder_options,
     add_field_options,
+    add_normalize_option,
     add_output_options,
     add_score_options,
     encoder_config,
     make_run,
     named,
+    normalize_steps,
     score_config,
     source_fields,
 )
@@ -31,6 +33,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the file names")
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
+    add_normalize_option(parser)
     add_encoder_options(parser)
     parser.add_argument(
         "--features",
@@ -79,6 +82,7 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
             projection=not args.no_map,
         ),
         device=args.device,
+        normalize=normalize_steps(args),
     )
 
 

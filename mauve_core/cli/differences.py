@@ -1,4 +1,5 @@
-"""``mauve-lens test``: which of two candidates is closer to the human texts, and whether that is more than chance."""
+"""``mauve-lens test``: which of two candidates is closer to the human texts, by a score or by a text measure, and
+whether that is more than chance."""
 
 from __future__ import annotations
 
@@ -8,11 +9,21 @@ import textwrap
 from mauve_core.analysis.precomputed import run_differences
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, written
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, significant, written
 from mauve_core.cli.options import write, write_json
+from mauve_core.experiments.text_measures import MEASURES, MeasureDifference, measure_title
+from mauve_core.experiments.text_measures.differences import difference_json as measure_difference_json
+from mauve_core.experiments.text_measures.ranking import (
+    closest_sentence,
+    measure_tests_sentence,
+    needs_tests,
+    test_decimals,
+)
+from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.scoring.comparison_json import difference_json
 from mauve_core.scoring.result import Difference
-from mauve_core.scoring.tables import TITLES, aligned, difference_json, printable, tests_sentence
-from mauve_core.store import RunStore
+from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, printable, tests_sentence
+from mauve_core.store import Run, RunStore
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -20,12 +31,17 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "test",
         help="test which of two candidates of a stored run is closer to the human texts",
         description="Exchange texts between two candidates, within prompts where they share them, and count how often "
-        "their scores then differ at least as much. p-values are adjusted over all pairs of the run (Holm).",
+        "their scores then differ at least as much. With --measure, test the gaps |T(Q) - T(P)| and the values T(Q) of "
+        "a stored text measure by a jackknife over prompts. p-values are adjusted over all pairs of the run (Holm).",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--a", metavar="NAME", help="a candidate; default: every pair of candidates")
     parser.add_argument("--b", metavar="NAME", help="the candidate that it is compared with")
-    parser.add_argument("--score", choices=SCORES, default="mauve", help="default: mauve")
+    by = parser.add_mutually_exclusive_group()
+    by.add_argument("--score", choices=SCORES, default="mauve", help="default: mauve")
+    by.add_argument(
+        "--measure", metavar="NAME", help=f"a text measure in place of a score: one of {', '.join(MEASURES)}"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON: one object for --a and --b, else a list")
     parser.set_defaults(run=_test)
 
@@ -40,6 +56,8 @@ def _test(args: argparse.Namespace) -> int:
         )
     for name in filter(None, (args.a, args.b)):
         run.comparison.candidate(name)  # raises InputError if unknown
+    if args.measure is not None:
+        return _test_measure(run, args)
     found = [each for each in run_differences(run) if each.score == args.score]
     if args.a is not None:
         found = [each.seen_from(args.a) for each in found if {each.first, each.second} == {args.a, args.b}]
@@ -50,7 +68,8 @@ def _test(args: argparse.Namespace) -> int:
     if not found:
         write("The run has one candidate, so there is no pair to test.")
         return 0
-    write(_table(found) + "\n\n" + "\n".join(textwrap.wrap(tests_sentence(found), 110)))
+    said = " ".join(filter(None, [tests_sentence(found), pairing_sentence(run.comparison)]))
+    write(_table(found) + "\n\n" + "\n".join(textwrap.wrap(said, 110)))
     return 0
 
 
@@ -71,3 +90,75 @@ def _table(found: list[Difference]) -> str:
             ]
         )
     return aligned(rows)
+
+
+def _test_measure(run: Run, args: argparse.Namespace) -> int:
+    found = _pairs(run, args.measure)
+    if args.a is not None:
+        found = [
+            tuple(each.seen_from(args.a) for each in tests)
+            for tests in found
+            if {tests[0].first, tests[0].second} == {args.a, args.b}
+        ]
+    if args.a is not None and not found:
+        raise InputError(
+            f"The measure {args.measure} is not defined for both candidates",
+            received=f"{args.a}, {args.b}",
+            todo=f"The notes of mauve-lens measure {run.id} --measure {args.measure} say why",
+        )
+    if args.json:
+        values = [measure_difference_json(tests) for tests in found]
+        write_json(values if args.a is None else values[0])
+        return 0
+    if not found:
+        write("Fewer than two candidates have the measure, so there is no pair to test.")
+        return 0
+    lines = [measure_tests_sentence([each for tests in found for each in tests])]
+    if args.a is None and (measured := stored_measurements(run)) is not None:
+        order = [candidate.name for candidate in run.comparison.candidates]
+        lines.append(closest_sentence(measured, args.measure, order))
+    paragraphs = ["\n".join(textwrap.wrap(line, 110)) for line in lines if line]
+    write("\n\n".join([_measure_table(found), *paragraphs]))
+    return 0
+
+
+def _pairs(run: Run, measure: str) -> list[tuple[MeasureDifference, ...]]:
+    """The stored tests of each pair: of the gap, if T(P) is defined, and of the value."""
+    if measure not in MEASURES:
+        raise InputError(f"No measure is named {measure!r}", allowed=", ".join(MEASURES))
+    measured = stored_measurements(run)
+    scorer = " --scorer MODEL" if "model" in MEASURES[measure].needs else ""
+    todo = f"Run mauve-lens measure {run.id} --measure {measure}{scorer}"
+    if measured is None or measure not in measured.measures:
+        raise InputError(f"The measure {measure} was not computed for run {run.id}", todo=todo)
+    if needs_tests(measured, measure):
+        raise InputError(f"The measure {measure} was stored with run {run.id} before there were tests", todo=todo)
+    pairs: dict[tuple[str, str], list[MeasureDifference]] = {}
+    for each in (*measured.tests(measure), *measured.tests(measure, "value")):
+        pairs.setdefault((each.first, each.second), []).append(each)
+    return [tuple(tests) for tests in pairs.values()]
+
+
+def _measure_table(found: list[tuple[MeasureDifference, ...]]) -> str:
+    title = measure_title(found[0][0].measure)
+    columns = {"gap": f"gap of {title}: a \u2212 b", "value": f"{title}: a \u2212 b"}
+    first = found[0]
+    rows = [["a", "b"]]
+    for each in first:
+        rows[0] += [columns[each.of], "interval", "p", "p adjusted", "told apart"]
+    rows[0].append("n")
+    decimals = [test_decimals([tests[place] for tests in found]) for place in range(len(first))]
+    for tests in found:
+        cells = [printable(tests[0].first), printable(tests[0].second)]
+        for each, places in zip(tests, decimals, strict=True):
+            cells += _cells(each, places)
+        rows.append([*cells, f"{tests[0].n:,} {'prompts' if tests[0].paired else 'texts'}"])
+    return aligned(rows)
+
+
+def _cells(test: MeasureDifference, decimals: int) -> list[str]:
+    value = written(test.difference, decimals)
+    if test.low is None or test.high is None or test.p_value is None or test.p_adjusted is None:
+        return [value, NONE, NONE, NONE, "no"]
+    p_values = [significant(test.p_value), significant(test.p_adjusted)]
+    return [value, interval(test.low, test.high, decimals), *p_values, "yes" if test.told_apart else "no"]

@@ -16,7 +16,7 @@ from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, 
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import write, write_json
 from mauve_core.corpus import Corpus
-from mauve_core.experiments.indicators import score_indicators
+from mauve_core.experiments.indicators import run_indicators
 from mauve_core.judgments import (
     QUESTIONS,
     Correlation,
@@ -169,7 +169,8 @@ def _ratings_of(
         sources = list(dict.fromkeys(name for rating in ratings for name in (rating.left, rating.right)))
         return ratings, sources, {}, None, notes
     run = RunStore().load(what)
-    return RatingStore(run.ratings_path).list(), list(run.corpora), score_indicators(run.comparison), run.corpora, ()
+    indicators, problems = run_indicators(run)
+    return RatingStore(run.ratings_path).list(), list(run.corpora), indicators, run.corpora, problems
 
 
 def _table(ranking: Ranking, rows: Sequence[Correlation]) -> str:
@@ -194,14 +195,16 @@ def _table(ranking: Ranking, rows: Sequence[Correlation]) -> str:
 
 
 def _agreement(rows: Sequence[Correlation]) -> str:
-    cells = [["Score of the run", "n", "Spearman", "worst within 1 sd", ""]]
+    kinds = " / ".join(dict.fromkeys(row.over for row in rows if row.over))
+    worst_title = f"worst within 1 sd{f' over {kinds}' if kinds else ''}"
+    cells = [["Score, measure or method", "n", "Spearman", worst_title, ""]]
     for row in rows:
         value = NONE if row.spearman is None else correlation(row.spearman, signed=True)
         worst = NONE
         if row.worst is not None:
             bounds = interval(row.worst.lower_bound, row.worst.value, CORRELATION_DECIMALS, signed=True)
             worst = correlation(row.worst.value, signed=True) if row.worst.exact else bounds
-        cells.append([row.indicator, str(row.n), value, worst, printable(row.note)])
+        cells.append([printable(row.indicator), str(row.n), value, worst, printable(row.note)])
     return f"\nAgreement with people, without {HUMAN}, which has no score\n{aligned(cells)}"
 
 

@@ -13,12 +13,15 @@ from mauve_core.cli.options import (
     ENCODER_OPTIONS,
     SCORE_OPTIONS,
     add_encoder_options,
+    add_normalize_option,
     add_output_options,
     add_score_options,
     make_run,
+    normalize_steps,
     write,
     write_json,
 )
+from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.result import Comparison, Estimate
 from mauve_core.scoring.tables import (
     TITLES,
@@ -27,7 +30,7 @@ from mauve_core.scoring.tables import (
     mean_and_spread,
     printable,
     standings,
-    to_json,
+    texts_scored,
 )
 from mauve_core.store import RunStore
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
@@ -44,7 +47,8 @@ def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     recompare = actions.add_parser(
         "again",
         help="compare the texts of a run again with other settings",
-        description="Settings that are not given stay the same. Texts are encoded again only for a different encoder.",
+        description="Settings that are not given stay the same. Texts are encoded again only for a different encoder, "
+        "or if they are normalized.",
     )
     recompare.add_argument("id", metavar="ID")
     recompare.add_argument(
@@ -55,6 +59,7 @@ def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     recompare.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="one JSON object")
     add_output_options(recompare)
+    add_normalize_option(recompare)
     add_encoder_options(recompare, default="the run's")
     add_score_options(recompare)
     recompare.set_defaults(run=_recompare)
@@ -104,7 +109,7 @@ def _leaderboard(board: Comparison) -> str:
     for standing in standings(board):
         candidate = standing.candidate
         rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
-        sizes = [str(candidate.source.n), str(candidate.partitions[0].k)]
+        sizes = [texts_scored(candidate.source).replace(",", ""), str(candidate.partitions[0].k)]
         rows.append([rank, printable(candidate.name), *sizes, *(_shown(candidate.scores[score]) for score in SCORES)])
     return aligned(rows)
 
@@ -119,7 +124,8 @@ def _recompare(args: argparse.Namespace) -> int:
     changes: dict[str, Any] = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     before = run.comparison.config
     config = changed(before, changes | ({"projection": False} if args.no_map else {}))
-    name = args.out or suggested_name(run.name, before, config)
-    task = RecompareTask(name, run.id, config, tuple(args.leave_out), args.device)
+    steps = normalize_steps(args)
+    name = args.out or suggested_name(run.name, before, config, steps)
+    task = RecompareTask(name, run.id, config, tuple(args.leave_out), args.device, steps)
     compared = f"See the differences: mauve-lens runs compare {run.id}"
     return make_run(args, task, lambda made: f"Stored as run {made.id}. {compared} {made.id}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import textwrap
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import NONE, UNKNOWN, with_spread
+from mauve_core.base.formatting import NONE, UNKNOWN, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
     add_field_options,
@@ -15,15 +16,29 @@ from mauve_core.cli.options import (
     named,
     progress_of,
     results_only,
+    show_result,
     source_fields,
     write,
     write_json,
 )
 from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure
+from mauve_core.experiments.text_measures.over_neighbours import (
+    OVER_K,
+    NeighbourTable,
+    numbers_of_neighbours,
+    order_sentence,
+)
+from mauve_core.experiments.text_measures.ranking import (
+    MeasureStanding,
+    closest_sentence,
+    measure_standings,
+    measure_tests_sentence,
+)
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.measure import MeasureTask
+from mauve_core.tasks.neighbours import NeighboursTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -37,6 +52,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="NAME",
         help=f"one or more of {', '.join(MEASURES)}; default: all that can be computed",
     )
+    parser.add_argument(
+        "--neighbors",
+        metavar="K",
+        help=f"numbers of neighbors, such as 1-25 or 1,5,10: {', '.join(OVER_K)} of a run at each of them",
+    )
     parser.add_argument("--scorer", metavar="MODEL", help="a causal model for the measures that need one")
     parser.add_argument(
         "--device", default="auto", help="device of the scorer: auto, cpu, cuda, cuda:1 ...; default: auto"
@@ -49,6 +69,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _measure(args: argparse.Namespace) -> int:
     if (args.id is None) == (args.human is None) or (args.human is None) != (not args.model):
         raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
+    if args.neighbors is not None:
+        return _over_neighbours(args)
     with results_only():
         measurements = _of_run(args) if args.human is None else _of_files(args)
     if args.json:
@@ -60,12 +82,40 @@ def _measure(args: argparse.Namespace) -> int:
     ):
         write(f"  {printable(note)}")
     stored = "" if args.id is None else f"Saved with run {args.id}. "
-    write(f"\n{stored}For intervals, add --json")
+    tests = "" if args.id is None else f"; for the tests of every pair, mauve-lens test {args.id} --measure NAME"
+    write(f"\n{stored}For intervals, add --json{tests}")
     return 0
 
 
 def _of_run(args: argparse.Namespace) -> Measurements:
     return MeasureTask(args.id, _names(args), args.scorer, args.device).compute(progress_of(args))
+
+
+def _over_neighbours(args: argparse.Namespace) -> int:
+    if args.id is None or args.scorer is not None:
+        raise InputError("--neighbors measures the features of a stored run", allowed="RUN, without files or --scorer")
+    task = NeighboursTask(args.id, numbers_of_neighbours(args.neighbors), _names(args))
+    return show_result(args, task, neighbours_table, lambda found: found.notes, "Gaps and intervals")
+
+
+def neighbours_table(found: NeighbourTable) -> str:
+    """T(Q) of every candidate and T(P) at every k, a table per measure, with standard deviations."""
+    parts = []
+    for name in found.measures:
+        lines = {candidate: {row.k: row for row in found.line(name, candidate)} for candidate in found.candidates}
+        any_line = next(iter(lines.values()))
+        cells = [["k", "human halves", *map(printable, lines)]]
+        for k in found.ks:
+            values = (line[k].model for line in lines.values())
+            cells.append([str(k), _written(any_line[k].human), *map(_written, values)])
+        sentence = order_sentence(found, name)
+        parts.append("\n".join(filter(None, [MEASURES[name].title, aligned(cells), sentence])))
+    about = (
+        f"Value \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where it is unknown. Human "
+        f"halves: T(P), between two random halves of the human texts. At k = {found.settings['own_neighbours']}, these "
+        "are the numbers of mauve-lens measure. Two candidates are told apart at each k by itself."
+    )
+    return "\n\n".join([*parts, textwrap.fill(about, 110)])
 
 
 def _of_files(args: argparse.Namespace) -> Measurements:
@@ -87,16 +137,45 @@ def _names(args: argparse.Namespace) -> tuple[str, ...] | None:
 
 
 def table(found: Measurements) -> str:
-    """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, with standard deviations."""
-    rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) \u2212 T(P)|"]]
+    """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, with standard deviations and ranks by the gap."""
+    rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) \u2212 T(P)|", "Rank"]]
+    ranks = {
+        (placed.row.measure, placed.row.candidate): placed
+        for measure in found.measures
+        for placed in measure_standings(found, measure, found.candidates)
+    }
     for row in found.rows:
         values = map(_written, (row.model, row.human, row.gap))
-        rows.append([MEASURES[row.measure].title, printable(row.candidate), *values])
-    return (
-        f"{aligned(rows)}\n\nValue \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where "
-        "it is unknown."
+        rank = _rank(ranks[row.measure, row.candidate])
+        rows.append([MEASURES[row.measure].title, printable(row.candidate), *values, rank])
+    sentences = [
+        f"{MEASURES[measure].title}. {sentence}"
+        for measure in found.measures
+        if (sentence := closest_sentence(found, measure, found.candidates))
+    ]
+    repeated = any(value and value.generations for row in found.rows for value in (row.model, row.gap))
+    generations = (
+        "Of several generations, T is their mean, \u00b1 (texts) its standard deviation over texts, and \u00b1 "
+        "(generations) that of T over generations. "
     )
+    spread = (
+        f"Value \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where it is unknown. "
+        f"{generations if repeated else ''}Rank: by gap, = where candidates tie."
+    )
+    if sentences:
+        spread += f" {measure_tests_sentence(found.differences or ())}"
+    parts = [textwrap.fill(text, 110, subsequent_indent="  ") for text in sentences]
+    return "\n\n".join(filter(None, [aligned(rows), textwrap.fill(spread, 110), "\n".join(parts)]))
+
+
+def _rank(placed: MeasureStanding) -> str:
+    if not placed.rank:
+        return NONE
+    return f"{placed.rank} =" if placed.tied else str(placed.rank)
 
 
 def _written(value: Value | None) -> str:
-    return NONE if value is None else with_spread(value.value, value.sd, missing=UNKNOWN)
+    if value is None:
+        return NONE
+    count = len(value.generations or ())
+    return with_named_spreads(value.value, value.sd, value.generations_sd, count, over="texts", missing=UNKNOWN)

@@ -13,10 +13,20 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.cli.options import add_output_options, show_result
-from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, MethodScore, MethodTable, parse_method
+from mauve_core.experiments.methods import (
+    ABOUT_EXPECTATIONS,
+    ESTIMATORS,
+    PRESETS,
+    SUMMARIES,
+    MethodScore,
+    MethodTable,
+    parse_method,
+)
 from mauve_core.experiments.methods.evaluation import SEEDS
-from mauve_core.figures.method_tests import LEVEL, Tested, p_values_of
-from mauve_core.scoring.tables import HALVES_TITLE, aligned, printable
+from mauve_core.figures.method_tests import LEVEL, Tested, about_expectations, p_values_of
+from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 
@@ -24,8 +34,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser(
         "methods",
         help="apply other estimators, divergences and summaries to a stored run, and show how far they agree",
-        description="A method is ESTIMATOR[:divergence=...,summary=...,smoothing=...,scale=...]. "
-        f"Estimators: {', '.join(ESTIMATORS)}. Summaries: {', '.join(SUMMARIES)}.",
+        description="A method is ESTIMATOR[:divergence=...,summary=...,smoothing=...,scale=...,expectation=...]. "
+        f"Estimators: {', '.join(ESTIMATORS)}. Summaries: {', '.join(SUMMARIES)}. Expectations, for estimators without "
+        f"bins: {ABOUT_EXPECTATIONS}",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--method", action="append", default=[], metavar="METHOD", help="one or more")
@@ -83,14 +94,18 @@ def task_of(args: argparse.Namespace) -> CompareMethodsTask:
 
 def scores_table(table: MethodTable) -> str:
     """One row per method, one column per candidate: value and standard deviations over seeds and texts."""
-    rows, tests = [["Method", *map(printable, table.candidates), HALVES_TITLE]], p_values_of(table)
+    rows, tests = [["Method", *map(printable, table.candidates), HUMAN_VS_HUMAN]], p_values_of(table)
     for result in table.results:
         scores = [result.scores[name] for name in table.candidates]
-        decimals = even_decimals([decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores])
+        alike = even_decimals([decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores])
+        own = leaderboard_decimals(result.method)
+        decimals = alike if own is None else [own] * len(alike)
         own_tests = [tests.get((result.method, name)) for name in table.candidates]
         cells = [_cell(*each) for each in zip(scores, decimals, own_tests, strict=True)]
-        rows.append([result.method.title, *cells, NONE if result.ceiling is None else _cell(result.ceiling)])
-    halves = "" if table.results[0].ceiling is None else f" Ceiling: {table.results[0].ceiling.n} texts per side."
+        rows.append([result.method.title, *cells, NONE if result.ceiling is None else _cell(result.ceiling, own)])
+    halves = (
+        "" if table.results[0].ceiling is None else f" Human vs. human: {table.results[0].ceiling.n} texts per side."
+    )
     tested = ""
     if tests:
         tested = (
@@ -99,10 +114,12 @@ def scores_table(table: MethodTable) -> str:
         )
     if any(score.z is not None for result in table.results for score in result.scores.values()):
         tested += " z: standard scores above random halves of the human texts."
+    if about := about_expectations(table):
+        tested += f" {about}"
     return (
         f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; {NONE} if there is none. "
-        "MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller."
-        f"{halves}{tested}"
+        "MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller. "
+        f"{ABOUT_LEADERBOARD}{halves}{tested}"
     )
 
 

@@ -73,10 +73,11 @@ def _encode(args: argparse.Namespace) -> int:
 
 def _generate(args: argparse.Namespace) -> int:
     from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
+    from mauve_core.decoding.generate import written_once
 
     lengths = {"max_new_tokens": args.max_new_tokens, "min_new_tokens": args.min_new_tokens}
     batch = {} if args.batch_size is None else {"batch_rows": args.batch_size}
-    settings = GenerationSettings(**lengths, seed=args.seed, **batch)
+    settings = GenerationSettings(**lengths, seed=args.seed, repeats=args.repeats, **batch)
     with results_only():
         written = generate_files(
             args.model,
@@ -90,4 +91,6 @@ def _generate(args: argparse.Namespace) -> int:
         )
     for decoder, path in written.items():
         write(f"{decoder} -> {path}")
+    if args.repeats > 1 and (why := written_once(list(written))):
+        write(why)
     return 0

@@ -6,18 +6,34 @@ import argparse
 import contextlib
 import json
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, get_args
 
-from mauve_core.base.config import DEFAULT_MODEL, HUMAN, PAPERS_MODEL, Dtype, EncoderConfig, Pooling, ScoreConfig
+from mauve_core.base.config import (
+    DEFAULT_MODEL,
+    HUMAN,
+    PAPERS_MODEL,
+    Dtype,
+    EncoderConfig,
+    Pooling,
+    ScoreConfig,
+    UnitRows,
+)
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import UNBROKEN, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
+from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
-from mauve_core.scoring.tables import printable, to_json, to_table
+from mauve_core.scoring.comparison_json import to_json
+from mauve_core.scoring.tables import printable, to_table
 from mauve_core.store import Run
-from mauve_core.tasks.base import NewRunTask, RunTask
+from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
+
+LINE = 110
+"""Characters of a line of running text."""
 
 _DEFAULTS = EncoderConfig()
 _DEFAULT_ENCODER = (
@@ -29,7 +45,17 @@ _DEFAULT_TAKEN = (
 )
 _SCORE = ScoreConfig()
 ENCODER_OPTIONS = ("encoder", "revision", "pooling", "layer", "max_tokens", "dtype", "with_prompt")
-SCORE_OPTIONS = ("k", "seeds", "seed", "scale", "bootstrap", "confidence", "explained_variance", "restarts")
+SCORE_OPTIONS = (
+    "k",
+    "seeds",
+    "seed",
+    "scale",
+    "bootstrap",
+    "confidence",
+    "explained_variance",
+    "unit_rows",
+    "restarts",
+)
 
 
 class Parser(argparse.ArgumentParser):
@@ -148,6 +174,12 @@ def add_score_options(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help=f"share of variance kept by PCA; default: {_SCORE.explained_variance:g}",
     )
+    group.add_argument(
+        "--unit-rows",
+        choices=get_args(UnitRows),
+        help="whether features are scaled to unit length before PCA, as in the reference package, or after it, as "
+        f"NeurIPS 2021 describes; default: {_SCORE.unit_rows}",
+    )
     group.add_argument("--restarts", type=int, metavar="N", help=f"k-means starts per seed; default: {_SCORE.restarts}")
     group.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the texts")
 
@@ -173,8 +205,24 @@ def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = Fal
     )
 
 
+def add_normalize_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--normalize``, which changes texts; without it they stay as they are."""
+    parser.add_argument(
+        "--normalize",
+        metavar="STEP,...",
+        help=f"change the texts of every side before they are encoded: {ALLOWED}; default: nothing",
+    )
+
+
+def normalize_steps(args: argparse.Namespace) -> tuple[str, ...] | None:
+    """The requested steps in order; None without any."""
+    if args.normalize is None:
+        return None
+    return parse_steps(spec.strip() for spec in args.normalize.split(","))
+
+
 def add_decoder_options(parser: argparse.ArgumentParser) -> None:
-    """Add options for generation: decoders and lengths."""
+    """Add options for generation: decoders, lengths and repeats."""
     parser.add_argument(
         "--decoder",
         action="append",
@@ -184,6 +232,14 @@ def add_decoder_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="default: 128")
     parser.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument(
+        "--repeats",
+        type=int,
+        default=1,
+        metavar="R",
+        help="generations: continuations of each prompt, for the spread of a score over generations; a decoder that "
+        "draws nothing writes one; default: 1",
+    )
 
 
 def _example(kind: DecoderKind) -> str:
@@ -248,8 +304,13 @@ def write(text: str) -> None:
 
 
 def write_json(values: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
-    """Write exactly one JSON value to standard output."""
-    write(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False))
+    """Write exactly one JSON value to standard output; with escapes where its encoding lacks a character."""
+    text = json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(values, indent=2, allow_nan=False)
+    write(text)
 
 
 @contextlib.contextmanager
@@ -259,31 +320,71 @@ def results_only() -> Iterator[None]:
         yield
 
 
-def make_run(args: argparse.Namespace, task: NewRunTask, after: Callable[[Run], str]) -> int:
-    """Make a run, print its leaderboard and what comes after it or one JSON object, and return the exit status."""
+def make_run(
+    args: argparse.Namespace,
+    task: NewRunTask,
+    where: Callable[[Run], str],
+    measured: Callable[[Run], str] = lambda _: "",
+) -> int:
+    """Make a run, print its leaderboard and ``where`` it is, or one JSON object, and return the exit status.
+
+    The leaderboard is printed as soon as the run is stored; its map, if any, and what ``measured`` returns follow.
+    """
+    as_json, out = getattr(args, "json", False), sys.stdout
+
+    def show(run: Run) -> None:
+        with contextlib.redirect_stdout(out):
+            write(f"{run_table(run)}\n\n{where(run)}")
+
     with results_only():
-        run = task.make(progress_of(args))
-    if getattr(args, "json", False):
+        run = task.make(progress_of(args), stored=unheeded if as_json else show)
+    more = "" if as_json else measured(run)
+    if as_json:
         write_json(run_json(run))
-    else:
-        write(f"{run_table(run)}\n\n{after(run)}")
+    elif more:
+        write(f"\n{more}")
     return 0
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """A run's comparison and id, with what its preflight found."""
+    """A run's comparison and id, with its verdict and what its preflight found."""
     from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
+    from mauve_core.analysis.verdict import verdict
 
-    return {**to_json(run.comparison), "preflight": dataclass_to_json(run_preflight(run)), "run": run.id}
+    return {
+        "verdict": verdict(run).as_dict(),
+        **to_json(run.comparison),
+        "preflight": dataclass_to_json(run_preflight(run)),
+        "run": run.id,
+    }
 
 
 def run_table(run: Run) -> str:
-    """A run's leaderboard; above it, the formats in which a candidate differs from the human texts, if any."""
+    """A run's verdict and leaderboard; between them, formats in which a candidate differs from the human texts."""
+    from mauve_core.analysis.format_steps import steps_for
     from mauve_core.analysis.precomputed import run_preflight
     from mauve_core.analysis.preflight import to_text
 
     found = run_preflight(run)
-    return f"{to_text(found)}\n\n{to_table(run.comparison)}" if found.flagged else to_table(run.comparison)
+    parts = [verdict_text(run), to_table(run.comparison)]
+    if found.flagged:
+        steps = ",".join(steps_for(found))
+        encoder = "" if run.comparison.config.encoder else " --encoder MODEL"
+        todo = f"\n  Normalize both sides: mauve-lens runs again {run.id} --normalize {steps}{encoder}" if steps else ""
+        parts.insert(1, f"{to_text(found)}{todo}")
+    return "\n\n".join(parts)
+
+
+def verdict_text(run: Run) -> str:
+    """A run's verdict for a terminal, a paragraph for each sentence."""
+    from mauve_core.analysis.verdict import verdict
+
+    def text(part: str) -> str:  # non-breaking spaces are not printable, and lines must not break there
+        return UNBROKEN.join(map(printable, part.split(UNBROKEN)))
+
+    written = (each.written(printable, text) for each in verdict(run).sentences)
+    lines = (textwrap.fill(each, LINE, break_long_words=False, break_on_hyphens=False) for each in written)
+    return with_plain_spaces("\n".join(lines))
 
 
 def show_result(
@@ -292,15 +393,16 @@ def show_result(
     table: Callable[[Any], str],
     notes: Callable[[Any], Iterable[str]],
     more: str,
+    derived: Callable[[Any], Mapping[str, Any]] = lambda _: {},
 ) -> int:
     """Perform a task on a stored run, print a table with notes or one JSON object, and return the exit status.
 
-    ``more`` says what else the JSON holds.
+    ``more`` says what else the JSON holds; ``derived`` gives entries that follow from the result.
     """
     with results_only():
         found = task.compute(progress_of(args))
     if args.json:
-        write_json({**dataclass_to_json(found), "run": task.run})
+        write_json({**dataclass_to_json(found), **derived(found), "run": task.run})
         return 0
     write(table(found))
     for note in notes(found):

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import NONE, as_percent
+from mauve_core.base.formatting import NONE, as_percent, with_plain_spaces
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
-from mauve_core.experiments.robustness import PAPER, PROBE_SCORES, SPLITS, ProbeTable
-from mauve_core.figures.probes import spread_label
+from mauve_core.experiments.robustness import (
+    PAPER,
+    POSITIONS,
+    PROBE_SCORES,
+    SPLITS,
+    ProbeTable,
+    about_test,
+    detections,
+    positions_sentence,
+    summary,
+)
+from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.probe import ProbeTask
 
@@ -38,6 +50,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="SPEC",
         help=f"one or more, such as typos:rate=0.1 or drop-articles@0.5; default: {', '.join(p.spec for p in PAPER)}",
     )
+    parser.add_argument(
+        "--positions",
+        action="store_true",
+        help=f"also {' and '.join(item.spec for item in POSITIONS)}: which part of a text the encoder reads; alone: "
+        "only these",
+    )
     parser.add_argument("--source", default=HUMAN, help=f"source of the texts; default: {HUMAN}")
     parser.add_argument(
         "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
@@ -49,9 +67,19 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _probe(args: argparse.Namespace) -> int:
-    specs = tuple(args.perturbation) or ProbeTask.perturbations
+    positions = [item.spec for item in POSITIONS] if args.positions else []
+    specs = tuple(dict.fromkeys([*args.perturbation, *positions])) or ProbeTask.perturbations
     task = ProbeTask(args.id, specs, args.source, None, args.splits, args.seeds, args.device)
-    return show_result(args, task, table, _notes, "The cluster of every text before and after")
+    return show_result(args, task, table, _notes, "The cluster of every text before and after", _derived)
+
+
+def _derived(found: ProbeTable) -> dict[str, Any]:
+    return {
+        "summary": summary(found),
+        "detections": [
+            {**dataclass_to_json(each), "sentence": with_plain_spaces(each.sentence)} for each in detections(found)
+        ],
+    }
 
 
 def _notes(found: ProbeTable) -> list[str]:
@@ -59,16 +87,24 @@ def _notes(found: ProbeTable) -> list[str]:
 
 
 def table(found: ProbeTable) -> str:
-    """One row per line: shares of changed and moved texts, and each measure with its spread."""
+    """What MAUVE detects, in words; then one row per line: shares of changed and moved texts, and each measure."""
     rows = [["Comparison half", "changed", "moved", *(_TITLES[measure] for measure in PROBE_SCORES)]]
     for line in found.lines:
         moved = NONE if line.flow is None else as_percent(len(line.flow.moved) / len(line.flow.ids))
         changed = NONE if line.kind == "source" else as_percent(line.changed)
         cells = [spread_label(line.scores[measure]) for measure in PROBE_SCORES]
         rows.append([printable(line.name), changed, moved, *cells])
-    first = found.lines[0]
+    first, positions = found.lines[0], positions_sentence(found)
+    words = (summary(found), *_sentences(found), about_test(found), "")
+    answer = "".join(f"{printable(with_plain_spaces(text))}\n" for text in words) if words[0] else ""
     return (
-        f"{aligned(rows)}\n\nAgainst an untouched half of {printable(found.source)}: n = {first.n}, k = {first.k}. "
+        f"{answer}{aligned(rows)}\n\n"
+        f"Against an untouched half of {printable(found.source)}: n = {first.n}, k = {first.k}. "
         "Mean \u00b1 standard deviation over splits and seeds; none is the noise floor. MAUVE: larger is closer; all "
-        "others: smaller. Changed: texts that differ. Moved: texts that changed cluster in the run."
+        "others: smaller. Changed: texts that differ. Moved: texts that changed cluster in the run.\n"
+        f"{ABOUT_LEADERBOARD}" + (f"\n{positions}" if positions else "")
     )
+
+
+def _sentences(found: ProbeTable) -> list[str]:
+    return [f"  {each.sentence}" for each in detections(found)]

@@ -49,15 +49,17 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _study(args: argparse.Namespace) -> int:
     task = task_of(args)
 
-    def after(run: Run) -> str:
-        measured = stored_measurements(run)
+    def where(run: Run) -> str:
         return (
-            ("" if measured is None else f"{measuring.table(measured)}\n\n")
-            + f"Stored as run {run.id}; its texts are in {task.folder}\n"
+            f"Stored as run {run.id}; its texts are in {task.folder}\n"
             f"In the browser: mauve-lens app, then http://127.0.0.1:8501/decoders?run={run.id}"
         )
 
-    return make_run(args, task, after)
+    def measured(run: Run) -> str:
+        found = stored_measurements(run)
+        return "" if found is None else measuring.table(found)
+
+    return make_run(args, task, where, measured)
 
 
 def task_of(args: argparse.Namespace) -> StudyTask:
@@ -72,7 +74,7 @@ def task_of(args: argparse.Namespace) -> StudyTask:
         human=TextFile(args.human, args.text_field, args.prompt_field, args.id_field, metadata),
         model=args.model,
         decoders=tuple(args.decoder),
-        settings=GenerationSettings(args.max_new_tokens, args.min_new_tokens, score.seed),
+        settings=GenerationSettings(args.max_new_tokens, args.min_new_tokens, score.seed, repeats=args.repeats),
         prompt_tokens=args.prompt_tokens,
         config=CompareConfig(encoder=encoder_config(args), score=score, projection=not args.no_map),
         measures=not args.no_measures,

@@ -5,8 +5,13 @@ from __future__ import annotations
 import argparse
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import NONE, with_two_spreads
 from mauve_core.cli.options import add_output_options, show_result
-from mauve_core.experiments.sweeps import AXES, Sweep
+from mauve_core.experiments.methods import ESTIMATORS
+from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.experiments.sweeps import EVERY_AXIS, EstimatorSweep, Sweep
+from mauve_core.figures import estimator_sweeps
+from mauve_core.figures.sweeps import about_leaderboard
 from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread, printable
 from mauve_core.tasks.sweep import SweepTask
 
@@ -15,11 +20,22 @@ _SHOWN = "mauve"
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("sweep", help="a stored run's scores over text length, n, k, c or decoder parameter")
+    parser = commands.add_parser(
+        "sweep",
+        help="a stored run's scores over one setting, or one parameter of an estimator",
+        description="Settings: text length, n, k, the constant c (scale), or the decoder's parameter. Parameters of "
+        "estimators without bins: neighbors (nearest neighbors), components (principal components of nearest "
+        "neighbors, kernel density and Gaussian), bandwidth (kernel density, as a multiple of the chosen one).",
+    )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
-    parser.add_argument("--over", required=True, choices=AXES, help="setting to vary")
+    parser.add_argument("--over", required=True, choices=EVERY_AXIS, help="setting to vary")
     parser.add_argument("--values", metavar="A,B,...", help="values of that setting; default: a few sensible ones")
-    parser.add_argument("--seeds", type=int, metavar="N", help="seeds per point; default: as in the run")
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        metavar="N",
+        help=f"seeds per point; default: as in the run, for a parameter of estimators that draw {SEEDS}",
+    )
     parser.add_argument("--device", default="auto", help="for --over length: auto, cpu, cuda, cuda:1 ...; default auto")
     add_output_options(parser, table=True)
     parser.set_defaults(run=_sweep)
@@ -27,7 +43,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _sweep(args: argparse.Namespace) -> int:
     task = SweepTask(args.id, args.over, numbers(args.values), args.seeds, args.device)
-    return show_result(args, task, table, lambda sweep: sweep.notes, "Every score")
+    return show_result(args, task, _shown, lambda sweep: sweep.notes, "Every score")
+
+
+def _shown(sweep: Sweep | EstimatorSweep) -> str:
+    return estimator_table(sweep) if isinstance(sweep, EstimatorSweep) else table(sweep)
 
 
 def numbers(text: str | None) -> tuple[float, ...] | None:
@@ -52,4 +72,19 @@ def table(sweep: Sweep) -> str:
         rows.append([*cells, *([printable(point.source)] if named else [])])
     seeds = sweep.settings["seeds"]
     spread = f"mean \u00b1 standard deviation over {seeds} seeds" if seeds > 1 else "one seed, so the spread is unknown"
-    return f"{aligned(rows)}\n\n{TITLES[_SHOWN]}: {spread}; 1 is the closest to the human texts."
+    about = f"{TITLES[_SHOWN]}: {spread}; 1 is the closest to the human texts. {about_leaderboard(sweep)}"
+    return f"{aligned(rows)}\n\n{about}"
+
+
+def estimator_table(sweep: EstimatorSweep) -> str:
+    """MAUVE at every point, with its standard deviations over seeds and over texts."""
+    rows = [["Estimator", estimator_sweeps.TITLES[sweep.over], "Candidate", "n", TITLES[_SHOWN]]]
+    for point in sweep.points:
+        cell = with_two_spreads(point.score.value, point.score.sd_seeds, point.score.sd_texts)
+        title = ESTIMATORS[point.method].title
+        rows.append([title, f"{point.value:g}", printable(point.candidate), str(point.score.n), cell])
+    about = (
+        f"{TITLES[_SHOWN]}: value \u00b1 standard deviation over seeds / over texts, {NONE} if there is none; 1 is the "
+        f"closest to the human texts. {estimator_sweeps.about_default(sweep)}"
+    )
+    return f"{aligned(rows)}\n\n{about}"

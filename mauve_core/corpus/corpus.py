@@ -1,8 +1,9 @@
 """Build a Corpus from a file or a list of texts: stable ids, prompts and metadata, and a count of every exclusion.
 
-A text keeps its id through every later step. Texts stay unchanged: no stripping, lower-casing or normalization. Only
-empty texts (or white space alone) and rows without a text are left out; both are counted and named in
-``Corpus.exclusions`` and ``Corpus.notes``. Duplicates are kept and counted.
+A text keeps its id through every later step. Texts stay unchanged: no stripping, lower-casing or normalization unless
+someone asks for it (:mod:`mauve_core.corpus.normalizing`). Only empty texts (or white space alone) and rows without a
+text are left out; both are counted and named in ``Corpus.exclusions`` and ``Corpus.notes``. Duplicates are kept and
+counted.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.json_codec import from_json
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.entries import (
     Exclusion,
@@ -35,7 +37,9 @@ from mauve_core.corpus.entries import (
 from mauve_core.corpus.fields import Fields, choose_fields, guess_fields
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import Table, read_table, title_of
-from mauve_core.corpus.metadata import frame_of, is_missing, values_of
+from mauve_core.corpus.generations import ids_by_generation, in_order, name_generations, numbers_within
+from mauve_core.corpus.metadata import frame_of, is_missing, parse_cells, python_values, values_of
+from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
 
 if TYPE_CHECKING:
@@ -75,6 +79,11 @@ class Corpus:
     exclusions : tuple of Exclusion
     fields : Fields or None
         The part that each field played; None for texts from memory.
+    normalized : tuple of Change
+        What normalizing did to the texts, step by step; empty if they are as they were read.
+    generation : str or None
+        The metadata field that tells repeated generations apart (``mauve_core.corpus.generations``); None without
+        repeats.
     """
 
     name: str
@@ -86,6 +95,8 @@ class Corpus:
     notes: tuple[str, ...] = ()
     exclusions: tuple[Exclusion, ...] = ()
     fields: Fields | None = None
+    normalized: tuple[Change, ...] = ()
+    generation: str | None = None
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -98,9 +109,28 @@ class Corpus:
         repeated = repeated_of(self.ids)
         if repeated:
             raise InputError(f"Corpus {self.name!r} has ids that occur more than once", received=listing(repeated))
+        if self.generation is not None and self.generation not in self.metadata:
+            raise InputError(
+                f"Corpus {self.name!r} has no metadata field {self.generation!r} to tell generations apart"
+            )
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    @cached_property
+    def generations(self) -> tuple[str, ...]:
+        """Return the name of each text's generation; empty if all texts are of one."""
+        if self.generation is None:
+            return ()
+        return name_generations(python_values(self.metadata[self.generation]))
+
+    @property
+    def generation_codes(self) -> NDArray[np.int32]:
+        """(n,) number of each text's generation, from 0, in the order of their names."""
+        if not self.generations:
+            return np.zeros(len(self), dtype=np.int32)
+        number = {name: index for index, name in enumerate(in_order(self.generations))}
+        return np.array([number[name] for name in self.generations], dtype=np.int32)
 
     @cached_property
     def digest(self) -> str:
@@ -171,7 +201,9 @@ class Corpus:
             "notes": self.notes,
             "exclusions": [asdict(exclusion) for exclusion in self.exclusions],
             "fields": None if self.fields is None else asdict(self.fields),
+            "generation": self.generation,
             "digest": self.digest,
+            "normalized": [asdict(change) for change in self.normalized],
         }
         write_parquet(Path(path), StoredCorpus(header, self.ids, self.texts, self.prompts, self.metadata))
 
@@ -200,6 +232,8 @@ class Corpus:
             notes=tuple(header["notes"]),
             exclusions=tuple(Exclusion(e["reason"], e["count"], tuple(e["examples"])) for e in header["exclusions"]),
             fields=None if fields is None else Fields(**{**fields, "metadata": tuple(fields["metadata"])}),
+            normalized=tuple(from_json(Change, each) for each in header.get("normalized", ())),
+            generation=header.get("generation"),
         )
 
 
@@ -257,6 +291,9 @@ def corpus_from_table(
     texts = table.values(fields.text)
     require_texts(texts, f"The field {fields.text!r} of {table.path}", table.location, todo=_inside(table, fields.text))
     given_ids = None if fields.id is None else [id_of(value) for value in table.values(fields.id)]
+    names = _generations_of(table, fields.generation, notes)
+    if given_ids is not None and names:
+        given_ids = ids_by_generation(given_ids, names)
 
     def label(index: int) -> str:
         location, own_id = table.location(index), None if given_ids is None else given_ids[index]
@@ -264,7 +301,8 @@ def corpus_from_table(
 
     kept, exclusions = keep(texts, label, f"without the field {fields.text!r}")
     _require_some(kept, exclusions, str(table.path))
-    ids = [str(table.rows[i][0]) for i in kept]
+    lines = ids_by_generation(list(numbers_within(names)), names) if names else [str(line) for line, *_ in table.rows]
+    ids = pick(lines, kept)
     if given_ids is not None:
         problem = id_problem(pick(given_ids, kept), [table.location(i) for i in kept])
         if problem is None:
@@ -287,6 +325,7 @@ def corpus_from_table(
         notes=(*table.notes, *notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
         fields=fields,
+        generation=fields.generation,
     )
 
 
@@ -298,6 +337,7 @@ def corpus_from_texts(
     prompts: Sequence[str | None] | None = None,
     metadata: Mapping[str, Sequence[Any]] | pd.DataFrame | None = None,
     origin: str = "memory",
+    generation_field: str | None = None,
 ) -> Corpus:
     """Build a corpus from texts in memory; empty texts are left out and counted.
 
@@ -314,6 +354,8 @@ def corpus_from_texts(
         Columns with one plain value (text, number, Boolean, None) per text.
     origin : str, optional
         Where the texts came from.
+    generation_field : str, optional
+        The metadata field that tells repeated generations apart.
 
     Raises
     ------
@@ -353,7 +395,18 @@ def corpus_from_texts(
         origin=spelled_out(origin),
         notes=(*notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
+        generation=generation_field,
     )
+
+
+def _generations_of(table: Table, field: str | None, notes: list[str]) -> tuple[str, ...]:
+    """Return the generation of every row; empty without a field. A note counts them."""
+    if field is None:
+        return ()
+    values = table.values(field)
+    names = name_generations(values if table.typed else parse_cells(values))
+    notes.append(f"{len(set(names)):,} generations were read from the field {field!r}.")
+    return names
 
 
 def _without_gaps(values: Sequence[Any]) -> list[Any]:

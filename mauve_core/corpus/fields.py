@@ -14,9 +14,10 @@ from typing import Any
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.formats import Table
+from mauve_core.corpus.generations import GENERATION, name_generations
 from mauve_core.corpus.layouts import Found, Unfinished, known_texts, several
 from mauve_core.corpus.looks import are_blank, hold_text, look_like_ids, look_like_labels, look_like_prose, repeat
-from mauve_core.corpus.metadata import is_plain
+from mauve_core.corpus.metadata import is_plain, parse_cells
 from mauve_core.corpus.paths import INDEX
 
 TEXT_NAMES = (
@@ -55,12 +56,17 @@ NAME_IT = "Name the field to read: --text-field FIELD on the command line, text_
 
 @dataclass(frozen=True)
 class Fields:
-    """The part that each field of a table plays; ``id`` is None when line numbers serve as ids."""
+    """The part that each field of a table plays.
+
+    ``id`` is None when line numbers serve as ids. ``generation`` is the metadata field that tells repeated generations
+    apart (``mauve_core.corpus.generations``); None without repeats.
+    """
 
     text: str
     prompt: str | None = None
     id: str | None = None
     metadata: tuple[str, ...] = ()
+    generation: str | None = None
 
 
 def guess_fields(table: Table) -> Fields:
@@ -113,7 +119,9 @@ def choose_fields(
     fields = Fields(text, prompt or None, identifier or None)
     parts = {fields.text, fields.prompt, fields.id}
     others = [field for field in table.columns if field not in parts]
-    return Fields(fields.text, fields.prompt, fields.id, _metadata(table, metadata, others, notes)), notes
+    kept = _metadata(table, metadata, others, notes)
+    generation = _generation(table, others, kept, notes)
+    return Fields(fields.text, fields.prompt, fields.id, kept, generation), notes
 
 
 def guess_prompt(table: Table) -> str | None:
@@ -139,6 +147,24 @@ def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], not
                 allowed="text, numbers, booleans",
             )
     return wanted
+
+
+def _generation(table: Table, others: list[str], kept: tuple[str, ...], notes: list[str]) -> str | None:
+    """Return the metadata field named ``generation``; a sentence says so if it is not used."""
+    field = next((field for field in others if _plain_name(field) == GENERATION), None)
+    if field is None or len(set(map(str, table.values(field)))) < 2:
+        return None
+    if field not in kept:
+        notes.append(f"The field {field!r} was not read, so all texts count as one generation.")
+        return None
+    values = table.values(field)
+    if name_generations(values if table.typed else parse_cells(values)):
+        return field
+    notes.append(
+        f"The field {field!r} does not tell generations apart, because it does not hold a whole number or a label for "
+        "every text; it is kept as metadata."
+    )
+    return None
 
 
 def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], taken: set[str]) -> tuple[str, str]:

@@ -133,6 +133,11 @@ class Decoder:
         """
         return self.kind.chase is None and self.kind.custom is None and not self.kind.options(self.values)
 
+    @property
+    def is_random(self) -> bool:
+        """Whether it draws at random, so that its continuations of one prompt differ."""
+        return self.kind.draws or self.kind.chase is not None
+
     def warpers(self) -> list[Any]:
         """The logits processors that turn the model's distribution into this decoder's; none for greedy."""
         return self.kind.warpers(self.values)
@@ -150,9 +155,14 @@ class Decoder:
         return [p for p in self.kind.parameters if not (p.quiet and self.values[p.name] == p.default)]
 
 
-def stream_key(seed: int, decoder: Decoder, prompt_id: str) -> int:
-    """The 128-bit key of one text's random stream, from the seed, the decoder and the prompt's id."""
+def stream_key(seed: int, decoder: Decoder, prompt_id: str, generation: int = 0) -> int:
+    """The 128-bit key of one text's random stream, from the seed, the decoder, the prompt's id and the generation.
+
+    Generation 0 adds nothing to the key, so that it is the text of a run without repeats.
+    """
     words = f"{seed}\x1f{decoder.spec}\x1f{prompt_id}".encode()
+    if generation:
+        words = f"generation {generation}\x1f".encode() + words
     return int.from_bytes(hashlib.sha256(words).digest()[:16], "little")
 
 

@@ -2,6 +2,10 @@
 
 A run writes one JSONL file per decoder and a manifest with its settings. Each finished batch is kept as a part, so a
 killed run resumes where it stopped; a part is reused only if prompts, model and settings match.
+
+With ``repeats`` there are that many continuations of each prompt, its generations. The spread of a score over
+generations is the plus-minus of the papers' tables (NeurIPS 2021, appendix; JMLR 2023, section 6). A text depends on
+its prompt's id, its generation and the seed.
 """
 
 from __future__ import annotations
@@ -21,10 +25,12 @@ from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import check_fields
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
-from mauve_core.base.validation import Within
+from mauve_core.base.validation import Later, Within
 from mauve_core.corpus import corpus_from_table
+from mauve_core.corpus.entries import repeated_of
 from mauve_core.corpus.fields import guess_prompt
 from mauve_core.corpus.formats import read_table
+from mauve_core.corpus.generations import GENERATION, generation_id
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.encoders.catalogue import package_version
 from mauve_core.encoders.models import LoadedModel, load_model
@@ -34,10 +40,12 @@ DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256
 """Most rows and padded tokens (prompt and continuation) of one batch; each beam or candidate is a row."""
 
+MAX_REPEATS = 1000
+
 
 @dataclass(frozen=True)
 class GenerationSettings:
-    """Lengths of the texts, the seed, and the size of a batch.
+    """Lengths of the texts, the seed, the number of generations, and the size of a batch.
 
     Attributes
     ----------
@@ -46,6 +54,8 @@ class GenerationSettings:
     seed : int
     batch_rows, batch_tokens : int
         Bounds of a batch; they change the speed, not the texts.
+    repeats : int
+        Generations: continuations of each prompt. A decoder that draws nothing writes one.
     """
 
     max_new_tokens: Annotated[int, Within(1, 1_000_000)] = 256
@@ -53,12 +63,17 @@ class GenerationSettings:
     seed: Annotated[int, Within(0, 2**63 - 1)] = 0
     batch_rows: Annotated[int, Within(1, 1_000_000)] = DEFAULT_BATCH_ROWS
     batch_tokens: Annotated[int, Within(1, 2**31)] = DEFAULT_BATCH_TOKENS
+    repeats: Annotated[int, Within(1, MAX_REPEATS), Later()] = 1
 
     def __post_init__(self) -> None:
         check_fields(self, "setting")
         if self.min_new_tokens > self.max_new_tokens:
             allowed, received = f"0 to {self.max_new_tokens}", str(self.min_new_tokens)
             raise InputError("The setting min_new_tokens cannot be used", allowed=allowed, received=received)
+
+    def generations(self, decoder: Decoder) -> int:
+        """Generations that the decoder writes: one if it draws nothing, because all of them would be the same."""
+        return self.repeats if decoder.is_random else 1
 
 
 @dataclass(frozen=True)
@@ -118,16 +133,18 @@ def generate_files(
     Returns
     -------
     dict of str to Path
-        File of each decoder. Its rows have id (the prompt's), prompt, text, decoder, parameters and seed.
+        File of each decoder. Its rows have id, prompt, text, decoder, parameters and seed, and with ``repeats`` above 1
+        also generation, from 0. The id is the prompt's, and from generation 1 on that of :func:`generation_id`.
 
     Raises
     ------
     InputError
-        A decoder or the model is unknown, or prompts are too long for the model.
+        A decoder or the model is unknown, prompts are too long for the model, or two texts would have the same id.
     StorageError
         The disk refuses; finished batches stay.
     """
     settings = settings or GenerationSettings()
+    _require_distinct_ids(prompts, settings.repeats)
     parsed = [parse_decoder(spec) for spec in decoders]
     if not parsed or len({decoder.slug for decoder in parsed}) != len(parsed):
         raise InputError(
@@ -143,10 +160,20 @@ def generate_files(
     return paths
 
 
+def written_once(decoders: Sequence[str]) -> str:
+    """Say which decoders write one generation although several were asked for, and why; empty without any."""
+    names = [spec for spec in decoders if not parse_decoder(spec).is_random]
+    if not names:
+        return ""
+    return f"Written once, because nothing is drawn at random and all generations would be the same: {', '.join(names)}"
+
+
 def continue_prompts(
-    loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings
+    loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings, generation: int = 0
 ) -> list[str]:
     """Continue one batch of prompts; return the continuations without the prompts.
+
+    ``generation`` chooses the random streams.
 
     Raises
     ------
@@ -176,7 +203,7 @@ def continue_prompts(
         pad_token_id=tokenizer.pad_token_id,
         **decoder.kind.options(decoder.values),
     )
-    keys = [stream_key(settings.seed, decoder, prompt_id) for prompt_id in prompts.ids]
+    keys = [stream_key(settings.seed, decoder, prompt_id, generation) for prompt_id in prompts.ids]
     writing = Writing(keys, settings.max_new_tokens, tokenizer.all_special_ids)
     custom = decoder.kind.custom
     with torch.inference_mode():
@@ -201,27 +228,44 @@ def _generate_file(
     """Write ``path`` batch by batch through parts; reuse finished parts and files with equal settings."""
     key = _settings_key(loaded, prompts, decoder, settings)
     stamp = path.with_suffix(".key")
+    generations = range(settings.generations(decoder))
+    total = len(generations) * len(prompts.ids)
     if path.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == key:
-        progress(f"writing {decoder.spec}", len(prompts.ids), len(prompts.ids))
+        progress(f"writing {decoder.spec}", total, total)
         return
     parts = path.parent / f".{path.stem}-{key[:16]}"
     texts: dict[str, str] = {}
-    for batch in _batches(loaded, prompts, settings, decoder.kind.width(decoder.values)):
-        progress(f"writing {decoder.spec}", len(texts), len(prompts.ids))
-        part = parts / f"{hashlib.sha256(json.dumps(batch.ids).encode()).hexdigest()[:24]}.json"
-        if not part.exists():
-            written = _json(continue_prompts(loaded, batch, decoder, settings))
-            write_atomically(part, lambda stream, written=written: stream.write(written))  # type: ignore[misc]
-        texts |= zip(batch.ids, json.loads(part.read_text(encoding="utf-8")), strict=True)
-    progress(f"writing {decoder.spec}", len(texts), len(prompts.ids))
+    for generation in generations:
+        for batch in _batches(loaded, prompts, settings, decoder.kind.width(decoder.values)):
+            progress(f"writing {decoder.spec}", len(texts), total)
+            ids = [generation_id(prompt_id, generation) for prompt_id in batch.ids]
+            part = parts / f"{hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:24]}.json"
+            if not part.exists():
+                written = _json(continue_prompts(loaded, batch, decoder, settings, generation))
+                write_atomically(part, lambda stream, written=written: stream.write(written))  # type: ignore[misc]
+            texts |= zip(ids, json.loads(part.read_text(encoding="utf-8")), strict=True)
+    progress(f"writing {decoder.spec}", len(texts), total)
     provenance = {"decoder": decoder.spec, "parameters": dict(decoder.values), "seed": settings.seed}
-    rows = [
-        _json({"id": i, "prompt": prompt, "text": texts[i], **provenance})
-        for i, prompt in zip(prompts.ids, prompts.texts, strict=True)
-    ]
+    rows = []
+    for generation in generations:
+        numbered = {GENERATION: generation} if settings.repeats > 1 else {}
+        for prompt_id, prompt in zip(prompts.ids, prompts.texts, strict=True):
+            own = generation_id(prompt_id, generation)
+            rows.append(_json({"id": own, "prompt": prompt, "text": texts[own], **provenance, **numbered}))
     write_atomically(path, lambda stream: stream.write(b"\n".join(rows) + b"\n"))
     write_atomically(stamp, lambda stream: stream.write(key.encode()))
     shutil.rmtree(parts, ignore_errors=True)
+
+
+def _require_distinct_ids(prompts: Prompts, repeats: int) -> None:
+    ids = [generation_id(prompt_id, generation) for generation in range(repeats) for prompt_id in prompts.ids]
+    if len(set(ids)) < len(ids):
+        raise InputError(
+            "The ids of the prompts cannot tell generations apart",
+            allowed=f"no id that is another one with an ending such as {generation_id('', 1)}",
+            received=", ".join(repeated_of(ids)[:3]),
+            todo="Give the prompts other ids",
+        )
 
 
 def _batches(loaded: LoadedModel, prompts: Prompts, settings: GenerationSettings, branches: int) -> Iterator[Prompts]:
@@ -242,7 +286,7 @@ def _batches(loaded: LoadedModel, prompts: Prompts, settings: GenerationSettings
 
 def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings) -> str:
     """Digest of everything that the texts depend on."""
-    parts = (
+    parts: tuple[object, ...] = (
         loaded.identity.digest,
         prompts.digest,
         decoder.spec,
@@ -250,6 +294,8 @@ def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, setti
         settings.min_new_tokens,
         settings.seed,
     )
+    if settings.repeats > 1:  # without repeats, files that were written before there were any are kept
+        parts += (settings.repeats,)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -257,6 +303,7 @@ def _manifest(
     loaded: LoadedModel, prompts: Prompts, decoders: Sequence[Decoder], settings: GenerationSettings
 ) -> dict[str, Any]:
     identity = loaded.identity
+    specs = [decoder.spec for decoder in decoders]
     return {
         "model": {
             "name": identity.name,
@@ -270,7 +317,10 @@ def _manifest(
             "max_new_tokens": settings.max_new_tokens,
             "min_new_tokens": settings.min_new_tokens,
             "seed": settings.seed,
+            "repeats": settings.repeats,
         },
+        "generations": {decoder.spec: settings.generations(decoder) for decoder in decoders},
+        "notes": list(filter(None, [written_once(specs)])) if settings.repeats > 1 else [],
         "prompts": {"n": len(prompts.ids), "digest": prompts.digest},
         "device": loaded.device,
         "versions": {"python": platform.python_version()} | {p: version(p) for p in ("torch", "transformers", "numpy")},

@@ -91,6 +91,14 @@ HUB_SUGGESTIONS = {
     "roberta-large": "RoBERTa large, a masked model (hub)",
 }
 
+LAST_TOKEN = (DEFAULT_MODEL, PAPERS_MODEL, "gpt2")
+"""Names above whose models encode a text by its last token unless another pooling is chosen."""
+
+LAST_TOKEN_NOTE = (
+    "Its last token stands for a text and reflects the end most; alternatives are mean pooling and RoBERTa "
+    "(roberta-large)"
+)
+
 MASKED = ("minilm", "roberta-large")
 """Names above whose models encode texts but cannot write or score them."""
 

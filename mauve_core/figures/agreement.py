@@ -1,19 +1,21 @@
-"""Agreement between methods: a grid of Spearman correlations, and the pairs of candidates they order differently."""
+"""Agreement between methods, or between encoders: a grid of rank correlations, and the pairs ordered differently."""
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
 from mauve_core.base.formatting import correlation
 from mauve_core.experiments.methods import Method, MethodTable
 from mauve_core.figures.theme import SIGNED_SCALE, base_layout, ink
 
-_PARTS = ("smoothing", "divergence", "summary", "scale")
+_PARTS = ("smoothing", "divergence", "summary", "scale", "expectation")
 _CELL_HEIGHT, _LOW_CELL_HEIGHT, _MANY = 34, 24, 12
 
 
@@ -47,12 +49,24 @@ def disagreements_frame(table: MethodTable) -> pd.DataFrame:
 
 def agreement_figure(table: MethodTable) -> go.Figure:
     """Draw the correlations as a grid with numbers; a dash marks a method that ties all candidates."""
-    values = table.agreement()
+    return correlation_grid(table.agreement(), [result.method.title for result in table.results])
+
+
+def correlation_grid(
+    values: NDArray[np.float64], titles: Sequence[str], notes: Sequence[Sequence[str]] | None = None
+) -> go.Figure:
+    """Draw (m, m) rank correlations as a grid with numbers; a dash marks an undefined one.
+
+    ``notes`` holds a line to show on hover for each cell, empty for none.
+    """
     count = len(values)
-    titles = [html.escape(result.method.title) for result in table.results]
+    safe = [html.escape(title) for title in titles]
     hovers = [
-        [f"{one}<br>{other}<br>Spearman {correlation(value)}" for other, value in zip(titles, row, strict=True)]
-        for one, row in zip(titles, values, strict=True)
+        [
+            f"{one}<br>{other}<br>Spearman {correlation(value)}{_line(notes, row, column)}"
+            for column, (other, value) in enumerate(zip(safe, across, strict=True))
+        ]
+        for row, (one, across) in enumerate(zip(safe, values, strict=True))
     ]
     figure = go.Figure(
         go.Heatmap(
@@ -86,7 +100,7 @@ def agreement_figure(table: MethodTable) -> go.Figure:
             xaxis={**axis, "ticktext": [str(number + 1) for number in range(count)], "side": "top", "tickangle": 0},
             yaxis={
                 **axis,
-                "ticktext": [f"{title}  {number}" for number, title in enumerate(titles, start=1)],
+                "ticktext": [f"{title}  {number}" for number, title in enumerate(safe, start=1)],
                 "range": [count - 0.5, -0.5],
             },
         )
@@ -94,11 +108,15 @@ def agreement_figure(table: MethodTable) -> go.Figure:
     return figure
 
 
+def _line(notes: Sequence[Sequence[str]] | None, row: int, column: int) -> str:
+    return "" if notes is None or not notes[row][column] else f"<br>{html.escape(notes[row][column])}"
+
+
 def reason(table: MethodTable, method: Method) -> str:
     """Why a method may rank differently from the first: the papers' explanation, or the one setting that differs."""
     first = table.results[0].method
     if method.estimator != first.estimator:
-        return method.estimator_kind.reason
+        return method.reason
     parts = [part for part in _PARTS if getattr(method, part) != getattr(first, part)]
     differs = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
     return f"Both use the same fit; they differ only in {differs}."

@@ -2,7 +2,8 @@
 
 Lines are means; bands span one standard deviation on each side. The deviation is over seeds and splits for guessed
 values and over seeds for scores computed from all texts (ICLR 2023, figures 3 and 13). A dashed line is the baseline:
-the accuracy of always guessing the most frequent value. A dashed guide marks the run's own number of clusters.
+the accuracy of always guessing the most frequent value. A line with open markers is of clusters that were learned on
+another corpus; V-measure has none. A guide marks the run's own number of clusters.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ import plotly.graph_objects as go
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
-from mauve_core.experiments.attributes_over_k import AttributeTable
+from mauve_core.experiments.attributes_over_k import OWN, AttributeTable
 from mauve_core.experiments.attributes_over_k.table import Line
 from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style, line_layout, short_name, translucent
@@ -50,7 +51,7 @@ HEIGHT = 340
 
 @dataclass(frozen=True)
 class _Curve:
-    """How to draw one score of a column; ``low`` and ``high`` are the score's range."""
+    """How to draw one score of a column; ``low`` and ``high`` are the score's range, ``other`` is another corpus."""
 
     score: str
     dash: str
@@ -58,6 +59,7 @@ class _Curve:
     high: float
     title: str = ""
     markers: bool = True
+    other: bool = False
 
 
 _ACCURACY = (_Curve("accuracy", "solid", 0, 1), _Curve("baseline", "dash", 0, 1, "most frequent value", markers=False))
@@ -77,20 +79,25 @@ def attributes_frame(table: AttributeTable) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        column, kind, k, n, missing, then each score with its mean and _sd (NaN if missing).
+        column, kind, k, n, missing, then each score with its mean and _sd (NaN if missing); with clusters of another
+        corpus also ``clusters``, whose texts they were learned on.
     """
-    return pd.DataFrame([_record(row) for row in table.rows])
+    if not table.other_rows:
+        return pd.DataFrame([_record(row) for row in table.rows])
+    sides = ((OWN, table.rows), (table.clusters_from, table.other_rows))
+    return pd.DataFrame([{**_record(row), "clusters": whose} for whose, rows in sides for row in rows])
 
 
 def shown_table(table: AttributeTable) -> pd.DataFrame:
     """The table as text: one row per column and k, every score with its standard deviation."""
     rows = []
-    for row in table.rows:
-        line = {"column": line_title((row.column, row.kind)), "k": row.k, "n": row.n}
-        for name in (*CATEGORICAL, *NUMERIC):
-            score = row.scores.get(name)
-            line[TITLES[name]] = "" if score is None else _cell(score)
-        rows.append(line)
+    for whose, own in ((OWN, table.rows), (table.clusters_from, table.other_rows)):
+        for row in own:
+            line = {"column": line_title((row.column, row.kind)), "k": row.k, "n": row.n}
+            for name in (*CATEGORICAL, *NUMERIC):
+                score = row.scores.get(name)
+                line[TITLES[name]] = "" if score is None else _cell(score)
+            rows.append(line | ({"clusters of": whose} if table.other_rows else {}))
     return pd.DataFrame(rows)
 
 
@@ -107,7 +114,16 @@ def described(table: AttributeTable, plain: Callable[[str], str] = str) -> str:
         f"Texts: {whose}; {partition}. Accuracy and R²: on held-out texts, mean ± sd over {settings.get('seeds')} "
         f"seeds and {settings.get('splits')} splits; most frequent value: over splits; AMI, V-measure and purity: on "
         "all texts, over seeds. V-measure and purity grow with k by themselves; AMI is 0 where clusters carry no "
-        f"information. Vertical line: the run's own k = {settings.get('own_k')}."
+        f"information. Vertical line: the run's own k = {settings.get('own_k')}.{_on_others(table, plain)}"
+    )
+
+
+def _on_others(table: AttributeTable, plain: Callable[[str], str]) -> str:
+    if not table.other_rows:
+        return ""
+    n = table.settings.get("clusters_from", {}).get("n", 0)
+    return (
+        f" Open markers: clusters learned on {n:,} texts of {plain(table.clusters_from)} alone, the same texts guessed."
     )
 
 
@@ -158,6 +174,8 @@ def _figure(table: AttributeTable, lines: Sequence[Line], curves: Sequence[_Curv
     figure = go.Figure(layout=line_layout(HEIGHT, title))
     styles = {line: candidate_style(index) for index, line in enumerate(table.lines)}
     shown = [(line, table.lines[line], curve) for line in lines for curve in curves]
+    foreign = replace(curves[0], dash="dashdot", title=f"clusters of {short_name(table.clusters_from)}", other=True)
+    shown += [(line, table.other_lines[line], foreign) for line in lines if line in table.other_lines]
     for line, rows, curve in shown:
         figure.add_trace(_band(rows, curve, styles[line].colour, line))
     for line, rows, curve in shown:
@@ -180,14 +198,16 @@ def _figure(table: AttributeTable, lines: Sequence[Line], curves: Sequence[_Curv
 def _line(rows: Sequence[Attribute], curve: _Curve, style: Style, line: Line) -> go.Scatter:
     name = short_name(line_title(line))
     about = f"{name}: {curve.title}" if curve.title else name
+    symbol = f"{style.symbol}-open" if curve.other else style.symbol
+    edge = {"color": style.colour if curve.other else "white", "width": 1.5 if curve.other else 1}
     return go.Scatter(
         x=[row.k for row in rows],
         y=[row.scores[curve.score].mean for row in rows],
         mode="lines+markers" if curve.markers else "lines",
         line={"color": style.colour, "dash": curve.dash, "width": 2},
-        marker={"color": style.colour, "symbol": style.symbol, "size": 8, "line": {"color": "white", "width": 1}},
+        marker={"color": style.colour, "symbol": symbol, "size": 8, "line": edge},
         name=html.escape(about),
-        meta=html.escape(line_title(line)),
+        meta=html.escape(about if curve.other else line_title(line)),
         customdata=[_in_words(row, curve.score) for row in rows],
         hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
         legendgroup=_group(line, curve),
@@ -208,7 +228,7 @@ def _reach(found: SeedSpread, curve: _Curve) -> tuple[float, float]:
 
 
 def _group(line: Line, curve: _Curve) -> str:
-    return f"{line[1]} {line[0]} {curve.score}"
+    return f"{line[1]} {line[0]} {curve.score}{' other' if curve.other else ''}"
 
 
 def _in_words(row: Attribute, score: str) -> str:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from mauve_core.analysis.cluster_table import cluster_table, error_intervals, ordered
+from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table, ordered
+from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.gap_table import ledger_rows
+from mauve_core.analysis.gap_test import gap_test
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.figures.clusters import cluster_figure
@@ -38,7 +40,7 @@ class View:
 
     candidate: str
     partition: PartitionKind
-    seed: int = 0
+    seed: int
     weight: float = 0.5
 
 
@@ -47,8 +49,8 @@ def figure(
     name: str,
     *,
     candidate: str | None = None,
-    partition: PartitionKind | None = None,
-    seed: int = 0,
+    partition: PartitionKind = "pairwise",
+    seed: int | None = None,
     weight: float = 0.5,
 ) -> go.Figure:
     """Draw one figure of a comparison.
@@ -61,26 +63,28 @@ def figure(
         For figures of one candidate; default the one ranked last by MAUVE, because it has the largest gap. If there
         are many curves, only this candidate has a band; default the one ranked first.
     partition : {"pairwise", "joint"}, optional
-        Default pairwise, as published, for scores and curves; joint for clusters, to compare candidates.
-    seed, weight
+        Default pairwise, as published and as on the leaderboard.
+    seed : int, optional
+        As in :class:`View`; default ``Comparison.median_seed`` of the candidate.
+    weight
         As in :class:`View`.
 
     Raises
     ------
     InputError
-        The figure, candidate or partition does not exist, the weight is not in (0, 1), the comparison has no map, or
-        its differences were not tested.
+        The figure, candidate or partition does not exist, the weight is not in (0, 1), the comparison has no map, its
+        differences were not tested, or there is no gap to explain.
     """
     if name not in FIGURES:
         raise InputError(f"No figure is named {name!r}", allowed=", ".join(FIGURES))
-    if partition not in (None, "pairwise", "joint"):
+    if partition not in ("pairwise", "joint"):
         raise InputError("Unknown partition", allowed="pairwise, joint", received=repr(partition))
     if not 0 < weight < 1:
         raise InputError("Invalid mixture weight", allowed="a number between 0 and 1", received=repr(weight))
-    draw, default = FIGURES[name]
     usual = standings(comparison)[0 if name == "frontier" else -1].candidate
     chosen = usual if candidate is None else comparison.candidate(candidate)
-    return draw(comparison, View(chosen.name, partition or default, seed, weight))
+    own = comparison.median_seed(chosen.name, partition)
+    return FIGURES[name](comparison, View(chosen.name, partition, own if seed is None else seed, weight))
 
 
 def _leaderboard(comparison: Comparison, view: View) -> go.Figure:
@@ -98,17 +102,21 @@ def _frontier(comparison: Comparison, view: View) -> go.Figure:
 
 
 def _clusters(comparison: Comparison, view: View) -> go.Figure:
+    where = comparison, view.partition, view.candidate
+    if gap_test(*where).explains:
+        return cluster_figure(ordered(costed_table(*where, view.seed, view.weight), "cost"), view.candidate)
     shown = comparison.partition(view.partition, view.candidate, view.seed)
     table = cluster_table(shown.counts(HUMAN), shown.counts(view.candidate), view.weight)
     return cluster_figure(ordered(table, "difference"), view.candidate)
 
 
-def _ledger(error: str) -> Callable[[Comparison, View], go.Figure]:
+def _ledger(direction: str) -> Callable[[Comparison, View], go.Figure]:
     def draw(comparison: Comparison, view: View) -> go.Figure:
-        shown = comparison.partition(view.partition, view.candidate, view.seed)
-        counts = shown.counts(HUMAN), shown.counts(view.candidate)
-        intervals = error_intervals(*counts, view.weight)[error]
-        return ledger_figure(ledger_rows(cluster_table(*counts, view.weight), error, intervals), error, {})
+        where = comparison, view.partition, view.candidate
+        tested = gap_test(*where)
+        if not tested.explains:
+            raise InputError(tested.in_words().rstrip("."), todo="Draw the figure clusters, which needs no gap")
+        return ledger_figure(ledger_rows(costed_table(*where, view.seed, view.weight), direction), direction)
 
     return draw
 
@@ -118,13 +126,13 @@ def _map(comparison: Comparison, view: View) -> go.Figure:
     return sampled_map(map_points(comparison, shown, view.candidate, view.weight))[0]
 
 
-FIGURES: dict[str, tuple[Callable[[Comparison, View], go.Figure], PartitionKind]] = {
-    "leaderboard": (_leaderboard, "pairwise"),
-    "differences": (_differences, "pairwise"),
-    "frontier": (_frontier, "pairwise"),
-    "clusters": (_clusters, "joint"),
-    "adds": (_ledger("type_1"), "joint"),
-    "misses": (_ledger("type_2"), "joint"),
-    "map": (_map, "joint"),
+FIGURES: dict[str, Callable[[Comparison, View], go.Figure]] = {
+    "leaderboard": _leaderboard,
+    "differences": _differences,
+    "frontier": _frontier,
+    "clusters": _clusters,
+    "adds": _ledger(ADDS),
+    "misses": _ledger(MISSES),
+    "map": _map,
 }
-"""Maps a name to its drawing function and default partition."""
+"""Maps a name to its drawing function."""

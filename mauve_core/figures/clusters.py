@@ -1,42 +1,197 @@
-"""Histogram of both sides over clusters, above each cluster's share of the two errors.
+"""Both sides over clusters: a ranked list with names, for reading, and a histogram above the clusters' costs.
 
-Top: paired bars with the human share p and the candidate's share q of every cluster. Bottom: the cluster's share of
-the type I error (the model writes what humans don't) and of the type II error (humans write what the model misses),
-at one mixture weight. A bar below zero offsets part of the error. A transparent column over each cluster takes
-clicks, so that readers can select an empty bar; the selected cluster's column is shaded.
+In the list, each cluster is a row: its name, the human share p and the candidate's share q as bars, and its cost as a
+share of the frontier integral. In the histogram, top: paired bars with p and q of every cluster. Bottom: the costs,
+orange if the model adds texts there, blue if it misses some. A transparent bar over each cluster takes clicks, so that
+readers can select an empty bar; the selected cluster's is shaded.
 """
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from mauve_core.base.formatting import as_percent
+from mauve_core.analysis.cluster_names import labelled
+from mauve_core.analysis.cluster_table import ADDS, MISSES, has_costs
+from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
+from mauve_core.figures.theme import (
+    HUMAN_COLOUR,
+    LEGEND_ROW,
+    MODE_BAR,
+    MODEL_COLOUR,
+    NEUTRAL_COLOUR,
+    base_layout,
+    translucent,
+)
 
 HEIGHT = 370
 MOST_TICKS = 60
 """Label every cluster up to this number, then every second, third, ...; hovers name all."""
 
+_COST_WIDTH = 0.8
+"""Of a bar, as a share of its column."""
+
 HOVERED = ["cluster", "human", "p", "model", "q"]
-_ZERO_LINE = {"zeroline": True, "zerolinecolor": NEUTRAL_COLOUR, "zerolinewidth": 1}
 
 
-def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = None) -> go.Figure:
+def ranked_figure(rows: pd.DataFrame, candidate: str, names: Sequence[str], *, chosen: int | None = None) -> go.Figure:
+    """Draw the list, one row per cluster with its name above its two bars.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        As for :func:`cluster_figure`; the first row is on top.
+    candidate : str
+        Name of the model side.
+    names : sequence of str
+        Name of each cluster of the partition, by number; untrusted.
+    chosen : int or None
+        Cluster whose row is shaded.
+
+    Returns
+    -------
+    Figure
+        The first value of a clicked point's ``customdata`` is its cluster.
+    """
+    candidate_name, positions = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
+    traces = [
+        _row_bars(positions, rows["p"], "human, p", HUMAN_COLOUR, _BAR_TOP),
+        _row_bars(positions, rows["q"], f"{candidate_name}, q", MODEL_COLOUR, _BAR_TOP + _BAR_HEIGHT),
+        _row_titles(positions, rows, names, chosen),
+        *((_row_costs(positions, rows),) if has_costs(rows) else ()),
+        draw.click_bars(
+            rows["cluster"],
+            chosen,
+            x=np.ones(len(rows), dtype=np.float32),
+            y=positions,
+            orientation="h",
+            xaxis="x2",
+            customdata=rows[HOVERED].to_numpy(dtype=np.float32),
+            text=_hover_lines(rows, names),
+            hovertemplate=_hover(candidate_name),
+        ),
+    ]
+    most = float(rows[["p", "q"]].to_numpy().max(initial=0.0)) or 1.0
+    layout = base_layout(
+        height=_LIST_HEAD + _LIST_ROW * len(rows),
+        margin={"l": 0, "r": 0, "t": _LIST_HEAD, "b": 0},
+        barmode="overlay",
+        hovermode="closest",
+        clickmode="event+select",
+        dragmode=False,
+        uirevision="clusters",
+        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
+        xaxis={"range": [0, most / (_BARS_WIDTH if has_costs(rows) else 1)], "visible": False, "fixedrange": True},
+        xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
+        yaxis={"range": [len(rows) - 0.5, -0.5], "visible": False, "fixedrange": True},
+    )
+    return draw.figure(traces, layout)
+
+
+_LIST_ROW, _LIST_HEAD = 46, MODE_BAR + LEGEND_ROW
+_BAR_TOP, _BAR_HEIGHT = -0.02, 0.2
+"""Of a row's height, from its middle; the name stands above."""
+_NAME_AT = -0.24
+_BARS_WIDTH = 0.6
+"""Share of the list's width for the longest bar; costs stand to the right of it."""
+
+
+def _row_bars(positions: NDArray[np.float32], values: pd.Series, name: str, colour: str, top: float) -> Trace:
+    return draw.bar(
+        x=values.to_numpy(dtype=np.float32),
+        y=positions,
+        orientation="h",
+        offset=top,
+        width=_BAR_HEIGHT,
+        name=name,
+        marker={"color": colour, "line": {"width": 0}},
+        hoverinfo="skip",
+        **draw.UNFADED,
+    )
+
+
+def _row_titles(positions: NDArray[np.float32], rows: pd.DataFrame, names: Sequence[str], chosen: int | None) -> Trace:
+    titles = {cluster: html.escape(names[cluster]) for cluster in rows["cluster"].tolist()}
+    return _row_texts(
+        np.zeros(len(rows), dtype=np.float32),
+        positions + np.float32(_NAME_AT),
+        [f"<b>{title}</b>" if cluster == chosen else title for cluster, title in titles.items()],
+        "middle right",
+        {"size": 14},
+    )
+
+
+def _row_costs(positions: NDArray[np.float32], rows: pd.DataFrame) -> Trace:
+    """The costs with their intervals, to the right of the bars."""
+    return _row_texts(
+        np.ones(len(rows), dtype=np.float32),
+        positions + np.float32(_BAR_TOP + _BAR_HEIGHT),
+        [percent_with_interval(*each) for each in zip(*(rows[name] for name in _COST), strict=True)],
+        "middle left",
+        {"size": 12},
+    )
+
+
+def _row_texts(
+    x: NDArray[np.float32], y: NDArray[np.float32], texts: list[str], place: str, font: dict[str, object]
+) -> Trace:
+    return draw.scatter(
+        x=x,
+        y=y,
+        xaxis="x2",
+        mode="text",
+        text=texts,
+        textposition=place,
+        textfont=font,
+        cliponaxis=False,
+        showlegend=False,
+        hoverinfo="skip",
+    )
+
+
+_COST = ("cost_share", "low", "high")
+
+
+def _hover_lines(rows: pd.DataFrame, names: Sequence[str] | None) -> list[str]:
+    """Name or number, and cost, of each row's cluster."""
+    titles = [f"Cluster {each}" if names is None else labelled(names, each) for each in rows["cluster"].tolist()]
+    if not has_costs(rows):
+        return [f"<b>{html.escape(title)}</b>" for title in titles]
+    costs = [percent_with_interval(*each) for each in zip(*(rows[name] for name in _COST), strict=True)]
+    return [
+        f"<b>{html.escape(title)}</b><br>{cost} of the frontier integral"
+        for title, cost in zip(titles, costs, strict=True)
+    ]
+
+
+def _hover(candidate: str) -> str:
+    return (
+        "%{text}<br>human: %{customdata[1]:.0f} texts, %{customdata[2]:.1%}"
+        f"<br>{candidate}: %{{customdata[3]:.0f}} texts, %{{customdata[4]:.1%}}<extra></extra>"
+    )
+
+
+def cluster_figure(
+    rows: pd.DataFrame, candidate: str, *, names: Sequence[str] | None = None, chosen: int | None = None
+) -> go.Figure:
     """Draw the histogram.
 
     Parameters
     ----------
     rows : DataFrame
-        From ``mauve_core.analysis.cluster_table.cluster_table``, in display order.
+        From ``mauve_core.analysis.cluster_table.cluster_table``, in display order. Costs are drawn if it has the
+        intervals of their shares (``with_intervals``): there is none where there is no gap to explain.
     candidate : str
         Name of the model side.
+    names : sequence of str, optional
+        Name of each cluster of the partition, by number, for the hovers; untrusted.
     chosen : int or None
         Cluster whose column is shaded.
 
@@ -49,11 +204,25 @@ def cluster_figure(rows: pd.DataFrame, candidate: str, *, chosen: int | None = N
     traces = [
         _bars(positions, rows["p"], "human, p", HUMAN_COLOUR, "y"),
         _bars(positions, rows["q"], f"{name}, q", MODEL_COLOUR, "y"),
-        _bars(positions, rows["type_1"], "type I error", translucent(MODEL_COLOUR, 0.55), "y2"),
-        _bars(positions, rows["type_2"], "type II error", translucent(HUMAN_COLOUR, 0.55), "y2"),
-        _columns(positions, rows, name, chosen),
+        *(_costs(positions, rows) if has_costs(rows) else ()),
+        _columns(positions, rows, name, names, chosen),
     ]
     return draw.figure(traces, _layout(rows))
+
+
+def _costs(positions: NDArray[np.float32], rows: pd.DataFrame) -> list[Trace]:
+    """One bar per cluster with its interval, in the trace of its direction; empty clusters are in neither."""
+    traces = []
+    for direction, verb, colour in ((ADDS, "adds", MODEL_COLOUR), (MISSES, "misses", HUMAN_COLOUR)):
+        own = (rows["direction"] == direction).to_numpy()
+        share, low, high = (rows[name].to_numpy(dtype=np.float32)[own] for name in ("cost_share", "low", "high"))
+        place = {"offset": -_COST_WIDTH / 2, "width": _COST_WIDTH}
+        bars = _bars(
+            positions[own], rows["cost_share"][own], f"cost of what it {verb}", translucent(colour, 0.55), "y2"
+        )
+        ends = draw.error_bars(high - share, share - low, color=NEUTRAL_COLOUR, thickness=1, width=0)
+        traces.append(bars | place | {"error_y": ends})
+    return traces
 
 
 def _bars(positions: NDArray[np.float32], values: pd.Series, name: str, colour: str, axis: str) -> Trace:
@@ -68,7 +237,9 @@ def _bars(positions: NDArray[np.float32], values: pd.Series, name: str, colour: 
     )
 
 
-def _columns(positions: NDArray[np.float32], rows: pd.DataFrame, name: str, chosen: int | None) -> Trace:
+def _columns(
+    positions: NDArray[np.float32], rows: pd.DataFrame, name: str, names: Sequence[str] | None, chosen: int | None
+) -> Trace:
     """One transparent full-height bar per cluster, for hovers and clicks; shaded if chosen."""
     return draw.click_bars(
         rows["cluster"],
@@ -77,20 +248,16 @@ def _columns(positions: NDArray[np.float32], rows: pd.DataFrame, name: str, chos
         y=np.ones(len(rows), dtype=np.float32),
         yaxis="y3",
         customdata=rows[HOVERED].to_numpy(dtype=np.float32),
-        text=[as_percent(share, 1) for share in rows["type_1"]],
-        hovertext=[as_percent(share, 1) for share in rows["type_2"]],
-        hovertemplate=(
-            "<b>Cluster %{customdata[0]:.0f}</b>"
-            "<br>human: %{customdata[1]:.0f} texts, %{customdata[2]:.1%}"
-            f"<br>{name}: %{{customdata[3]:.0f}} texts, %{{customdata[4]:.1%}}"
-            "<br>%{text} of the type I error<br>%{hovertext} of the type II error<extra></extra>"
-        ),
+        text=_hover_lines(rows, names),
+        hovertemplate=_hover(name),
     )
 
 
 def _layout(rows: pd.DataFrame) -> dict[str, object]:
     step = -(-len(rows) // MOST_TICKS)
     axis = {"tickformat": ".0%", "rangemode": "tozero", "zeroline": False, "nticks": 4, "fixedrange": True}
+    with_costs = has_costs(rows)
+    below = {"yaxis2": {**axis, "domain": [0, 0.36], "title": {"text": "cost"}}} if with_costs else {}
     return base_layout(
         height=HEIGHT,
         barmode="group",
@@ -100,8 +267,15 @@ def _layout(rows: pd.DataFrame) -> dict[str, object]:
         clickmode="event+select",
         dragmode="zoom",
         uirevision="clusters",
-        xaxis=draw.cluster_axis(rows["cluster"].to_list(), step, autotickangles=[0, 90], anchor="y2"),
-        yaxis={**axis, "domain": [0.44, 1], "title": {"text": "share of texts"}, "linecolor": NEUTRAL_COLOUR},
-        yaxis2={**axis, "domain": [0, 0.36], "title": {"text": "share of error"}, **_ZERO_LINE},
+        xaxis=draw.cluster_axis(
+            rows["cluster"].to_list(), step, autotickangles=[0, 90], anchor="y2" if with_costs else "y"
+        ),
+        yaxis={
+            **axis,
+            "domain": [0.44 if with_costs else 0, 1],
+            "title": {"text": "share of texts"},
+            "linecolor": NEUTRAL_COLOUR,
+        },
+        **below,
         yaxis3={"domain": [0, 1], "range": [0, 1], "visible": False, "fixedrange": True, "overlaying": "y"},
     )

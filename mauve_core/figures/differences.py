@@ -1,13 +1,16 @@
-"""Every two candidates' difference under one score: a matrix with the tests' verdicts, and the numbers behind it.
+"""Every two candidates' difference: a matrix with the tests' verdicts, and the numbers behind it.
 
-The differences and their tests are those of :mod:`mauve_core.scoring.differences`, at the settings of the comparison.
+Scores: the tests of :mod:`mauve_core.scoring.differences`, at the settings of the comparison. Text measures: those of
+:mod:`mauve_core.experiments.text_measures.differences`, of gaps, or of values where T(P) is not defined.
 """
 
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 import pandas as pd
@@ -16,7 +19,10 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, interval, significant, written
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, UNBROKEN, interval, significant, written
+from mauve_core.experiments.text_measures import Measurements, measure_title
+from mauve_core.experiments.text_measures.ranking import measure_standings, ranked_tests, test_decimals
+from mauve_core.experiments.text_measures.spread import CONFIDENCE
 from mauve_core.figures import draw
 from mauve_core.figures.theme import MODE_BAR, SIGNED_SCALE, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison, Difference
@@ -37,6 +43,56 @@ _LETTER, _TURN = 6.6, 40
 
 _RIGHT, _UP = 0.5, 0.3
 """Place of a dot in its cell: near the right edge, above the middle."""
+
+
+class Tested(Protocol):
+    """The test of two candidates' difference, under a score or a text measure."""
+
+    @property
+    def first(self) -> str: ...
+    @property
+    def second(self) -> str: ...
+    @property
+    def difference(self) -> float: ...
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+    @property
+    def p_value(self) -> float | None: ...
+    @property
+    def p_adjusted(self) -> float | None: ...
+    @property
+    def paired(self) -> bool: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def told_apart(self) -> bool: ...
+    def seen_from(self, candidate: str) -> Self: ...
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How differences are written and colored.
+
+    Attributes
+    ----------
+    title : str
+        What differs, as a hover says it.
+    confidence : float
+        Of the intervals.
+    decimals : int
+    full : float
+        A difference of this size or more has the full color, unless there are larger ones.
+    larger_is_violet : bool
+        Whether a positive difference is violet, not brown.
+    """
+
+    title: str
+    confidence: float
+    decimals: int
+    full: float
+    larger_is_violet: bool
 
 
 def ranked_pairs(comparison: Comparison, score: str) -> list[Difference]:
@@ -87,15 +143,50 @@ def differences_frame(comparison: Comparison) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def exchanged_label(difference: Difference) -> str:
+def measure_differences_frame(measurements: Measurements) -> pd.DataFrame:
+    """All tests under every measure, for the CSV: the fields of ``MeasureDifference``, confidence and told_apart."""
+    columns = ["measure", "of", "first", "second", "difference", "low", "high", "p_value", "p_adjusted"]
+    rows = [
+        {**{name: getattr(each, name) for name in columns}, "confidence": CONFIDENCE, "told_apart": each.told_apart}
+        | {"paired": each.paired, "n": each.n}
+        for each in measurements.differences or ()
+    ]
+    names = {"first": "candidate", "second": "other", "p_value": "p"}
+    return pd.DataFrame(rows, columns=[*columns, "confidence", "told_apart", "paired", "n"]).rename(columns=names)
+
+
+def exchanged_label(difference: Tested) -> str:
     """What the test rests on: ``512 prompts``, or ``600 texts`` of two candidates without a common prompt."""
     return f"{difference.n:,}{UNBROKEN}{'prompts' if difference.paired else 'texts'}"
 
 
-def difference_label(difference: Difference) -> str:
-    """The difference with its sign, above its interval."""
-    value = written(difference.difference, SCORE_DECIMALS, signed=True)
-    return f"{value}\n{interval(difference.low, difference.high, SCORE_DECIMALS, signed=True)}"
+def difference_label(difference: Tested, decimals: int = SCORE_DECIMALS) -> str:
+    """The difference with its sign, above its interval, if it has one."""
+    value = written(difference.difference, decimals, signed=True)
+    return value if difference.low is None else f"{value}\n{_interval(difference, decimals)}"
+
+
+def measure_differences_figure(measurements: Measurements, measure: str, order: Sequence[str]) -> go.Figure:
+    """Draw the gap of each row's candidate minus that of each column's, or their values where T(P) is not defined.
+
+    Violet means that the row's candidate is closer to people by this measure, or has the larger value; otherwise as
+    :func:`differences_figure`.
+
+    Raises
+    ------
+    InputError
+        Fewer than two candidates have the measure, or it was stored before there were tests.
+    """
+    tests = ranked_tests(measurements, measure, order)
+    if not tests:
+        raise InputError("There is no difference to draw", allowed="two candidates tested under the measure")
+    gaps = tests[0].of == "gap"
+    reaches = [(each.high - each.low) / 2 for each in tests if each.low is not None and each.high is not None]
+    title = f"{'Gap of ' if gaps else ''}{measure_title(measure)}"
+    scale = Scale(title, CONFIDENCE, test_decimals(tests), max(reaches, default=0.0), larger_is_violet=not gaps)
+    shown = {name for each in tests for name in (each.first, each.second)}
+    placed = [each.row.candidate for each in measure_standings(measurements, measure, order)]
+    return _matrix([name for name in placed if name in shown], tests, scale)
 
 
 def differences_figure(comparison: Comparison, score: str = "mauve") -> go.Figure:
@@ -111,19 +202,23 @@ def differences_figure(comparison: Comparison, score: str = "mauve") -> go.Figur
     """
     if len(comparison.candidates) < 2:
         raise InputError("There is no difference to draw", allowed="two or more candidates", received="one candidate")
-    order = _order(comparison, score)
-    tests = {}
-    for each in ranked_pairs(comparison, score):
+    scale = Scale(
+        TITLES[score], comparison.config.score.confidence, SCORE_DECIMALS, LEAST_SPAN, HIGHER_IS_CLOSER[score]
+    )
+    return _matrix(_order(comparison, score), ranked_pairs(comparison, score), scale)
+
+
+def _matrix(order: list[str], ranked: Sequence[Tested], scale: Scale) -> go.Figure:
+    """Draw every test twice, from either side; rows and columns are in ``order``."""
+    tests: dict[tuple[str, str], Tested] = {}
+    for each in ranked:
         tests[each.first, each.second], tests[each.second, each.first] = each, each.seen_from(each.second)
     closer = np.full((len(order), len(order)), np.nan)
     for (row, column), each in tests.items():
-        sign = 1 if HIGHER_IS_CLOSER[score] else -1
+        sign = 1 if scale.larger_is_violet else -1
         closer[order.index(row), order.index(column)] = sign * each.difference
-    span = max(LEAST_SPAN, float(np.nanmax(np.abs(closer))))
-    confidence = comparison.config.score.confidence
-    hovers = [
-        [hover_label(tests[row, column], confidence) if row != column else "" for column in order] for row in order
-    ]
+    span = max(scale.full, float(np.nanmax(np.abs(closer)))) or 1.0
+    hovers = [[hover_label(tests[row, column], scale) if row != column else "" for column in order] for row in order]
     cells = draw.heatmap(
         z=closer,
         zmin=-span,
@@ -136,28 +231,41 @@ def differences_figure(comparison: Comparison, score: str = "mauve") -> go.Figur
         ygap=2,
         showscale=False,
     )
-    traces = [cells, _numbers(order, tests, closer / span), _marks(order, tests, closer / span)]
+    traces = [cells, _numbers(order, tests, closer / span, scale.decimals), _marks(order, tests, closer / span)]
     return draw.figure(traces, _layout([short_name(name) for name in order]))
 
 
-def hover_label(difference: Difference, confidence: float) -> str:
+def hover_label(difference: Tested, scale: Scale) -> str:
     """The whole test as hover lines; names are escaped."""
     first, second = (html.escape(name) for name in (difference.first, difference.second))
-    low_high = interval(difference.low, difference.high, SCORE_DECIMALS, signed=True)
-    return (
-        f"<b>{first}</b> minus <b>{second}</b><br>"
-        f"{TITLES[difference.score]} {written(difference.difference, SCORE_DECIMALS, signed=True)}, "
-        f"{confidence:.0%} interval {low_high}<br>"
-        f"p {significant(difference.p_value)}, adjusted {significant(difference.p_adjusted)} "
-        f"({exchanged_label(difference)})<br>{'told apart' if difference.told_apart else 'not told apart'}"
+    about = f"{html.escape(scale.title)} {written(difference.difference, scale.decimals, signed=True)}"
+    lines = [f"<b>{first}</b> minus <b>{second}</b>"]
+    if difference.p_value is None or difference.p_adjusted is None:
+        return "<br>".join([*lines, about, f"no spread, so no test ({exchanged_label(difference)})"])
+    return "<br>".join(
+        [
+            *lines,
+            f"{about}, {scale.confidence:.0%} interval {_interval(difference, scale.decimals)}",
+            f"p {significant(difference.p_value)}, adjusted {significant(difference.p_adjusted)} "
+            f"({exchanged_label(difference)})",
+            "told apart" if difference.told_apart else "not told apart",
+        ]
     )
+
+
+def _interval(difference: Tested, decimals: int) -> str:
+    if difference.low is None or difference.high is None:
+        return NONE
+    return interval(difference.low, difference.high, decimals, signed=True)
 
 
 def _order(comparison: Comparison, score: str) -> list[str]:
     return [standing.candidate.name for standing in standings(comparison, score)]
 
 
-def _numbers(order: list[str], tests: dict[tuple[str, str], Difference], shades: NDArray[np.float64]) -> dict[str, Any]:
+def _numbers(
+    order: list[str], tests: dict[tuple[str, str], Tested], shades: NDArray[np.float64], decimals: int
+) -> dict[str, Any]:
     """Differences in the cells; bold where the two are told apart."""
     shown = list(permutations(range(len(order)), 2))
     found = [tests[order[row], order[column]] for row, column in shown]
@@ -166,18 +274,18 @@ def _numbers(order: list[str], tests: dict[tuple[str, str], Difference], shades:
         x=[column for _, column in shown],
         y=[row for row, _ in shown],
         mode="text",
-        text=[_cell_text(each, numbered=len(order) <= MOST_NUMBERED) for each in found],
+        text=[_cell_text(each, decimals, numbered=len(order) <= MOST_NUMBERED) for each in found],
         textfont={"color": [ink(float(shades[cell])) for cell in shown], "size": size},
         hoverinfo="skip",
     )
 
 
-def _cell_text(difference: Difference, *, numbered: bool) -> str:
-    value = written(difference.difference, SCORE_DECIMALS, signed=True) if numbered else ""
+def _cell_text(difference: Tested, decimals: int, *, numbered: bool) -> str:
+    value = written(difference.difference, decimals, signed=True) if numbered else ""
     return f"<b>{value}</b>" if value and difference.told_apart else value
 
 
-def _marks(order: list[str], tests: dict[tuple[str, str], Difference], shades: NDArray[np.float64]) -> dict[str, Any]:
+def _marks(order: list[str], tests: dict[tuple[str, str], Tested], shades: NDArray[np.float64]) -> dict[str, Any]:
     """A dot in the corner of each cell of two candidates that are told apart."""
     right = _RIGHT - min(0.008 * len(order), 0.1)  # about as many pixels from the edge, however broad the cell
     apart = [cell for cell in permutations(range(len(order)), 2) if tests[order[cell[0]], order[cell[1]]].told_apart]

@@ -8,8 +8,10 @@ ready to send. Notebooks, reports and tests use checked Plotly figures.
 from __future__ import annotations
 
 import copy
+import html
 import json
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -111,6 +113,17 @@ def row_axis(labels: Sequence[str], margin: float = 0.6, **settings: Any) -> dic
     return {"tickvals": list(range(rows)), "ticktext": list(labels), **span, **settings}
 
 
+def wrapped(title: str, width: int) -> str:
+    """An untrusted title, escaped, on two lines if it has more characters than ``width``; what has more is cut.
+
+    What follows a middle dot, such as a cluster's number, stays with the word before it.
+    """
+    lines = textwrap.wrap(
+        title.replace(" · ", "\u00a0·\u00a0"), width, max_lines=2, placeholder=" …", break_long_words=True
+    )
+    return "<br>".join(map(html.escape, lines))
+
+
 def cluster_axis(clusters: Sequence[int], step: int = 1, **settings: Any) -> dict[str, Any]:
     """An x axis with one place per cluster, of which every ``step``-th shows its number."""
     labels = {
@@ -164,6 +177,35 @@ def interval(value: float, low: float, high: float, **properties: Any) -> dict[s
 def error_bars(above: Any, below: Any, **properties: Any) -> dict[str, Any]:
     """Error bars of (n,) lengths above and below their values, for ``error_x`` or ``error_y``."""
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **properties}
+
+
+def spread_out(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Places at least ``gap`` apart from ``low`` to ``high``, nearest to the wanted ones by least squares.
+
+    Parameters
+    ----------
+    wanted : (n,) descending
+        The result has this order.
+    gap : float
+        Reduced to what fits if ``n`` places do not.
+
+    Notes
+    -----
+    With places y_i descending, y_i + i gap must not rise: pooling adjacent violators (Barlow et al. 1972) gives the
+    least squares. Bounds then cut the pooled values, which keeps them optimal.
+    """
+    if len(wanted) < 2:
+        return [min(max(place, low), high) for place in wanted]
+    gap = min(gap, (high - low) / (len(wanted) - 1))
+    pools: list[tuple[float, int]] = []
+    for index, place in enumerate(wanted):
+        pools.append((place + index * gap, 1))
+        while len(pools) > 1 and pools[-2][0] < pools[-1][0]:
+            (one, n), (other, m) = pools.pop(-2), pools.pop()
+            pools.append(((one * n + other * m) / (n + m), n + m))
+    flat = [value for value, members in pools for _ in range(members)]
+    bottom, top = low + (len(wanted) - 1) * gap, high
+    return [min(max(value, bottom), top) - index * gap for index, value in enumerate(flat)]
 
 
 def mark_run(figure: go.Figure, value: float) -> None:

@@ -5,6 +5,7 @@ Clusters are the run's own and stay fixed. A text moves if, once perturbed, it i
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.experiments.robustness import Flow
 from mauve_core.figures import draw
@@ -31,7 +33,10 @@ FLOW_SCALE = ((0.0, "#dcd5f7"), (1.0, "#43309a"))
 _DARK_FROM = 0.59
 """Share of the largest count above which white has more contrast than black."""
 
-_CELL = 27
+LABEL_WIDTH = 26
+"""Characters in a line of a cluster's name beside its row."""
+
+_CELL = 30
 _BAND_HEIGHT, _BAR_HEIGHT = 27, 300
 
 
@@ -96,8 +101,13 @@ def exchanging(flow: Flow, most: int = SHOWN_CLUSTERS) -> NDArray[np.int64]:
     return found
 
 
-def matrix_figure(flow: Flow, clusters: Sequence[int], chosen: tuple[int, int] | None = None) -> go.Figure:
+def matrix_figure(
+    flow: Flow, clusters: Sequence[int], names: Sequence[str], chosen: tuple[int, int] | None = None
+) -> go.Figure:
     """Texts by old cluster (row) and new cluster (column); the diagonal, texts that stayed, is gray.
+
+    ``names`` are those of the clusters of the partition, by number, and untrusted. Rows have name and number, columns
+    the number.
 
     The first two values of a clicked point's ``customdata`` are the old and the new cluster.
     """
@@ -117,7 +127,7 @@ def matrix_figure(flow: Flow, clusters: Sequence[int], chosen: tuple[int, int] |
             hoverinfo="skip",
         )
     )
-    figure.add_traces([_numbers(counts, top), _cells(flow, shown, moved)])
+    figure.add_traces([_numbers(counts, top), _cells(flow, shown, moved, names)])
     if chosen is not None and {*chosen} <= {*shown}:
         x, y = shown.index(chosen[1]), shown.index(chosen[0])
         line = {"color": MODEL_COLOUR, "width": 3}
@@ -132,14 +142,24 @@ def matrix_figure(flow: Flow, clusters: Sequence[int], chosen: tuple[int, int] |
             clickmode="event+select",
             hovermode="closest",
             xaxis={**axis, "side": "top", "title": {"text": "to cluster"}, "range": [-0.5, len(shown) - 0.5]},
-            yaxis={**axis, "title": {"text": "from cluster"}, "range": [len(shown) - 0.5, -0.5]},
+            yaxis={
+                **axis,
+                "ticktext": [draw.wrapped(labelled(names, cluster), LABEL_WIDTH) for cluster in shown],
+                "tickfont": {"size": 11},
+                "title": {"text": "from cluster"},
+                "range": [len(shown) - 0.5, -0.5],
+                "automargin": True,
+            },
         )
     )
     return figure
 
 
-def sankey_figure(shown: Sequence[Move], chosen: tuple[int, int] | None = None) -> go.Figure:
-    """Bands from old clusters (left) to new clusters (right); width is proportional to the number of texts."""
+def sankey_figure(shown: Sequence[Move], names: Sequence[str], chosen: tuple[int, int] | None = None) -> go.Figure:
+    """Bands from old clusters (left) to new clusters (right); width is proportional to the number of texts.
+
+    ``names`` are those of the clusters of the partition, by number, and untrusted.
+    """
     left = list(dict.fromkeys(move.source for move in shown))
     right = list(dict.fromkeys(move.target for move in shown))
     strong, faint = translucent(MODEL_COLOUR, 0.6), translucent(HUMAN_COLOUR, 0.3)
@@ -147,7 +167,7 @@ def sankey_figure(shown: Sequence[Move], chosen: tuple[int, int] | None = None) 
         go.Sankey(
             arrangement="snap",
             node={
-                "label": [*(f"from {cluster}" for cluster in left), *(f"to {cluster}" for cluster in right)],
+                "label": [html.escape(labelled(names, cluster)) for cluster in (*left, *right)],
                 "color": NEUTRAL_COLOUR,
                 "pad": 8,
                 "thickness": 12,
@@ -159,7 +179,7 @@ def sankey_figure(shown: Sequence[Move], chosen: tuple[int, int] | None = None) 
                 "target": [len(left) + right.index(move.target) for move in shown],
                 "value": [move.texts for move in shown],
                 "color": [strong if (move.source, move.target) == chosen else faint for move in shown],
-                "hovertemplate": "%{source.label} %{target.label}: %{value:,.0f} texts<extra></extra>",
+                "hovertemplate": "%{source.label} → %{target.label}: %{value:,.0f} texts<extra></extra>",
             },
             textfont={"size": 13, "shadow": "none"},
         )
@@ -170,8 +190,11 @@ def sankey_figure(shown: Sequence[Move], chosen: tuple[int, int] | None = None) 
     return figure
 
 
-def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
-    """One bar per row of ``sensitivity_frame``: the share of texts that left the cluster, with Wilson's interval."""
+def sensitivity_figure(rows: pd.DataFrame, names: Sequence[str]) -> go.Figure:
+    """One bar per row of ``sensitivity_frame``: the share of texts that left the cluster, with Wilson's interval.
+
+    ``names`` are those of the clusters of the partition, by number, for the hovers; untrusted.
+    """
     share, low, high = (rows[name].to_numpy(dtype=np.float64) for name in ("share", "low", "high"))
     above, below = np.maximum(high - share, 0), np.maximum(share - low, 0)
     figure = go.Figure(
@@ -181,8 +204,10 @@ def sensitivity_figure(rows: pd.DataFrame) -> go.Figure:
             marker={"color": translucent(HUMAN_COLOUR, 0.45), "line": {"width": 0}},
             error_y=draw.error_bars(above, below, color=NEUTRAL_COLOUR, thickness=1.5, width=3),
             customdata=np.column_stack([rows[["cluster", "left", "of"]].to_numpy(dtype=np.float64), low, high]),
+            text=[html.escape(labelled(names, cluster)) for cluster in rows["cluster"].tolist()],
+            textposition="none",
             hovertemplate=(
-                "<b>Cluster %{customdata[0]:.0f}</b><br>%{customdata[1]:.0f} of %{customdata[2]:.0f} texts left it"
+                "<b>%{text}</b><br>%{customdata[1]:.0f} of %{customdata[2]:.0f} texts left it"
                 f"<br>%{{y:.0%}}, {CONFIDENCE:.0%} interval %{{customdata[3]:.0%}} to %{{customdata[4]:.0%}}"
                 "<extra></extra>"
             ),
@@ -226,7 +251,7 @@ def _numbers(counts: NDArray[np.int64], top: int) -> go.Scatter:
     )
 
 
-def _cells(flow: Flow, shown: Sequence[int], moved: NDArray[np.int64]) -> go.Scatter:
+def _cells(flow: Flow, shown: Sequence[int], moved: NDArray[np.int64], names: Sequence[str]) -> go.Scatter:
     """A transparent square over each flow for hovers and clicks, which a heat map cannot handle."""
     rows, columns = np.nonzero(moved)
     ends = np.array(shown, dtype=np.int64)
@@ -238,9 +263,10 @@ def _cells(flow: Flow, shown: Sequence[int], moved: NDArray[np.int64]) -> go.Sca
         mode="markers",
         marker={"symbol": "square", "size": _CELL - 2, "color": "rgba(0,0,0,0)"},
         customdata=data,
-        hovertemplate=(
-            "<b>From %{customdata[0]:.0f} to %{customdata[1]:.0f}</b><br>%{customdata[2]:.0f} of the "
-            "%{customdata[3]:.0f} texts in cluster %{customdata[0]:.0f}<extra></extra>"
-        ),
+        text=[
+            f"<b>From {html.escape(labelled(names, source))}<br>to {html.escape(labelled(names, target))}</b>"
+            for source, target in data[:, :2].tolist()
+        ],
+        hovertemplate="%{text}<br>%{customdata[2]:.0f} of the first one's %{customdata[3]:.0f} texts<extra></extra>",
         **draw.UNFADED,
     )

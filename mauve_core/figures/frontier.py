@@ -3,14 +3,16 @@
 x = exp(-c KL(Q|R)) and y = exp(-c KL(P|R)) for mixtures R = weight P + (1 - weight) Q. KL(Q|R) is the type I error
 (the model writes what humans don't), KL(P|R) the type II error (humans write what the model misses), both in nats.
 Lines are means over the k-means seeds; bands span the lowest to the highest seed. Because many bands hide the lines,
-only the selected candidate has a band if there are many.
+only the selected candidate has a band if there are many. Each candidate is named beside its curve's lower end.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,16 +24,19 @@ from mauve_core.base.formatting import UNBROKEN, decimals_of
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
-    LEGEND_ROW,
-    MODE_BAR,
+    GLYPHS,
+    LEGEND_FONT,
+    LETTER,
     NEUTRAL_COLOUR,
+    SIDE_BY_SIDE,
+    Style,
     base_layout,
-    candidate_style,
-    legend_below,
+    candidate_styles,
     short_name,
     translucent,
 )
 from mauve_core.numerics.divergences.frontier import divergence_frontier
+from mauve_core.numerics.divergences.kl import error_shares
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Comparison
 
@@ -43,17 +48,28 @@ DRAWN_WEIGHTS: NDArray[np.float64] = np.concatenate([_TAIL, np.arange(1, 100) * 
 MOST_BANDS = 4
 """Up to this many candidates, all have bands."""
 
+MOST_LEADING = 3
+"""Clusters that a hover names for each error."""
+
 X_TITLE = "exp(−c · KL(Q|R))<br>← type I: the model writes what humans don't"
-Y_TITLE = "exp(−c · KL(P|R))   ← type II: humans write what the model misses"
+Y_TITLE = "exp(−c · KL(P|R))<br>← type II: humans write what the model misses"
+_TITLE_FONT = 12
+_LEADING = "type_1_in", "type_2_in"
+"""Beginnings of the names of columns with leading clusters."""
 HOVERED = ["weight", "type_1", "type_1_sd", "type_2", "type_2_sd"]
 _WIDE, _THIN, _RAISED = 2, 1.5, 3.5
 """Line widths: few candidates, many candidates, and the selected one among many."""
 _MARK, _SMALL_MARK = 13, 9
-_SIDE, _BELOW, _NAMES_A_ROW = 390, 76, 2
-"""Plot height in a narrow column in pixels, room for the x axis labels, and legend names per row there; a wide column
-fits more names per row and gives the rest to the plot."""
+_LOW, _HIGH = -0.02, 1.03
+"""Range of both axes."""
+_BELOW, _NAME_ROW = 58, 15
+"""Room for the x axis' labels, and the least distance of two names, in pixels."""
+_NAMED_AT = 0.98
+"""Names point to their curves at this x: nearer to 1, where all curves drop, the heights say less."""
+_TO_NAMES, _GLYPH, _ABOVE = 26, 18, 10
+"""Length of the lines to names, room for a name's marker, and room above the plot, in pixels."""
 
-_Part = dict[str, NDArray[np.float64]]
+_Part = dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -99,33 +115,67 @@ def curve_points(curves: Sequence[ErrorCurve], scale: float) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+def leading_clusters(
+    comparison: Comparison, kind: PartitionKind, candidate: str, smoothing: Smoothing = "none"
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The clusters that make most of each error, in the partition that pages show by default.
+
+    Returns
+    -------
+    type_1, type_2 : (m, n) int32
+        At each of ``DRAWN_WEIGHTS``, the n clusters with the largest terms of ``error_shares``, the largest first; n is
+        at most ``MOST_LEADING``, and only clusters that add to the error at every weight count.
+    """
+    shown = comparison.partition(kind, candidate)
+    p, q = (probabilities(shown.counts(side), smoothing) for side in (HUMAN, candidate))
+    errors = zip(*(error_shares(p, q, weight) for weight in DRAWN_WEIGHTS.tolist()), strict=True)
+    one, two = (_largest(np.stack(terms)) for terms in errors)
+    return one, two
+
+
+def _largest(terms: NDArray[np.float64]) -> NDArray[np.int32]:
+    most = min(MOST_LEADING, int((terms > 0).sum(axis=1).min()))
+    return np.argsort(-terms, axis=1, kind="stable")[:, :most].astype(np.int32)
+
+
 def frontier_figure(
-    points: pd.DataFrame, weight: float, *, order: Sequence[str] = (), chosen: str | None = None
+    points: pd.DataFrame,
+    weight: float,
+    *,
+    order: Sequence[str] = (),
+    chosen: str | None = None,
+    leading: Mapping[str, tuple[NDArray[np.int32], NDArray[np.int32]]] | None = None,
 ) -> go.Figure:
     """Draw the curves of ``curve_points``, each with a mark at the drawn weight nearest to ``weight``.
 
     Parameters
     ----------
     order : sequence of str
-        All candidates in legend order; the run's order if empty.
+        All candidates, the best first: the order of names whose curves end at one height; the run's order if empty.
     chosen : str or None
         Candidate whose band and curve stand out if not all have bands.
+    leading : mapping, optional
+        ``leading_clusters`` of candidates, for the hovers.
     """
     by_candidate = _by_candidate(points)
-    numbered = list(enumerate(by_candidate.items()))
-    banded = banded_names(list(by_candidate), chosen)
-    crowded = len(banded) < len(by_candidate)
-    if crowded:
-        numbered.sort(key=lambda item: item[1][0] in banded)  # the last one drawn is on top
-    ranks = {name: rank for rank, name in enumerate(order or by_candidate, start=1)}
-    traces = [_band(part, index) for index, (name, part) in numbered if name in banded]
-    traces += [_closing(part, index) for index, (_, part) in numbered]
-    for index, (name, part) in numbered:
+    for name, clusters in (leading or {}).items():
+        for title, found in zip(_LEADING, clusters, strict=True):
+            by_candidate[name] |= {f"{title}{place}": found[:, place] for place in range(found.shape[1])}
+    names = list(by_candidate)
+    styles = candidate_styles(names)
+    banded = banded_names(names, chosen)
+    crowded = len(banded) < len(names)
+    drawn = sorted(names, key=banded.__contains__) if crowded else names  # the last one drawn is on top
+    traces = [_band(by_candidate[name], styles[name], names.index(name)) for name in drawn if name in banded]
+    traces += [_closing(by_candidate[name], styles[name]) for name in drawn]
+    for name in drawn:
         width = _WIDE if not crowded else (_RAISED if name in banded else _THIN)
-        traces.append({**_line(name, part, index, width), "legendrank": ranks[name]})
+        traces.append(_line(name, by_candidate[name], styles[name], width))
     size = _SMALL_MARK if crowded else _MARK
-    traces += [_mark(name, part, weight, index, size) for index, (name, part) in numbered]
-    return draw.figure(traces, _layout(list(by_candidate)))
+    traces += [_mark(name, by_candidate[name], weight, styles[name], size) for name in drawn]
+    height = max(SIDE_BY_SIDE, _ABOVE + _BELOW + len(names) * _NAME_ROW)
+    annotations = _names(by_candidate, styles, list(order) or names, height - _ABOVE - _BELOW)
+    return draw.figure(traces, {**_layout(names, height), "annotations": annotations})
 
 
 def banded_names(names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
@@ -192,63 +242,70 @@ def _with_ends(first: float, values: NDArray[np.float64], last: float) -> NDArra
 
 
 def _hovered(part: _Part) -> NDArray[np.float32]:
-    return np.column_stack([part[name] for name in HOVERED]).astype(np.float32)
+    return np.column_stack([part[name] for name in _hovered_columns(part)]).astype(np.float32)
+
+
+def _hovered_columns(part: _Part) -> list[str]:
+    return [*HOVERED, *(name for name in part if name.startswith(_LEADING))]
 
 
 def _hover(part: _Part) -> str:
     """Hover template with decimals that fit most of the part; only numbers are sent per point, not sentences."""
-    lines = ["<b>%{meta}</b>", f"weight of P {_placeholder('weight', 2)}"]
+    lines = ["<b>%{meta}</b>", f"weight of P {_placeholder(part, 'weight', 2)}"]
     for title, column in (("type I", "type_1"), ("type II", "type_2")):
         sd = float(np.median(part[f"{column}_sd"]))
         decimals = decimals_of(float(np.median(part[column])), sd)
-        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}{_placeholder(f'{column}_sd', decimals)}"
-        lines.append(f"{title} {_placeholder(column, decimals)}{spread} nats")
+        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}{_placeholder(part, f'{column}_sd', decimals)}"
+        lines.append(f"{title} {_placeholder(part, column, decimals)}{spread} nats{_most_in(part, column)}")
     return "<br>".join(lines) + "<extra></extra>"
 
 
-def _placeholder(column: str, decimals: int) -> str:
-    """Where Plotly writes the point's value of a column of ``HOVERED``."""
-    return "%{customdata[" + str(HOVERED.index(column)) + f"]:.{decimals}f" + "}"
+def _most_in(part: _Part, error: str) -> str:
+    """Which clusters make most of an error; empty where they are not given."""
+    found = [name for name in part if name.startswith(f"{error}_in")]
+    if not found:
+        return ""
+    numbers = ", ".join(_placeholder(part, name, 0) for name in found)
+    return f", most in cluster{'s' * (len(found) > 1)} {numbers}"
 
 
-def _band(part: _Part, index: int) -> Trace:
+def _placeholder(part: _Part, column: str, decimals: int) -> str:
+    """Where Plotly writes the point's value of a column of ``_hovered``."""
+    return "%{customdata[" + str(_hovered_columns(part).index(column)) + f"]:.{decimals}f" + "}"
+
+
+def _band(part: _Part, style: Style, index: int) -> Trace:
     lower_x, lower_y = _with_ends(1, part["x_low"], 0), _with_ends(0, part["y_low"], 1)
     upper_x, upper_y = _with_ends(1, part["x_high"], 0), _with_ends(0, part["y_high"], 1)
     x, y = np.concatenate([lower_x, upper_x[::-1]]), np.concatenate([lower_y, upper_y[::-1]])
-    return draw.area(x, y, translucent(candidate_style(index).colour, 0.18), legendgroup=str(index))
+    return draw.area(x, y, translucent(style.colour, 0.18), legendgroup=str(index))
 
 
-def _closing(part: _Part, index: int) -> Trace:
+def _closing(part: _Part, style: Style) -> Trace:
     """Segments from the ends of the drawn curve to (1, 0) and (0, 1), which close the area of MAUVE."""
     (first_x, last_x), (first_y, last_y) = part["x"][[0, -1]].tolist(), part["y"][[0, -1]].tolist()
     return draw.scatter(
         x=[1, first_x, None, last_x, 0],
         y=[0, first_y, None, last_y, 1],
         mode="lines",
-        line={"color": candidate_style(index).colour, "width": 1},
+        line={"color": style.colour, "width": 1},
         hoverinfo="skip",
-        showlegend=False,
-        legendgroup=str(index),
     )
 
 
-def _line(name: str, part: _Part, index: int, width: float) -> Trace:
-    style = candidate_style(index)
+def _line(name: str, part: _Part, style: Style, width: float) -> Trace:
     return draw.scatter(
         x=part["x"].astype(np.float32),
         y=part["y"].astype(np.float32),
         customdata=_hovered(part),
         hovertemplate=_hover(part),
         meta=html.escape(name),
-        name=html.escape(short_name(name)),
         mode="lines",
         line={"color": style.colour, "dash": style.dash, "width": width},
-        legendgroup=str(index),
     )
 
 
-def _mark(name: str, part: _Part, weight: float, index: int, size: int) -> Trace:
-    style = candidate_style(index)
+def _mark(name: str, part: _Part, weight: float, style: Style, size: int) -> Trace:
     nearest = np.argmin(np.abs(part["weight"] - weight))
     row = {key: values[[nearest]] for key, values in part.items()}
     return draw.scatter(
@@ -259,21 +316,53 @@ def _mark(name: str, part: _Part, weight: float, index: int, size: int) -> Trace
         meta=html.escape(name),
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": size},
-        showlegend=False,
-        legendgroup=str(index),
     )
 
 
-def _layout(names: Sequence[str]) -> dict[str, object]:
-    legend = legend_below([short_name(name) for name in names])
-    rows = -(-len(names) // _NAMES_A_ROW)
-    axis = {"range": [-0.02, 1.03], "tickvals": [0, 0.25, 0.5, 0.75, 1], "zeroline": False, "linecolor": NEUTRAL_COLOUR}
+def _names(
+    by_candidate: Mapping[str, _Part], styles: Mapping[str, Style], order: Sequence[str], pixels: int
+) -> list[dict[str, Any]]:
+    """Each candidate's marker and name to the right of the plot, at a distance from the others, with a line to its
+    curve.
+    """
+    ends = {name: _height_at(by_candidate[name], _NAMED_AT) for name in by_candidate}
+    placed = sorted(ends, key=lambda name: (-ends[name], order.index(name)))
+    heights = draw.spread_out([ends[name] for name in placed], _NAME_ROW * (_HIGH - _LOW) / pixels, _LOW, _HIGH)
+    return [
+        {
+            "text": f'<span style="color:{styles[name].colour}">{GLYPHS[styles[name].symbol]}</span> '
+            f"{html.escape(short_name(name))}",
+            "hovertext": html.escape(name),
+            "x": _NAMED_AT,
+            "y": ends[name],
+            "ax": _TO_NAMES,
+            "ay": height,
+            "ayref": "y",
+            "xanchor": "left",
+            "arrowhead": 0,
+            "arrowwidth": 1,
+            "arrowcolor": styles[name].colour,
+            "borderpad": 0,
+            "font": {"size": LEGEND_FONT},
+        }
+        for name, height in zip(placed, heights, strict=True)
+    ]
+
+
+def _height_at(part: _Part, x: float) -> float:
+    """The curve's y at that x; x falls as the weight of P rises."""
+    return float(np.interp(x, part["x"][::-1], part["y"][::-1]))
+
+
+def _layout(names: Sequence[str], height: int) -> dict[str, Any]:
+    axis = {"range": [_LOW, _HIGH], "tickvals": [0, 0.25, 0.5, 0.75, 1], "zeroline": False, "linecolor": NEUTRAL_COLOUR}
+    longest = max((len(short_name(name)) for name in names), default=0)
     return base_layout(
-        height=MODE_BAR + _SIDE + _BELOW + rows * LEGEND_ROW,
-        margin={"l": 8, "r": 8, "t": MODE_BAR, "b": 8},
-        legend=legend,
-        xaxis={**axis, "title": {"text": X_TITLE}},
-        yaxis={**axis, "title": {"text": Y_TITLE}},
+        height=height,
+        margin={"l": 8, "r": math.ceil(LETTER * longest) + _TO_NAMES + _GLYPH, "t": _ABOVE, "b": _BELOW},
+        showlegend=False,
+        xaxis={**axis, "title": {"text": X_TITLE, "standoff": 4, "font": {"size": _TITLE_FONT}}},
+        yaxis={**axis, "title": {"text": Y_TITLE, "standoff": 4, "font": {"size": _TITLE_FONT}}},
         uirevision="frontier",
         hovermode="closest",
     )

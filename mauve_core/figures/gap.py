@@ -1,23 +1,24 @@
-"""The gap between the two sides: a ledger of an error over clusters, a what-if, and a greedy list of clusters.
+"""The gap between the two sides: a ledger of its clusters, a what-if, and a greedy list of clusters.
 
-Orange is the type I error (the model writes what humans don't), blue the type II error (humans write what the model
-misses). A bar left of zero offsets part of the error. A transparent bar over each row takes clicks, so that readers
-can select short bars; the selected cluster's row is shaded.
+In the ledger, orange is what the model adds (it writes what humans don't), blue what it misses (humans write it). Bars
+are shares of the frontier integral. A transparent bar over each row takes clicks, so that readers can select short
+bars; the selected cluster's row is shaded.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
+from mauve_core.analysis.cluster_names import labelled
+from mauve_core.analysis.cluster_table import ADDS, MISSES
 from mauve_core.analysis.gap_table import TOGETHER
 from mauve_core.base.config import SCORES
-from mauve_core.base.formatting import NATS_DECIMALS, SCORE_DECIMALS, as_percent, with_spread, written
+from mauve_core.base.formatting import SCORE_DECIMALS, percent_with_interval, with_spread
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.leaderboard import hover_label, titled
@@ -25,13 +26,13 @@ from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, MODEL_COLOUR, NEUTR
 from mauve_core.numerics.divergences.greedy import BEST
 from mauve_core.scoring.result import Estimate
 
-ERROR_COLOURS = {"type_1": MODEL_COLOUR, "type_2": HUMAN_COLOUR}
+DIRECTION_COLOURS = {ADDS: MODEL_COLOUR, MISSES: HUMAN_COLOUR}
 
-LABEL_LENGTH = 27
-"""Characters of a cluster's number and words beside its bar; the list shows more."""
+LABEL_WIDTH = 34
+"""Characters in a line of a cluster's name beside its bar."""
 
 NOW, THEN = "now", "then"
-_ROW_HEIGHT, _HEAD, _FOOT = 25, MODE_BAR, 52
+_ROW_HEIGHT, _HEAD, _FOOT = 32, MODE_BAR, 52
 """The top margin holds the buttons, which would otherwise take clicks on the first row."""
 
 _WHAT_IF_HEIGHT, _STEPS_HEIGHT = MODE_BAR + 170, 380
@@ -39,24 +40,24 @@ _WHAT_IF_HEIGHT, _STEPS_HEIGHT = MODE_BAR + 170, 380
 
 def ledger_figure(
     rows: pd.DataFrame,
-    error: str,
-    words: Mapping[int, str],
+    direction: str,
+    names: Sequence[str] | None = None,
     *,
     reach: tuple[float, float] | None = None,
     chosen: int | None = None,
 ) -> go.Figure:
-    """Draw one error as signed bars, one per cluster, with the intervals of the shares.
+    """Draw the shares of one direction as bars, one per cluster, with their intervals.
 
     Parameters
     ----------
     rows : DataFrame
-        From ``mauve_core.analysis.gap_table.ledger_rows``, in display order. Rows that sum several clusters get no
-        bar, because they would dwarf the others.
-    error : {"type_1", "type_2"}
-    words : mapping of int to str
-        Words to show beside a cluster's number; untrusted, from files.
+        From ``mauve_core.analysis.gap_table.ledger_rows``, in display order. A row that sums several clusters gets no
+        bar, because it would dwarf the others.
+    direction : {"adds", "misses"}
+    names : sequence of str, optional
+        Name of each cluster of the partition, by number; untrusted. Without them, bars have numbers.
     reach : (low, high), optional
-        Axis limits in nats, to make two errors comparable.
+        Axis limits, to make both directions comparable.
     chosen : int or None
         Cluster whose row is shaded.
 
@@ -67,14 +68,16 @@ def ledger_figure(
     """
     rows = _single(rows)
     positions = np.arange(len(rows), dtype=np.float32)
-    nats = rows["nats"].to_numpy(dtype=np.float64)
-    below, above = (lengths.astype(np.float32) for lengths in _interval_lengths(rows))
+    shares = rows["share"].to_numpy(dtype=np.float64)
+    below, above = (np.maximum(each, 0.0) for each in (shares - rows["low"], rows["high"] - shares))
     bars = draw.bar(
-        x=nats.astype(np.float32),
+        x=shares.astype(np.float32),
         y=positions,
         orientation="h",
-        marker={"color": ERROR_COLOURS[error], "line": {"width": 0}},
-        error_x=draw.error_bars(above, below, color=NEUTRAL_COLOUR, thickness=1.5, width=0),
+        marker={"color": DIRECTION_COLOURS[direction], "line": {"width": 0}},
+        error_x=draw.error_bars(
+            above.to_numpy(np.float32), below.to_numpy(np.float32), color=NEUTRAL_COLOUR, thickness=1.5, width=0
+        ),
         showlegend=False,
         hoverinfo="skip",
         **draw.UNFADED,
@@ -89,23 +92,18 @@ def ledger_figure(
         xaxis="x2",
         customdata=numbers,
         text=[
-            _ledger_hover(int(cluster), part, share, words)
-            for cluster, part, share in rows[["cluster", "nats", "share"]].to_numpy(dtype=np.float64).tolist()
+            f"<b>{_title(int(cluster), names)}</b><br>{percent_with_interval(*part)} of the frontier integral"
+            for cluster, *part in rows[["cluster", "share", "low", "high"]].to_numpy(dtype=np.float64).tolist()
         ],
         hovertemplate="%{text}<br>%{customdata[1]:.0f} human, %{customdata[2]:.0f} model texts<extra></extra>",
     )
-    return draw.figure([bars, clicked], _ledger_layout(rows, words, reach))
+    return draw.figure([bars, clicked], _ledger_layout(rows, names, reach))
 
 
 def common_reach(*ledgers: pd.DataFrame) -> tuple[float, float]:
     """Axis limits that hold every bar of these ledgers with its interval."""
-    low, high = 0.0, 0.0
-    for rows in map(_single, ledgers):
-        below, above = _interval_lengths(rows)
-        low = min(low, float((rows["nats"] - below).min()))
-        high = max(high, float((rows["nats"] + above).max()))
-    room = 0.04 * (high - low) or 1e-6
-    return (low - room if low < 0 else 0.0), high + room
+    high = max((float(rows["high"].max()) for rows in map(_single, ledgers) if len(rows)), default=0.0)
+    return 0.0, min(1.04 * high, 1.0) or 1.0
 
 
 def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> go.Figure:
@@ -131,7 +129,7 @@ def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]
     return draw.figure(traces, draw.with_titles(layout | rest))
 
 
-def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go.Figure:
+def steps_figure(rows: pd.DataFrame, score: str, names: Sequence[str]) -> go.Figure:
     """A score after each cluster of the greedy list: in the shown partition, and mean and sd over all seeds.
 
     Parameters
@@ -140,8 +138,8 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
         From ``mauve_core.analysis.gap_table.step_rows``.
     score : str
         The score that the greedy list optimizes.
-    words : mapping of int to str
-        Words for a cluster's hover; untrusted, from files.
+    names : sequence of str
+        Name of each cluster of the partition, by number, for the hovers; untrusted.
     """
     step = rows["step"].to_numpy()
     known = rows[rows["mean"].notna()]
@@ -164,7 +162,7 @@ def steps_figure(rows: pd.DataFrame, score: str, words: Mapping[int, str]) -> go
         line={"color": MODEL_COLOUR, "width": 3},
         marker={"size": 9},
         customdata=np.column_stack([rows["closed"]]),
-        text=[_step_title(int(cluster), words) for cluster in rows["cluster"]],
+        text=[_step_title(int(cluster), names) for cluster in rows["cluster"]],
         hovertemplate=f"<b>%{{text}}</b><br>%{{y:.{SCORE_DECIMALS}f}} in this partition"
         "<br>%{customdata[0]:.0%} of the gap closed<extra></extra>",
     )
@@ -185,17 +183,8 @@ def _single(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["cluster"] != TOGETHER]
 
 
-def _interval_lengths(rows: pd.DataFrame) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Distance in nats from each bar's end to its interval's lower and upper limits."""
-    nats, share = rows["nats"].to_numpy(dtype=np.float64), rows["share"].to_numpy(dtype=np.float64)
-    largest = np.abs(share).argmax() if share.size else 0
-    total = nats[largest] / share[largest] if share.any() else 0.0
-    low, high = rows["low"].to_numpy(dtype=np.float64), rows["high"].to_numpy(dtype=np.float64)
-    return np.maximum((share - low) * total, 0.0), np.maximum((high - share) * total, 0.0)
-
-
 def _ledger_layout(
-    rows: pd.DataFrame, words: Mapping[int, str], reach: tuple[float, float] | None
+    rows: pd.DataFrame, names: Sequence[str] | None, reach: tuple[float, float] | None
 ) -> dict[str, object]:
     return base_layout(
         height=_HEAD + _ROW_HEIGHT * len(rows) + _FOOT,
@@ -206,8 +195,9 @@ def _ledger_layout(
         clickmode="event+select",
         dragmode="zoom",
         xaxis={
-            "title": {"text": "nats"},
+            "title": {"text": "share of the frontier integral"},
             "range": None if reach is None else list(reach),
+            "tickformat": ".0%",
             "nticks": 6,
             "zeroline": True,
             "zerolinecolor": NEUTRAL_COLOUR,
@@ -216,35 +206,27 @@ def _ledger_layout(
         },
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
         yaxis=draw.row_axis(
-            [_row_title(int(cluster), words) for cluster in rows["cluster"]],
+            [_label(int(cluster), names) for cluster in rows["cluster"]],
             0.5,
             fixedrange=True,
             tickfont={"size": 12},
+            automargin=True,
         ),
     )
 
 
-def _row_title(cluster: int, words: Mapping[int, str]) -> str:
-    """Number and first words, cut before escaping."""
-    title = f"{cluster} · {words[cluster]}" if cluster in words else str(cluster)
-    cut = title if len(title) <= LABEL_LENGTH else f"{title[: LABEL_LENGTH - 1].rstrip(' ,')}…"
-    return html.escape(cut)
+def _title(cluster: int, names: Sequence[str] | None) -> str:
+    """The cluster's name and number, escaped."""
+    return html.escape(f"Cluster {cluster}" if names is None else labelled(names, cluster))
 
 
-def _hover_title(cluster: int, words: Mapping[int, str]) -> str:
-    return html.escape(f"Cluster {cluster}: {words[cluster]}" if cluster in words else f"Cluster {cluster}")
+def _label(cluster: int, names: Sequence[str] | None) -> str:
+    """The same beside a bar, on two lines if it is long."""
+    return str(cluster) if names is None else draw.wrapped(labelled(names, cluster), LABEL_WIDTH)
 
 
-def _ledger_hover(cluster: int, nats: float, share: float, words: Mapping[int, str]) -> str:
-    part = f"{written(nats, NATS_DECIMALS)} nats, {as_percent(share, 1)} of the error"
-    return f"<b>{_hover_title(cluster, words)}</b><br>{part}"
-
-
-def _step_title(cluster: int, words: Mapping[int, str]) -> str:
-    if cluster == TOGETHER:
-        return "As it is"
-    top_words = words.get(cluster, "")
-    return html.escape(f"+ cluster {cluster}{f': {top_words}' if top_words else ''}")
+def _step_title(cluster: int, names: Sequence[str]) -> str:
+    return "As it is" if cluster == TOGETHER else f"+ {_title(cluster, names)}"
 
 
 def _dot(estimate: Estimate, row: int, name: str, symbol: str) -> Trace:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -17,7 +17,6 @@ import plotly.graph_objects as go
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, written
 from mauve_core.figures import draw
-from mauve_core.figures.leaderboard import rank_label
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
     MODE_BAR,
@@ -25,10 +24,11 @@ from mauve_core.figures.theme import (
     PANELS_MARGIN,
     Style,
     base_layout,
-    candidate_style,
+    candidate_styles,
     short_name,
 )
 from mauve_core.judgments import Correlation, Indicator, Player, Ranking
+from mauve_core.scoring.tables import rank_label
 
 FEW = 6
 """With fewer candidates even a perfect correlation arises by chance in more than one case in a hundred."""
@@ -157,7 +157,7 @@ def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequenc
 
 def correlation_frame(found: Sequence[Correlation], indicators: Mapping[str, Indicator], question: str) -> pd.DataFrame:
     """The numbers of the correlations: question, indicator, closer ("larger" or "smaller"), spearman, worst_case,
-    worst_case_exact, worst_case_at_least (NaN if unknown), n, note."""
+    worst_case_exact, worst_case_at_least (NaN if unknown), sd_over, n, note."""
     return pd.DataFrame(
         [
             {
@@ -168,6 +168,7 @@ def correlation_frame(found: Sequence[Correlation], indicators: Mapping[str, Ind
                 "worst_case": math.nan if row.worst is None else row.worst.value,
                 "worst_case_exact": None if row.worst is None else row.worst.exact,
                 "worst_case_at_least": math.nan if row.worst is None else row.worst.lower_bound,
+                "sd_over": row.over,
                 "n": row.n,
                 "note": row.note,
             }
@@ -186,7 +187,7 @@ def shown_correlations(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.D
                 for name, closer in zip(frame["indicator"], frame["closer"], strict=True)
             ],
             "Spearman": [correlation(value, signed=True) for value in frame["spearman"]],
-            "Worst case within 1 sd": [
+            worst_title(frame["sd_over"]): [
                 worst_label(*values)
                 for values in zip(
                     frame["worst_case"], frame["worst_case_exact"], frame["worst_case_at_least"], strict=True
@@ -196,6 +197,19 @@ def shown_correlations(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.D
         }
     )
     return shown if (frame["note"] == "").all() else shown.assign(Note=[plain(note) for note in frame["note"]])
+
+
+def worst_title(over: Iterable[str]) -> str:
+    """Title of the worst cases, with what the standard deviations are over, such as ``seeds`` of scores."""
+    kinds = " / ".join(dict.fromkeys(filter(None, over)))
+    return f"Worst case within 1 sd over {kinds}" if kinds else "Worst case within 1 sd"
+
+
+def sd_sentence(over: Iterable[str]) -> str:
+    """What the standard deviations of the worst cases are over, in a sentence."""
+    if "generations" in set(over):
+        return "All sds are over generations; that of a decoder that draws nothing is 0."
+    return "sd of scores and methods: over k-means seeds; of a measure's gap: over texts, another kind of spread."
 
 
 def worst_label(value: float, exact: bool | None, at_least: float) -> str:
@@ -222,7 +236,7 @@ def _title(question: str) -> str:
 
 
 def _style(name: str, candidates: Sequence[str]) -> Style:
-    return Style(HUMAN_COLOUR, "solid", "circle") if name == HUMAN else candidate_style(list(candidates).index(name))
+    return Style(HUMAN_COLOUR, "solid", "circle") if name == HUMAN else candidate_styles(candidates)[name]
 
 
 def _range(ranking: Ranking) -> tuple[float, float]:

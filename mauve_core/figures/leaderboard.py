@@ -7,14 +7,14 @@ group's rank if the test of their difference does not tell it apart from the gro
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.base.config import SCORES, PartitionKind
-from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_spread
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_named_spreads
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -22,23 +22,29 @@ from mauve_core.figures.theme import (
     MODE_BAR,
     NEUTRAL_COLOUR,
     PANELS_MARGIN,
+    SIDE_BY_SIDE,
     Style,
     base_layout,
-    candidate_style,
+    candidate_styles,
     short_name,
 )
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN, REFERENCE_SCORE, like_for_like_title
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.tables import (
-    HALVES_TITLE,
     HIGHER_IS_CLOSER,
     TITLES,
     Standing,
     interval_of,
     mean_and_spread,
+    rank_label,
     standings,
 )
 
-_ROW_HEIGHT = 34
+_ROW_HEIGHT, _LOW_ROW = 34, 24
+"""Height of a candidate's row in pixels, and the least beside another figure."""
+
+_BESIDE = {"l": 8, "r": 8, "t": 10, "b": 58}
+"""Margins beside the divergence curves."""
 
 
 def titled(score: str) -> str:
@@ -52,21 +58,28 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
     Returns
     -------
     DataFrame
-        rank (0 for the human halves), tied, candidate, for each score its mean and _sd, _low, _high; n_human, n, k,
-        encoder, partition, scale, seeds, confidence. For the pairwise partition, the last row compares two halves of
-        the human texts if they could be split.
+        rank (0 for human vs. human), tied, candidate, for each score its mean and _sd, _low, _high; n_human, n, k,
+        encoder, partition, scale, seeds, confidence. For the pairwise partition, the last row is human vs. human, and
+        if scores like for like were made at these settings, there are ``like_for_like`` (MAUVE at the size of the last
+        row), its _sd, _low and _high. If a candidate has several generations, there are also generations and, for each
+        score, _generations_sd; n is then the number of texts of one generation.
     """
     rows = []
+    repeated = any(source.generations > 1 for source in comparison.sources)
     for standing in standings(comparison, by, kind):
         name = standing.candidate.name
-        sizes = {"n_human": comparison.human.n, "n": standing.candidate.source.n}
-        sizes["k"] = comparison.partition(kind, name).k
+        source = standing.candidate.source
+        sizes = {"n_human": comparison.human.n, "n": source.n_scored, "k": comparison.partition(kind, name).k}
+        sizes |= {"generations": source.generations} if repeated else {}
         standing_cells = {"rank": standing.rank, "tied": standing.tied, "candidate": name}
         rows.append(standing_cells | _numbers(standing.candidate, kind) | sizes)
     halves = shown_halves(comparison, kind)
     if halves is not None:
         sizes = {"n_human": halves.source.n, "n": halves.source.n, "k": halves.partitions[0].k}
-        rows.append({"rank": 0, "tied": False, "candidate": HALVES_TITLE} | _numbers(halves, kind) | sizes)
+        sizes |= {"generations": 1} if repeated else {}
+        rows.append({"rank": 0, "tied": False, "candidate": HUMAN_VS_HUMAN} | _numbers(halves, kind) | sizes)
+        if comparison.like_for_like:
+            rows = [row | _like_for_like(comparison, str(row["candidate"]), halves) for row in rows]
     config = comparison.config
     return pd.DataFrame(rows).assign(
         encoder=config.encoder.model if config.encoder else "features given",
@@ -78,17 +91,43 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
 
 
 def shown_halves(comparison: Comparison, kind: PartitionKind) -> Candidate | None:
-    """The human halves, if the partition has them; a joint partition has too many clusters for halves."""
+    """Human vs. human, if the partition has it; a joint partition has too many clusters."""
     return comparison.halves if kind == "pairwise" else None
+
+
+def _like_for_like(comparison: Comparison, name: str, halves: Candidate) -> dict[str, float]:
+    found = comparison.at_size_of_halves(name)
+    scores = halves.scores if name == HUMAN_VS_HUMAN else {} if found is None else found.scores
+    if REFERENCE_SCORE not in scores:
+        return dict.fromkeys((f"like_for_like{end}" for end in ("", "_sd", "_low", "_high")), float("nan"))
+    return _named("like_for_like", scores[REFERENCE_SCORE])
 
 
 def _numbers(candidate: Candidate, kind: PartitionKind) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for score in SCORES:
         estimate = candidate.estimate(score, kind)
-        row |= {score: estimate.mean, f"{score}_sd": float("nan") if estimate.sd is None else estimate.sd}
-        row |= {f"{score}_low": estimate.low, f"{score}_high": estimate.high}
+        row |= _named(score, estimate)
+        if estimate.generations is not None:
+            row |= {f"{score}_generations_sd": estimate.generations_sd}
     return row
+
+
+def _named(name: str, estimate: Estimate) -> dict[str, float]:
+    spread = {name: estimate.mean, f"{name}_sd": float("nan") if estimate.sd is None else estimate.sd}
+    return spread | {f"{name}_low": estimate.low, f"{name}_high": estimate.high}
+
+
+def score_of_row(row: Mapping[Any, Any], score: str, value_in: str = "{}") -> str:
+    """A score of a row of :func:`leaderboard_frame` with its spread over seeds and, if any, over generations."""
+    spreads = (row[f"{score}_sd"], row.get(f"{score}_generations_sd"), int(row.get("generations", 1)))
+    return with_named_spreads(row[score], *spreads, SCORE_DECIMALS, value_in=value_in)
+
+
+def texts_of_row(row: Mapping[Any, Any]) -> str:
+    """The number of texts of a row of :func:`leaderboard_frame`: ``512``, or ``512 × 5`` with generations."""
+    generations = int(row.get("generations", 1))
+    return f"{row['n']:,}" + (f" × {generations:,}" if generations > 1 else "")
 
 
 def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
@@ -102,32 +141,48 @@ def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFram
             "Candidate": [f"**{plain(short_name(name))}**" for name in frame["candidate"]],
         }
     )
+    rows = frame.to_dict("records")
     for score in SCORES:
-        columns = (frame[score], frame[f"{score}_sd"], frame[f"{score}_low"], frame[f"{score}_high"])
-        shown[titled(score)] = [score_label(*values) for values in zip(*columns, strict=True)]
+        shown[titled(score)] = [score_label(row, score) for row in rows]
     return shown.assign(
-        n=[f"{n:,}" for n in frame["n"]],
+        n=[texts_of_row(row) for row in rows],
         k=[f"{k:,}" for k in frame["k"]],
         Encoder=[plain(encoder) for encoder in frame["encoder"]],
     )
 
 
-def rank_label(rank: int, tied: bool) -> str:
-    """``2``, or ``2=`` for a shared rank; a dash for the human halves, which have no rank."""
-    if rank == 0:
-        return NONE
-    return f"{rank}=" if tied else str(rank)
+def like_for_like_rows(comparison: Comparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Column titles, and cells of every candidate and human vs. human: MAUVE with all texts, and like for like.
+
+    Below each is its interval, on a line of its own. No rows if no candidate was scored like for like.
+    """
+    halves = comparison.halves
+    if halves is None or not comparison.like_for_like:
+        return (), []
+    title = TITLES[REFERENCE_SCORE]
+    rows: list[tuple[str, ...]] = []
+    for standing in standings(comparison):
+        candidate = standing.candidate
+        found = comparison.at_size_of_halves(candidate.name)
+        alike = NONE if found is None else _lines(found.scores[REFERENCE_SCORE])
+        rows.append((candidate.name, f"{candidate.source.n:,}", _lines(candidate.scores[REFERENCE_SCORE]), alike))
+    rows.append((HUMAN_VS_HUMAN, f"{halves.source.n:,}", NONE, _lines(halves.scores[REFERENCE_SCORE])))
+    return ("Candidate", "n", f"{title}, all texts", like_for_like_title(halves.source.n)), rows
 
 
-def score_label(mean: float, sd: float, low: float, high: float) -> str:
-    """Mean and spread over seeds, above the bootstrap interval."""
-    score = with_spread(mean, sd, SCORE_DECIMALS, value_in="**{}**")
-    return f"{score}  \n{interval(low, high, SCORE_DECIMALS)}"
+def _lines(estimate: Estimate) -> str:
+    return f"{mean_and_spread(estimate)}\n{interval_of(estimate)}"
+
+
+def score_label(row: Mapping[Any, Any], score: str) -> str:
+    """Mean and spread over seeds, and over generations if any, above the bootstrap interval."""
+    shown = score_of_row(row, score, "**{}**")
+    return f"{shown}  \n{interval(row[f'{score}_low'], row[f'{score}_high'], SCORE_DECIMALS)}"
 
 
 def hover_label(estimate: Estimate) -> str:
     """Mean, spread, interval and number of seeds, as hover lines."""
-    over = "" if estimate.sd is None else f" over {len(estimate.values)} seeds"
+    over = "" if estimate.sd is None or estimate.generations else f" over {len(estimate.values)} seeds"
     return f"{mean_and_spread(estimate)}{over}<br>interval {interval_of(estimate)}"
 
 
@@ -135,43 +190,61 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
     """One panel per score: dot = mean, thick line = spread over seeds, thin line = bootstrap interval.
 
     Candidates are sorted from best to worst by the score ``by``; a gray bracket in its panel joins candidates of
-    equal rank. Color and marker follow the run's order of candidates. The human halves (the ceiling) are on top in
+    equal rank. Color and marker follow the run's order of candidates. Human vs. human is on top in
     the color of P; a dotted line extends their mean downward.
     """
+    traces, layout = _panels_of(comparison, kind, SCORES, by)
+    height = MODE_BAR + 70 + _ROW_HEIGHT * _rows(comparison, kind)
+    rest = base_layout(height=height, margin=PANELS_MARGIN, showlegend=False)
+    return draw.figure(traces, draw.with_titles(layout | rest))
+
+
+def score_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "mauve") -> go.Figure:
+    """The panel of the score ``by`` of :func:`interval_figure`, to stand beside the divergence curves."""
+    traces, layout = _panels_of(comparison, kind, (by,), by)
+    height = max(SIDE_BY_SIDE, _BESIDE["t"] + _BESIDE["b"] + _LOW_ROW * _rows(comparison, kind))
+    rest = base_layout(height=height, margin=_BESIDE, showlegend=False, annotations=[])
+    title = {"text": titled(by), "standoff": 4, "font": {"size": 12}}
+    return draw.figure(traces, draw.with_axes(layout | rest, "x", title=title))
+
+
+def _rows(comparison: Comparison, kind: PartitionKind) -> int:
+    return len(comparison.candidates) + (shown_halves(comparison, kind) is not None)
+
+
+def _panels_of(
+    comparison: Comparison, kind: PartitionKind, scores: Sequence[str], by: str
+) -> tuple[list[Trace], draw.Layout]:
     placed, halves = standings(comparison, by, kind), shown_halves(comparison, kind)
     names = [short_name(standing.candidate.name) for standing in placed]
-    order = [candidate.name for candidate in comparison.candidates]
-    layout = draw.panel_row([titled(score) for score in SCORES], 0.03)
+    styles = candidate_styles([candidate.name for candidate in comparison.candidates])
+    layout = draw.panel_row([titled(score) for score in scores], 0.03)
     traces: list[Trace] = []
-    for column, score in enumerate(SCORES, start=1):
+    for column, score in enumerate(scores, start=1):
         estimates = [standing.candidate.estimate(score, kind) for standing in placed]
         panel: list[Trace] = []
         for row, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
-            name = standing.candidate.name
-            panel += _interval(estimate, row, name, candidate_style(order.index(name)))
-        panel += [] if halves is None else _ceiling(halves.estimate(score, kind), len(placed))
+            panel += _interval(estimate, row, standing.candidate.name, styles[standing.candidate.name])
+        panel += [] if halves is None else _human_vs_human(halves.estimate(score, kind), len(placed))
         panel += _ties(placed, estimates, tie_in_words(comparison)) if score == by else []
         traces += [draw.on_panel(trace, column) for trace in panel]
     layout = draw.with_axes(
         layout,
         "y",
         tickvals=list(range(len(placed))) + [-1] * (halves is not None),
-        ticktext=[html.escape(name) for name in names] + [HALVES_TITLE] * (halves is not None),
+        ticktext=[html.escape(name) for name in names] + [HUMAN_VS_HUMAN] * (halves is not None),
         range=[len(placed) - 0.4, -0.6 - (halves is not None)],
         showgrid=False,
         zeroline=False,
     )
-    layout = draw.with_axes(layout, "x", nticks=5, zeroline=False)
-    height = MODE_BAR + 70 + _ROW_HEIGHT * (len(placed) + (halves is not None))
-    rest = base_layout(height=height, margin=PANELS_MARGIN, showlegend=False)
-    return draw.figure(traces, draw.with_titles(layout | rest))
+    return traces, draw.with_axes(layout, "x", nticks=5, zeroline=False)
 
 
-def _ceiling(estimate: Estimate, rows: int) -> list[Trace]:
-    """The row of the human halves, and a line from their mean down to the last candidate."""
+def _human_vs_human(estimate: Estimate, rows: int) -> list[Trace]:
+    """The row of human vs. human, and a line from their mean down to the last candidate."""
     line = _stroke([estimate.mean] * 2, [-1, rows - 0.5], HUMAN_COLOUR, 1.5)
     line["line"]["dash"] = "dot"
-    return [line, *_interval(estimate, -1, HALVES_TITLE, Style(HUMAN_COLOUR, "solid", "circle"))]
+    return [line, *_interval(estimate, -1, HUMAN_VS_HUMAN, Style(HUMAN_COLOUR, "solid", "circle"))]
 
 
 def _interval(estimate: Estimate, row: int, name: str, style: Style) -> list[Trace]:

@@ -1,4 +1,4 @@
-"""All texts on the two-dimensional map, colored by source, cluster, or the cluster's log ratio or share of an error.
+"""All texts on the two-dimensional map, colored by source, cluster, or the cluster's log ratio or cost.
 
 Points use WebGL with float32 arrays, or SVG without WebGL. Beyond ``MOST_POINTS`` the map draws a sample stratified
 by source over the density of all texts. Each point carries only its index in the stacked texts; hovers need no text.
@@ -16,6 +16,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from mauve_core.base.formatting import as_percent
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -23,10 +24,10 @@ from mauve_core.figures.theme import (
     DIVERGING_SCALE,
     HUMAN_COLOUR,
     LEGEND_ROW,
-    MODEL_COLOUR,
     NEUTRAL_COLOUR,
     base_layout,
     candidate_style,
+    candidate_styles,
 )
 
 MOST_POINTS = 25_000
@@ -37,16 +38,13 @@ _LEGEND_COLUMNS = 2
 """Legend names per row on a narrow page."""
 DENSITY_BINS = 80
 
-Colouring = Literal["source", "cluster", "log_ratio", "type_1", "type_2"]
+Colouring = Literal["source", "cluster", "log_ratio", "cost"]
 COLOURINGS: dict[Colouring, str] = {
     "source": "Source",
     "cluster": "Cluster",
     "log_ratio": "Log ratio",
-    "type_1": "Adds",
-    "type_2": "Misses",
+    "cost": "Cost",
 }
-_ERROR_COLOURS = {"type_1": (MODEL_COLOUR, "type I"), "type_2": (HUMAN_COLOUR, "type II")}
-"""Color of a cluster that adds to the error, and the error's name."""
 
 _FAINT, _PLAIN, _RAISED = 0.12, 0.65, 0.95
 """Point opacity: outside the chosen cluster, with no chosen cluster, and inside the chosen cluster."""
@@ -54,8 +52,6 @@ _TURNS = 3
 """Number of parts into which each source is cut; sources take turns in drawing order."""
 _CLUSTER_COLOURS = (*CATEGORICAL, HUMAN_COLOUR, NEUTRAL_COLOUR)
 """Colors of clusters, repeated cyclically; the last is for texts without a cluster."""
-_OFFSETS, _NOTHING = "#5c6270", "#b8bcc2"
-"""Grays for clusters that offset an error and for those that do not affect it."""
 _BAR = {
     "orientation": "h",
     "thickness": 10,
@@ -85,8 +81,10 @@ class Points:
         Cluster of each text, -1 if the partition excludes its source.
     log2_ratio : (k,) float array
         log2 of human over candidate share of each cluster.
-    type_1, type_2 : (k,) float array
-        Each cluster's share of the error; negative if it offsets part of the error.
+    cost : (k,) float array
+        Each cluster's share of the frontier integral, negative where the model misses texts.
+    cluster_names : tuple of str
+        Name of each cluster, by number; untrusted. Empty: clusters have numbers only.
     """
 
     xy: NDArray[np.float32]
@@ -94,12 +92,8 @@ class Points:
     names: tuple[str, ...]
     cluster: NDArray[np.int32]
     log2_ratio: NDArray[np.float64]
-    type_1: NDArray[np.float64]
-    type_2: NDArray[np.float64]
-
-    def shares(self, colouring: Colouring) -> NDArray[np.float64]:
-        """(k,) shares of the error that this coloring shows."""
-        return self.type_1 if colouring == "type_1" else self.type_2
+    cost: NDArray[np.float64]
+    cluster_names: tuple[str, ...] = ()
 
 
 def stratified_sample(
@@ -159,7 +153,7 @@ def map_figure(
     Returns
     -------
     Figure
-        ``customdata`` of a point is its text's index in the stack and its cluster.
+        ``customdata`` of a point is its text's index in the stack and its cluster, -1 without one.
     """
     traces = [] if density is None else [_density(points.xy[density])]
     own = points.cluster[drawn] == chosen
@@ -177,21 +171,24 @@ def map_figure(
     traces += [_legend_entry(points.names, int(index)) for index in named]
     if colouring == "log_ratio":
         traces.append(_colour_bar(_ratio_limit(points), candidate))
-    if colouring in _ERROR_COLOURS:
-        traces.append(_error_bar(points, colouring))
+    if colouring == "cost":
+        traces.append(_cost_bar(points))
     layout = _layout(points.xy, outline, revision)
+    if chosen is not None and points.cluster_names and own.any():
+        layout["annotations"] = [_label(points.xy[drawn[own]], points.cluster_names[chosen])]
     layout["height"] += LEGEND_ROW * math.ceil(len(named) / _LEGEND_COLUMNS)  # the points keep their room
     return draw.figure(traces, layout)
 
 
-def colour_of(index: int) -> str:
-    """Color of the source at that index: blue for the human side, the candidates' usual colors for the others."""
-    return HUMAN_COLOUR if index == 0 else candidate_style(index - 1).colour
+def colour_of(names: Sequence[str], index: int) -> str:
+    """Color of the source at that index of all names: blue for the human side, the usual ones for candidates."""
+    return HUMAN_COLOUR if index == 0 else candidate_styles(names[1:])[names[index]].colour
 
 
-def symbol_of(index: int) -> str:
-    """Marker of the source at that index: a dot, or another shape each time the colors repeat."""
-    return candidate_style(max(index - 1, 0) // len(CATEGORICAL)).symbol
+def symbol_of(names: Sequence[str], index: int) -> str:
+    """Marker of the source at that index: a dot, or another shape each time its color repeats."""
+    colours = [colour_of(names, place) for place in range(index + 1)]
+    return candidate_style(colours.count(colours[index]) - 1).symbol
 
 
 def _interleaved(shown: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDArray[np.intp]]:
@@ -207,6 +204,10 @@ def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, op
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
     marker |= _colours(points, cluster, index, colouring)
     name = html.escape(points.names[index])
+    in_cluster, titles = "<br>cluster %{customdata[1]:.0f}" if (cluster >= 0).all() else "", None
+    if in_cluster and points.cluster_names:
+        in_cluster = "<br>%{text} · %{customdata[1]:.0f}"
+        titles = np.array([html.escape(each) for each in points.cluster_names], dtype=object)[cluster].tolist()
     return draw.scattergl(
         x=points.xy[members, 0],
         y=points.xy[members, 1],
@@ -214,8 +215,9 @@ def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, op
         marker=marker,
         customdata=data,
         name=name,
+        text=titles,
         showlegend=False,
-        hovertemplate=f"{name}<br>cluster %{{customdata[1]:.0f}}<extra></extra>",
+        hovertemplate=f"{name}{in_cluster}<extra></extra>",
         selected={"marker": {"opacity": 1.0}},
         unselected={"marker": {"opacity": min(opacity, 0.2)}},
     )
@@ -223,14 +225,14 @@ def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, op
 
 def _colours(points: Points, cluster: NDArray[np.int32], index: int, colouring: Colouring) -> dict[str, Any]:
     if colouring == "source":
-        return {"color": colour_of(index), "symbol": symbol_of(index)}
+        return {"color": colour_of(points.names, index), "symbol": symbol_of(points.names, index)}
     if colouring == "cluster":
         turn = len(_CLUSTER_COLOURS) - 1
         numbers = np.where(cluster < 0, turn, cluster % turn).astype(np.float32)
         return {"color": numbers, "colorscale": _steps(_CLUSTER_COLOURS), "cmin": 0, "cmax": turn}
-    if colouring in _ERROR_COLOURS:
-        share = np.where(cluster < 0, 0.0, points.shares(colouring)[cluster])
-        return {"color": share.astype(np.float32), **_error_scale(points, colouring)}
+    if colouring == "cost":
+        share = np.where(cluster < 0, 0.0, points.cost[cluster])
+        return {"color": share.astype(np.float32), **_cost_scale(points)}
     ratio = np.where(cluster < 0, 0.0, points.log2_ratio[cluster])
     return {"color": ratio.astype(np.float32), **_ratio_scale(_ratio_limit(points))}
 
@@ -262,17 +264,21 @@ def _colour_bar(limit: float, candidate: str) -> Trace:
     return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 
-def _error_scale(points: Points, colouring: Colouring) -> dict[str, Any]:
-    """Gray for clusters that offset the error, the side's color for those that add to it."""
-    limit = max(0.01, float(points.shares(colouring).max()))
-    colour, _ = _ERROR_COLOURS[colouring]
-    return {"colorscale": [[0, _OFFSETS], [0.5, _NOTHING], [1, colour]], "cmin": -limit, "cmid": 0, "cmax": limit}
+def _cost_scale(points: Points) -> dict[str, Any]:
+    """Blue for what the model misses, orange for what it adds: the log ratio's scale, turned around."""
+    limit = max(0.01, float(np.abs(points.cost).max()))
+    return {"colorscale": DIVERGING_SCALE, "reversescale": True, "cmin": -limit, "cmid": 0, "cmax": limit}
 
 
-def _error_bar(points: Points, colouring: Colouring) -> Trace:
-    scale, (_, error) = _error_scale(points, colouring), _ERROR_COLOURS[colouring]
-    bar = {**_BAR, "title": {"text": f"share of the {error} error", "side": "top"}, "tickformat": ".0%", "nticks": 5}
-    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **scale}
+def _cost_bar(points: Points) -> Trace:
+    limit = _cost_scale(points)["cmax"]
+    bar = {
+        **_BAR,
+        "title": {"text": "share of the frontier integral", "side": "top"},
+        "tickvals": [-limit, 0, limit],
+        "ticktext": [f"{as_percent(limit)} missed", "0", f"{as_percent(limit)} added"],
+    }
+    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **_cost_scale(points)}
     return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 
@@ -282,10 +288,18 @@ def _legend_entry(names: Sequence[str], index: int) -> Trace:
         x=[None],
         y=[None],
         mode="markers",
-        marker={"color": colour_of(index), "symbol": symbol_of(index), "size": 9},
+        marker={"color": colour_of(names, index), "symbol": symbol_of(names, index), "size": 9},
         name=html.escape(names[index]),
         hoverinfo="skip",
     )
+
+
+def _label(xy: NDArray[np.float32], name: str) -> dict[str, Any]:
+    """A cluster's name at the median of its texts."""
+    x, y = np.median(xy, axis=0).tolist()
+    font = {"size": 14, "color": "#1c1c1c"}
+    place = {"x": x, "y": y, "showarrow": False, "yshift": 18, "borderpad": 3}
+    return {**place, "text": html.escape(name), "font": font, "bgcolor": "rgba(255,255,255,0.88)"}
 
 
 def _density(xy: NDArray[np.float32]) -> Trace:

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.analysis.cluster_table import MISSES, cluster_table
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.figures.map import MOST_POINTS, Colouring, Points, map_figure, stratified_sample
@@ -16,7 +17,7 @@ from mauve_core.scoring.result import Comparison, Partition
 
 
 def map_points(comparison: Comparison, partition: Partition, candidate: str, weight: float = 0.5) -> Points:
-    """Map data of a comparison, with the clusters of that partition; InputError if the comparison has no map."""
+    """Map data of a comparison, with that partition's clusters by number; InputError if the comparison has no map."""
     if comparison.projection is None:
         raise InputError("This comparison has no map", todo="Compare again with the map switched on")
     table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), weight)
@@ -28,9 +29,14 @@ def map_points(comparison: Comparison, partition: Partition, candidate: str, wei
         names=tuple(source.name for source in comparison.sources),
         cluster=np.concatenate(labels),
         log2_ratio=table["log2_ratio"].to_numpy(),
-        type_1=table["type_1"].to_numpy(),
-        type_2=table["type_2"].to_numpy(),
+        cost=signed_costs(table),
     )
+
+
+def signed_costs(table: pd.DataFrame) -> NDArray[np.float64]:
+    """(k,) shares of the frontier integral from a cluster table, negative where the model misses texts."""
+    share = table["cost_share"].to_numpy()
+    return np.where(table["direction"] == MISSES, -share, share)
 
 
 def sampled_map(points: Points, *, most: int = MOST_POINTS, colouring: Colouring = "source") -> tuple[go.Figure, int]:
@@ -47,8 +53,8 @@ def points_frame(points: Points, ids: Sequence[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        source, id, x, y, cluster (-1 if the partition excludes its source), then the cluster's log2_ratio, type_1 and
-        type_2 (NaN without a cluster).
+        source, id, x, y, cluster (-1 if the partition excludes its source), then the cluster's log2_ratio and cost (NaN
+        without a cluster).
     """
     clustered = points.cluster >= 0
     frame = pd.DataFrame(
@@ -60,6 +66,6 @@ def points_frame(points: Points, ids: Sequence[str]) -> pd.DataFrame:
             "cluster": points.cluster,
         }
     )
-    for name in ("log2_ratio", "type_1", "type_2"):
+    for name in ("log2_ratio", "cost"):
         frame[name] = np.where(clustered, getattr(points, name)[points.cluster], np.nan)
     return frame

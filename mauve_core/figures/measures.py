@@ -8,27 +8,32 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import NONE, UNKNOWN, decimals_of, interval, with_spread
+from mauve_core.base.formatting import NONE, UNKNOWN, decimals_of, interval, with_named_spreads
 from mauve_core.experiments.text_measures import Measurements, Row, Value, measure_title
+from mauve_core.experiments.text_measures.ranking import measure_standings
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
+from mauve_core.figures.leaderboard import hover_label, titled
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
     NEUTRAL_COLOUR,
     PANELS_MARGIN,
+    Style,
     base_layout,
-    candidate_style,
+    candidate_styles,
     short_name,
     translucent,
 )
-from mauve_core.scoring.tables import overlap, shared_ranks
+from mauve_core.scoring.result import Estimate
+from mauve_core.scoring.tables import TITLES
 
 COLUMNS = 4
 """Panels per row."""
@@ -60,53 +65,63 @@ def ranking_frame(measurements: Measurements, measure: str, order: Sequence[str]
     Returns
     -------
     DataFrame
-        rank (0 for none), tied, and the columns of :func:`measures_frame`. A candidate shares a group's rank if the
-        interval of its gap overlaps that of the group's first.
+        rank (0 for none), tied, and the columns of :func:`measures_frame`. Ties follow
+        :func:`mauve_core.experiments.text_measures.ranking.measure_standings`.
     """
-    rows = _rows(measurements, measure, order)
-    ranked = sorted((row for row in rows if row.gap is not None), key=lambda row: row.gap.value if row.gap else 0)
-    ranks = shared_ranks([_ends(row.gap) for row in ranked if row.gap is not None], overlap)
-    ranks += [(0, False)] * (len(rows) - len(ranked))
-    placed = [*ranked, *(row for row in rows if row.gap is None)]
     return pd.DataFrame(
         [
-            {"rank": rank, "tied": tied, **_record(measurements, row)}
-            for row, (rank, tied) in zip(placed, ranks, strict=True)
+            {"rank": placed.rank, "tied": placed.tied, **_record(measurements, placed.row)}
+            for placed in measure_standings(measurements, measure, order)
         ]
     )
 
 
-def panels_figure(measurements: Measurements, order: Sequence[str]) -> go.Figure:
+def panels_figure(
+    measurements: Measurements,
+    order: Sequence[str],
+    measures: Sequence[str] | None = None,
+    mauve: Mapping[str, Estimate] | None = None,
+) -> go.Figure:
     """One panel per measure: dot and line are T(Q) and its interval, blue line and band T(P) and its interval.
 
     Candidates have the run's order and style; a missing measure is marked in its place.
+
+    Parameters
+    ----------
+    measures : sequence of str, optional
+        The measures to draw; all by default.
+    mauve : mapping of str to Estimate, optional
+        MAUVE of each candidate, for a first panel. It has no T(P).
     """
-    names = measurements.measures
-    rows = max(-(-len(names) // COLUMNS), 1)
     shown = [name for name in order if name in measurements.candidates]
+    panels = [] if mauve is None else [_mauve_panel(mauve, shown)]
+    panels += [
+        _measure_panel(_panel_title(measurements, name), _rows(measurements, name, order))
+        for name in (measurements.measures if measures is None else measures)
+    ]
+    rows = max(-(-len(panels) // COLUMNS), 1)
     area = rows * _ROW_HEIGHT * (len(shown) + 1) + (rows - 1) * _BETWEEN
     layout = draw.panels(
         rows=rows,
-        cols=min(COLUMNS, len(names)),
+        cols=min(COLUMNS, len(panels)),
         shared_yaxes=True,
-        subplot_titles=[_panel_title(measurements, name) for name in names],
+        subplot_titles=[panel.title for panel in panels],
         horizontal_spacing=0.03,
         vertical_spacing=_BETWEEN / area,
     )
     layout = draw.with_axes(layout, "y", **draw.row_axis([html.escape(short_name(name)) for name in shown]))
     traces: list[Trace] = []
-    for panel, name in enumerate(names, start=1):
-        found = _rows(measurements, name, order)
-        traces += [draw.on_panel(trace, panel) for trace in _panel(found, order, shown)]
-        axis = "xaxis" if panel == 1 else f"xaxis{panel}"
+    for number, panel in enumerate(panels, start=1):
+        traces += [draw.on_panel(trace, number) for trace in _traces(panel, order, shown)]
+        axis = "xaxis" if number == 1 else f"xaxis{number}"
         layout[axis] = {
             **layout[axis],
             "nticks": 4,
             "zeroline": False,
             "separatethousands": True,
-            **_scale_of(_panel_ends(found)),
+            **_scale_of(_panel_ends(panel.rows)),
         }
-        layout["annotations"] += _not_defined(found, shown, panel)
+        layout["annotations"] += _not_defined(panel.rows, shown, number)
     margin = {**PANELS_MARGIN, "b": _BELOW}
     rest = base_layout(height=area + margin["t"] + _BELOW, margin=margin, showlegend=False)
     return draw.figure(traces, draw.with_titles(layout, size=13) | rest)
@@ -135,7 +150,7 @@ def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[s
         if human:
             line = {"color": HUMAN_COLOUR, "width": 1, "dash": "dot"}
             guides += [draw.guide("x", row["x"], line), draw.guide("y", row["y"], line)]
-        traces.append(_plane_point(row, across, along, None if human else order.index(row["source"])))
+        traces.append(_plane_point(row, across, along, None if human else candidate_styles(order)[row["source"]]))
     axis = {"zeroline": False, "linecolor": NEUTRAL_COLOUR, "separatethousands": True}
     layout = base_layout(
         height=440,
@@ -148,21 +163,50 @@ def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[s
 
 
 def value_label(value: Value | None) -> str:
-    """``14.53 ± 0.42``, with as many decimals as the spread supports; ``± ?`` without a spread."""
-    return NONE if value is None else with_spread(value.value, value.sd, missing=UNKNOWN)
+    """``14.53 ± 0.42``, with as many decimals as the spread supports; ``± ?`` without a spread.
+
+    With several generations: ``14.53 ± 0.42 (texts) ± 0.31 (5 generations)``.
+    """
+    if value is None:
+        return NONE
+    count = len(value.generations or ())
+    return with_named_spreads(value.value, value.sd, value.generations_sd, count, over="texts", missing=UNKNOWN)
 
 
 def interval_label(value: Value | None) -> str:
     """``13.7 to 15.4``, rounded as in :func:`value_label`; empty if unknown."""
     if value is None or value.sd is None or value.low is None or value.high is None:
         return ""
-    return interval(value.low, value.high, decimals_of(value.value, value.sd))
+    return interval(value.low, value.high, decimals_of(value.value, value.sd, value.generations_sd))
+
+
+def cell_label(row: pd.Series, name: str) -> str:
+    """:func:`value_label` of a value in a row of a frame, above its interval if it is known."""
+    value = value_of(row, name)
+    if value is None:
+        return NONE
+    sd = row.get(f"{name}_generations_sd")
+    count = 0 if sd is None or math.isnan(sd) else int(row[f"{name}_generations"])
+    shown = with_named_spreads(value.value, value.sd, sd, count, over="texts", missing=UNKNOWN)
+    low_high = interval_label(value)
+    return shown + (f"  \n{low_high}" if low_high else "")
+
+
+def spreads_in_words(measurements: Measurements) -> str:
+    """What each ± of :func:`value_label` is, without a period."""
+    words = "± one standard deviation over texts (jackknife)"
+    if not any(value and value.generations for row in measurements.rows for value in (row.model, row.gap)):
+        return words
+    return (
+        f"{words}; of several generations, T is their mean, ± (texts) its standard deviation over texts, and ± "
+        "(generations) that of T over generations"
+    )
 
 
 def value_of(row: pd.Series, name: str) -> Value | None:
     """A value with its spread from a row of a frame; None if missing."""
     numbers = [_or_none(row[f"{name}{part}"]) for part in ("", "_sd", "_low", "_high")]
-    return None if numbers[0] is None else Value(numbers[0], *numbers[1:])
+    return None if numbers[0] is None else Value(numbers[0], numbers[1], numbers[2], numbers[3])
 
 
 def _rows(measurements: Measurements, measure: str, order: Iterable[str]) -> list[Row]:
@@ -186,7 +230,10 @@ def _record(measurements: Measurements, row: Row) -> dict[str, Any]:
 def _value_columns(name: str, value: Value | None) -> dict[str, float]:
     numbers = (None,) * 4 if value is None else (value.value, value.sd, value.low, value.high)
     keys = (name, f"{name}_sd", f"{name}_low", f"{name}_high")
-    return {key: math.nan if number is None else number for key, number in zip(keys, numbers, strict=True)}
+    columns = {key: math.nan if number is None else number for key, number in zip(keys, numbers, strict=True)}
+    if value is not None and value.generations is not None and value.generations_sd is not None:
+        columns |= {f"{name}_generations": len(value.generations), f"{name}_generations_sd": value.generations_sd}
+    return columns
 
 
 def _ends(value: Value) -> tuple[float, float]:
@@ -200,13 +247,39 @@ def _panel_title(measurements: Measurements, measure: str) -> str:
     return title if human else f"{title}<br>{NO_HUMAN}"  # on one line it would overlap the next title
 
 
-def _panel(rows: Sequence[Row], order: Sequence[str], shown: Sequence[str]) -> list[Trace]:
-    human = _first(row.human for row in rows)
+@dataclass(frozen=True)
+class _Panel:
+    """Its title, a row per candidate, and what a hover says of each."""
+
+    title: str
+    rows: Sequence[Row]
+    hovers: Sequence[str]
+
+
+def _mauve_panel(mauve: Mapping[str, Estimate], shown: Sequence[str]) -> _Panel:
+    """Dots and intervals as of a measure; the hover is the leaderboard's, with each spread by its name."""
+    values = [Value(one.mean, one.sd, one.low, one.high) for one in (mauve[name] for name in shown)]
+    rows = [Row("mauve", name, value, None, None) for name, value in zip(shown, values, strict=True)]
+    return _Panel(titled("mauve"), rows, [f"{TITLES['mauve']} {hover_label(mauve[name])}" for name in shown])
+
+
+def _measure_panel(title: str, rows: Sequence[Row]) -> _Panel:
+    return _Panel(title, rows, [_row_in_words(row) for row in rows])
+
+
+def _row_in_words(row: Row) -> str:
+    value = "" if row.model is None else f"T(Q) = {_in_words(row.model)}"
+    gap = "" if row.gap is None else f"<br>|T(Q) − T(P)| = {_in_words(row.gap)}"
+    return value + gap + (f"<br>{_wrapped(row.note)}" if row.note else "")
+
+
+def _traces(panel: _Panel, order: Sequence[str], shown: Sequence[str]) -> list[Trace]:
+    human = _first(row.human for row in panel.rows)
     traces = [] if human is None else _human_line(human, len(shown))
-    dots = ((row, row.model) for row in rows)
+    dots = ((row, row.model, hover) for row, hover in zip(panel.rows, panel.hovers, strict=True))
     return traces + [
-        _dot(row, value, shown.index(row.candidate), order.index(row.candidate))
-        for row, value in dots
+        _dot(row.candidate, value, hover, shown.index(row.candidate), candidate_styles(order)[row.candidate])
+        for row, value, hover in dots
         if value is not None
     ]
 
@@ -260,26 +333,22 @@ def _human_line(human: Value, candidates: int) -> list[Trace]:
     return [band, line]
 
 
-def _dot(row: Row, value: Value, y: int, index: int) -> Trace:
-    style = candidate_style(index)
-    gap = "" if row.gap is None else f"<br>|T(Q) − T(P)| = {_in_words(row.gap)}"
-    note = f"<br>{_wrapped(row.note)}" if row.note else ""
+def _dot(candidate: str, value: Value, hover: str, y: int, style: Style) -> Trace:
     return draw.scatter(
         x=[value.value],
         y=[y],
         error_x=_error_bar(value, style.colour),
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 10, "line": {"color": "white", "width": 1}},
-        meta=html.escape(row.candidate),
-        hovertemplate=f"<b>{html.escape(row.candidate)}</b><br>T(Q) = {_in_words(value)}{gap}{note}<extra></extra>",
+        meta=html.escape(candidate),
+        hovertemplate=f"<b>{html.escape(candidate)}</b><br>{hover}<extra></extra>",
     )
 
 
-def _plane_point(row: pd.Series, across: str, along: str, index: int | None) -> Trace:
+def _plane_point(row: pd.Series, across: str, along: str, style: Style | None) -> Trace:
     x, y = (Value(*(_or_none(row[f"{side}{part}"]) for part in ("", "_sd", "_low", "_high"))) for side in "xy")  # type: ignore[arg-type]
     colour, symbol, size = HUMAN_COLOUR, "cross", 17
-    if index is not None:
-        style = candidate_style(index)
+    if style is not None:
         colour, symbol, size = style.colour, style.symbol, 12
     name = html.escape(row["source"])
     return draw.scatter(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mauve_core.base.formatting import significant, written
-from mauve_core.experiments.methods import Method, MethodScore, MethodTable
+from mauve_core.experiments.methods import ABOUT_EXPECTATIONS, Method, MethodScore, MethodTable
 
 LEVEL = 0.05
 """Corrected p-values up to this level get a star."""
@@ -87,6 +87,12 @@ def about_z(table: MethodTable) -> str:
         "adjusted to as many texts; about 0 for a candidate that writes like people. No p-value follows from it: its "
         "right tail is longer than that of a normal variable."
     )
+
+
+def about_expectations(table: MethodTable) -> str:
+    """Say which expectation is which; empty if every method has the default."""
+    named = any(result.method.expectation != "union" for result in table.results)
+    return f"Expectations: {ABOUT_EXPECTATIONS}" if named else ""
 
 
 def z_label(score: MethodScore) -> str:

@@ -18,11 +18,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import decimals_of, even_decimals, interval, with_two_spreads
-from mauve_core.experiments.methods import MethodResult, MethodScore, MethodTable
-from mauve_core.figures.leaderboard import rank_label
+from mauve_core.base.formatting import SCORE_DECIMALS, decimals_of, even_decimals, interval, with_two_spreads
+from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.figures.method_tests import Tested, Tests, p_values_of, z_label
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_style, short_name, translucent
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_styles, short_name, translucent
+from mauve_core.scoring.tables import rank_label
 
 Joined = Literal["", "overlap", "unknown"]
 
@@ -89,7 +89,7 @@ def method_standings(result: MethodResult, candidates: Sequence[str]) -> list[Me
 
 
 def scores_frame(table: MethodTable) -> pd.DataFrame:
-    """All numbers of the table: one row per method and candidate, then the ceiling.
+    """All numbers of the table: one row per method and candidate, then human vs. human.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
     figure = go.Figure([_joins(columns, "overlap"), _joins(columns, "unknown")])
     tests = p_values_of(table)
     for name in table.candidates:
-        figure.add_trace(_path(table, columns, tests, name, candidate_style(order.index(name))))
+        figure.add_trace(_path(table, columns, tests, name, candidate_styles(order)[name]))
     last, rows = len(columns) - 1, len(table.candidates)
     labels = column_labels(table.results)
     figure.add_trace(go.Scatter(x=[last], y=[1], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
@@ -164,18 +164,28 @@ def column_labels(results: Sequence[MethodResult]) -> list[str]:
     ]
 
 
-def score_labels(scores: Sequence[MethodScore]) -> list[str]:
-    """:func:`score_label` of several candidates, with similar numbers of decimals."""
+_OF_LEADERBOARD = ("mauve", "frontier-integral", "mid")
+ABOUT_LEADERBOARD = (
+    "MAUVE by k-means, at the run's own c, is the leaderboard's score; every other method estimates something else."
+)
+
+
+def leaderboard_decimals(method: Method) -> int | None:
+    """The leaderboard's decimals for a method whose values it has, at the run's own c; None for any other."""
+    shared = method.estimator == "kmeans" and method.divergence == "kl" and method.summary in _OF_LEADERBOARD
+    return SCORE_DECIMALS if shared else None
+
+
+def score_labels(scores: Sequence[MethodScore], decimals: int | None = None) -> list[str]:
+    """:func:`score_label` of several candidates, with these or similar numbers of decimals."""
     own = [decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores]
-    return [
-        with_two_spreads(score.value, score.sd_seeds, score.sd_texts, decimals)
-        for score, decimals in zip(scores, even_decimals(own), strict=True)
-    ]
+    shown = even_decimals(own) if decimals is None else [decimals] * len(own)
+    return [score_label(score, number) for score, number in zip(scores, shown, strict=True)]
 
 
-def score_label(score: MethodScore) -> str:
+def score_label(score: MethodScore, decimals: int | None = None) -> str:
     """``0.971 ± 0.002 / 0.015``: the value, its spread over seeds and its spread over texts."""
-    return with_two_spreads(score.value, score.sd_seeds, score.sd_texts)
+    return with_two_spreads(score.value, score.sd_seeds, score.sd_texts, decimals)
 
 
 def _numbers(score: MethodScore) -> dict[str, float]:
@@ -229,7 +239,7 @@ def _hover(result: MethodResult, item: MethodStanding, test: Tested | None) -> s
             f"interval {interval(score.low, score.high, decimals_of(score.value, score.sd_seeds, score.sd_texts))}"
         )
     tested = "" if test is None else f"<br>{test.words}"
-    above = "" if score.z is None else f"<br>{z_label(score)} above the ceiling"
+    above = "" if score.z is None else f"<br>{z_label(score)} above human vs. human"
     return (
         f"{html.escape(result.method.title)}: place {item.place}<br>{score_label(score)} over seeds / texts"
         f"<br>{low_high}{_JOINED[item.joined]}{tested}{above}"

@@ -12,11 +12,11 @@ from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
 from mauve_core.figures.by_name import FIGURES
 from mauve_core.figures.frontier import banded_names, bands_in_words, curve_points, error_curves
-from mauve_core.figures.leaderboard import leaderboard_frame, rank_label, titled
+from mauve_core.figures.leaderboard import leaderboard_frame, titled
 from mauve_core.figures.still import frontier_svg
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import printable, rank_sentence, standings
+from mauve_core.scoring.tables import printable, rank_label, rank_sentence, standings
 
 _CELL = "padding:4px 10px;text-align:left;white-space:nowrap"
 

@@ -46,6 +46,10 @@ SETTINGS: dict[Setting, str] = {
 }
 """Settings that can grow along an axis, with axis titles; the value 0 is the control."""
 
+ABOUT_LEADERBOARD = (
+    "MAUVE here compares halves, in half as many clusters, so no value is one of the leaderboard, which has all texts."
+)
+
 COLUMNS = 3
 _ROW_HEIGHT, _PANEL_MARGIN = 22, 74
 _DOSE_HEIGHT = 340

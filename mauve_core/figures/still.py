@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style, short_name
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_styles, short_name
 
 WIDTH, HEIGHT = 640, 430
 _SIDE, _LEFT, _TOP = 360, 64, 16
@@ -38,7 +38,7 @@ def frontier_svg(points: pd.DataFrame, order: Sequence[str], banded: Sequence[st
     ``order`` lists all candidates in legend order; candidates in ``banded`` have a band.
     """
     by_candidate = {str(name): part for name, part in points.groupby("candidate", sort=False)}
-    styles = {name: candidate_style(index) for index, name in enumerate(by_candidate)}
+    styles = candidate_styles(list(by_candidate))
     body = [*_axes(), *(_band(by_candidate[name], styles[name]) for name in banded)]
     body += [_curve(part, styles[name]) for name, part in by_candidate.items()]
     named = order[:_MOST_NAMED]

@@ -19,7 +19,7 @@ from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.experiments.sweeps import Over, Sweep, SweepPoint
 from mauve_core.figures import draw
 from mauve_core.figures.leaderboard import titled
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style, line_layout, short_name, translucent
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_styles, line_layout, short_name, translucent
 from mauve_core.scoring.result import Comparison, SeedSpread
 
 TITLES: dict[Over, str] = {
@@ -40,6 +40,13 @@ X_TITLES: dict[Over, str] = {
 }
 
 HEIGHT = 440
+
+
+def about_leaderboard(sweep: Sweep) -> str:
+    """Which values of a sweep are the leaderboard's scores, in a sentence."""
+    if sweep.over == "decoder":
+        return "With the run's own number of seeds, these are the leaderboard's scores."
+    return "Only at the run's own value and number of seeds is it the leaderboard's score."
 
 
 def sweep_frame(sweep: Sweep) -> pd.DataFrame:
@@ -102,7 +109,7 @@ def _is_own(sweep: Sweep, value: float, comparison: Comparison) -> bool:
 
 def _lines(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[float]) -> go.Figure:
     figure = go.Figure(layout=line_layout(HEIGHT, titled(score)))
-    styles = {line: candidate_style(order.index(line)) for line in sweep.candidates}
+    styles = {line: candidate_styles(order)[line] for line in sweep.candidates}
     for line, style in styles.items():
         figure.add_trace(_band(sweep.line(line), score, style.colour))
     for line, style in styles.items():
@@ -131,7 +138,7 @@ def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
         path.update(hoverinfo="skip", hovertemplate=None)
         traces = [path]
         for point in points:
-            style = candidate_style(order.index(point.source))
+            style = candidate_styles(order)[point.source]
             traces.append(_candidate(point, score, name, style, _label_position(points, point, score)))
         figure.add_traces(traces, rows=[1] * len(traces), cols=[column] * len(traces))
         figure.update_xaxes(title_text=html.escape(name), row=1, col=column)

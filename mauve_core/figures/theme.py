@@ -1,14 +1,17 @@
 """Colors, dashes and layout shared by all figures, for light and dark themes.
 
-Blue is always P (human), orange always Q (model). Candidates differ in color, dash and marker at once, so that no
-reading relies on color alone. The colors are Okabe and Ito's (2008) set for color-blind readers, adjusted to a
-contrast of at least 3:1 against both white and the dark background.
+Blue is always P (human) and nothing else, orange always Q (model). Candidates differ in color, dash and marker at once,
+so that no reading relies on color alone. Decoders of one family, such as nucleus sampling with several p, share a hue
+and differ in lightness. Every color has a contrast of at least 3:1 against both white and the dark background.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +35,11 @@ PANELS_MARGIN = {"l": 8, "r": 8, "t": MODE_BAR + 36, "b": 8}
 LEGEND_ROW = 19
 """Height of a legend line."""
 
-_LEGEND_FONT, _LETTER = 11, 5.4
-"""Font size of a legend and mean letter width, in pixels."""
+LEGEND_FONT, LETTER = 11, 5.4
+"""Font size of a legend and of names in a figure, and mean letter width, in pixels."""
+
+SIDE_BY_SIDE = 360
+"""Height of figures beside each other that are seen without scrolling."""
 
 DIVERGING_SCALE = [[0.0, MODEL_COLOUR], [0.5, "#b8bcc2"], [1.0, HUMAN_COLOUR]]
 """Color scale of the log ratio p/q: orange where the model writes more, blue where humans do."""
@@ -53,25 +59,101 @@ class Style(NamedTuple):
     symbol: str
 
 
-_STYLES = (
-    Style("#d9730d", "solid", "circle"),
-    Style("#16946c", "dash", "square"),
-    Style("#b8589a", "dot", "diamond"),
-    Style("#9a7d0a", "dashdot", "triangle-up"),
-    Style("#7a68d8", "longdash", "x"),
-    Style("#c8433f", "longdashdot", "star"),
-    Style("#1f93b0", "solid", "triangle-down"),
-    Style("#8a7260", "dash", "pentagon"),
-)
+class _Hue(NamedTuple):
+    """Colors of a hue: of a family's only candidate, and of two or three candidates from dark to light."""
 
-CATEGORICAL = tuple(style.colour for style in _STYLES)
+    alone: str
+    shades: tuple[str, str, str]
+
+
+_HUES = (
+    _Hue(MODEL_COLOUR, ("#9f5209", "#c1640a", "#e27505")),
+    _Hue("#118f5a", ("#0a7649", "#118f5a", "#35a56f")),
+    _Hue("#bf57a1", ("#a63f8a", "#bf57a1", "#d86db8")),
+    _Hue("#8e7d09", ("#756707", "#8e7d09", "#a4932e")),
+    _Hue("#9d5ce4", ("#8744ca", "#9d5ce4", "#b373fd")),
+    _Hue("#df4645", ("#c4292f", "#df4645", "#f95f5a")),
+    _Hue("#5b8a10", ("#4a7203", "#5b8a10", "#70a131")),
+    _Hue("#99765a", ("#826044", "#99765a", "#b08c6f")),
+    _Hue("#b36679", ("#9a5063", "#b36679", "#cb7c8e")),
+)
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+GLYPHS = {
+    "circle": "●",
+    "square": "■",
+    "diamond": "◆",
+    "triangle-up": "▲",
+    "x": "✕",
+    "star": "★",
+    "triangle-down": "▼",
+    "pentagon": "⬟",
+    "cross": "✚",
+    "hexagram": "✶",
+    "hexagon": "⬢",
+}
+"""A letter for every marker of candidates, for words about a figure."""
+
+CATEGORICAL = tuple(hue.alone for hue in _HUES)
+
+MOST_SHADES = len(_HUES[0].shades)
+"""Candidates of one hue; a larger family takes several hues."""
+
+_PARAMETERS = re.compile(r":.*|[\s_=@-]+[a-z]{0,5}=?\d[\d.,]*$", re.IGNORECASE | re.DOTALL)
+
+
+def family(name: str) -> str:
+    """The candidate's name without its parameters: ``nucleus`` for ``nucleus:p=0.9`` and for ``nucleus-0.9``."""
+    return _PARAMETERS.sub("", name) or name
 
 
 def candidate_style(index: int) -> Style:
-    """Style of the candidate at that index of the run; after eight, colors repeat with another dash and marker."""
-    turn, style_index = divmod(index, len(_STYLES))
-    style, other = _STYLES[style_index], _STYLES[(style_index + turn) % len(_STYLES)]
-    return Style(style.colour, other.dash, other.symbol)
+    """Style of the line at that index where lines have no families; colors repeat with another dash and marker."""
+    turn, place = divmod(index, len(_HUES))
+    return Style(_HUES[place].alone, *_mark(index + turn))
+
+
+def candidate_styles(names: Sequence[str]) -> Mapping[str, Style]:
+    """Style of every candidate of a run by name, the same on all pages; ``names`` are all of them in the run's order.
+
+    Names of one :func:`family` share a hue, at most ``MOST_SHADES`` of them. If all are of one family, each has a hue
+    of its own, because a common one would tell nothing.
+    """
+    return _candidate_styles(tuple(names))
+
+
+@lru_cache(maxsize=64)
+def _candidate_styles(names: tuple[str, ...]) -> Mapping[str, Style]:
+    families: dict[str, list[str]] = {}
+    for name in names:
+        families.setdefault(family(name), []).append(name)
+    if len(families) == 1:
+        families = {name: [name] for name in names}
+    groups = [
+        members[start : start + MOST_SHADES]
+        for members in families.values()
+        for start in range(0, len(members), MOST_SHADES)
+    ]
+    colours = {
+        name: (turn, shade)
+        for turn, group in enumerate(groups)
+        for name, shade in zip(group, _shades(turn, len(group)), strict=True)
+    }
+    return MappingProxyType(
+        {
+            name: Style(colours[name][1], *_mark(index + colours[name][0] // len(_HUES)))
+            for index, name in enumerate(names)
+        }
+    )
+
+
+def _shades(group: int, members: int) -> Sequence[str]:
+    """Colors of the group at that index, from dark to light."""
+    hue = _HUES[group % len(_HUES)]
+    return {1: (hue.alone,), 2: hue.shades[::2]}.get(members, hue.shades)
+
+
+def _mark(index: int) -> tuple[str, str]:
+    return _DASHES[index % len(_DASHES)], tuple(GLYPHS)[index % len(GLYPHS)]
 
 
 def base_layout(**overrides: Any) -> dict[str, Any]:
@@ -114,9 +196,9 @@ def legend_below(names: Sequence[str]) -> dict[str, Any]:
         "yanchor": "bottom",
         "tracegroupgap": 0,
         "title": None,
-        "font": {"size": _LEGEND_FONT},
+        "font": {"size": LEGEND_FONT},
         "entrywidthmode": "pixels",
-        "entrywidth": math.ceil(_LETTER * max(map(len, names), default=0)),
+        "entrywidth": math.ceil(LETTER * max(map(len, names), default=0)),
     }
 
 

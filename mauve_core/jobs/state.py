@@ -71,7 +71,7 @@ class JobState:
     message : str
         For the reader: why it failed; empty otherwise.
     run : str or None
-        Id of the stored run, once done.
+        Id of the run that it made, as soon as that is stored with its scores, or that it added to, once done.
     """
 
     id: str

@@ -26,6 +26,7 @@ from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.base.progress import format_seconds
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import CANCEL, TASK, JobState, read_json, read_state, write_state
+from mauve_core.store import Run
 from mauve_core.tasks.registry import read_task
 
 NICENESS = 10
@@ -65,7 +66,7 @@ def work(folder: Path) -> JobState:
         with _logged(), reporter.turn():
             reporter.begin()
             task = read_task(read_state(folder).kind, read_json(folder / TASK))
-            run = task.perform(reporter, folder.name)
+            run = task.perform(reporter, folder.name, reporter.stored)
         return reporter.end(status="done", run=run)
     except CancelledError:
         reporter.end(status="cancelled")
@@ -102,6 +103,11 @@ class _Reporter:
     def begin(self) -> None:
         self._begun = time.monotonic()
         self._write(replace(self._state, status="running", started=_now()))
+
+    def stored(self, run: Run) -> None:
+        """Record that the run has its scores, so that pages open it while the work goes on."""
+        log(f"Scores stored as run {run.id}")
+        self._write(replace(self._state, run=run.id))
 
     def end(self, **changes: object) -> JobState:
         state = replace(self._state, **changes)  # type: ignore[arg-type]

@@ -23,6 +23,8 @@ class Indicator:
         Value by source; sources may be missing.
     sds : mapping of str to float
         Standard deviations over repetitions; a missing one is 0.
+    over : str
+        What the standard deviations are over, such as "generations"; empty if that is not known.
     higher_is_closer : bool
         Whether a larger value means closer to human text.
     """
@@ -30,6 +32,7 @@ class Indicator:
     values: Mapping[str, float]
     sds: Mapping[str, float] = field(default_factory=dict)
     higher_is_closer: bool = True
+    over: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Correlation:
     n : int
         Players with both a value and a rank.
     note : str
+    over : str
+        What the standard deviations of the worst case are over.
     """
 
     indicator: str
@@ -53,6 +58,7 @@ class Correlation:
     worst: WorstCase | None
     n: int
     note: str = ""
+    over: str = ""
 
 
 def correlations(ranking: Ranking, indicators: Mapping[str, Indicator]) -> tuple[Correlation, ...]:
@@ -85,4 +91,4 @@ def _correlation(ranking: Ranking, name: str, indicator: Indicator) -> Correlati
     if math.isnan(value):
         return Correlation(name, None, None, len(players), "All values or all scores are equal, so they give no order.")
     worst = worst_case_spearman(values, deviations, scores) if any(deviations) else None
-    return Correlation(name, value, worst, len(players), note)
+    return Correlation(name, value, worst, len(players), note, "" if worst is None else indicator.over)

@@ -7,22 +7,41 @@ from collections.abc import Callable
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import NONE, as_percent
+from mauve_core.experiments.methods import ESTIMATORS
 from mauve_core.experiments.methods.table import stored_methods
-from mauve_core.experiments.robustness.table import stored_probes
-from mauve_core.experiments.sweeps import AXES, Over, Sweep
-from mauve_core.experiments.sweeps.sweep import stored_sweep
+from mauve_core.experiments.robustness import (
+    about_test,
+    detections,
+    positions_sentence,
+    stored_probes,
+    summary,
+)
+from mauve_core.experiments.sweeps import (
+    AXES,
+    ESTIMATOR_AXES,
+    EstimatorSweep,
+    Over,
+    Sweep,
+    stored_estimator_sweep,
+    stored_sweep,
+)
 from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.figures import estimator_sweeps
 from mauve_core.figures import measures as measure_figures
 from mauve_core.figures import methods as method_figures
 from mauve_core.figures import probes as probe_figures
 from mauve_core.figures import sweeps as sweep_figures
 from mauve_core.figures.leaderboard import titled
+from mauve_core.figures.method_tests import about_expectations
 from mauve_core.reporting.attributes_section import TITLE as CAPTURED
 from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
+from mauve_core.reporting.encoders_section import encoders_blocks
 from mauve_core.reporting.judgments_section import judgments_blocks
-from mauve_core.scoring.tables import HALVES_TITLE, mean_and_spread
+from mauve_core.reporting.measure_rankings import measure_rankings
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run
 
 SWEPT_SCORE = "mauve"
@@ -37,6 +56,7 @@ def attached_sections(run: Run) -> list[Section]:
         ("judgments", "What people prefer", judgments_blocks),
         ("measures", "Text measures", _measures),
         ("methods", "Methods", _methods),
+        ("encoders", "Encoders", encoders_blocks),
         ("probes", "Probes", _probes),
         ("sweeps", "Sweeps", _sweeps),
     )
@@ -73,8 +93,9 @@ def _measures(run: Run) -> tuple[Block, ...]:
         "Measures are computed from texts, not clusters. Blue: human texts, T(P), with interval; dots: candidates, "
         "T(Q). None of the measures says which texts are better: a good decoder lies where people do.",
     )
-    note = "± one standard deviation over texts (jackknife); ? where none could be computed."
-    return (chart, Table("Text measures", columns, (tuple(human), *map(tuple, rows)), note), *_notes(found.notes))
+    note = f"{measure_figures.spreads_in_words(found)}; ? where none could be computed."
+    values = Table("Text measures", columns, (tuple(human), *map(tuple, rows)), note)
+    return (chart, values, *measure_rankings(found, order), *_notes(found.notes))
 
 
 def _methods(run: Run) -> tuple[Block, ...]:
@@ -87,9 +108,10 @@ def _methods(run: Run) -> tuple[Block, ...]:
         ranks = {item.candidate: item for item in method_figures.method_standings(result, table.candidates)}
         arrow = "↑" if result.method.higher_is_closer else "↓"
         cells = [f"{number} {result.method.title} {arrow}"]
-        labels = method_figures.score_labels([result.scores[name] for name in table.candidates])
+        decimals = method_figures.leaderboard_decimals(result.method)
+        labels = method_figures.score_labels([result.scores[name] for name in table.candidates], decimals)
         cells += [f"{label}\n({ranks[name].label})" for name, label in zip(table.candidates, labels, strict=True)]
-        rows.append((*cells, NONE if result.ceiling is None else method_figures.score_label(result.ceiling)))
+        rows.append((*cells, NONE if result.ceiling is None else method_figures.score_label(result.ceiling, decimals)))
     chart = Chart(
         "methods",
         method_figures.bump_figure(table, order),
@@ -99,9 +121,10 @@ def _methods(run: Run) -> tuple[Block, ...]:
     )
     note = (
         "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, = where "
-        "it is shared. ↑ larger is closer to the human texts, ↓ smaller is."
+        f"it is shared. ↑ larger is closer to the human texts, ↓ smaller is. {method_figures.ABOUT_LEADERBOARD}"
     )
-    return (chart, Table("Methods", ("Method", *table.candidates, HALVES_TITLE), tuple(rows), note))
+    note = f"{note} {about_expectations(table)}".strip()
+    return (chart, Table("Methods", ("Method", *table.candidates, HUMAN_VS_HUMAN), tuple(rows), note))
 
 
 def _probes(run: Run) -> tuple[Block, ...]:
@@ -129,8 +152,14 @@ def _probes(run: Run) -> tuple[Block, ...]:
         "the noise floor. Open diamonds: other sources in place of the perturbed half.",
     )
     columns = ("Compared half", "changed", "moved", *(probe_figures.titled(name) for name in measures))
-    note = "Changed: share of its texts that differ; moved: share of its texts now in a different cluster of the run."
-    return (chart, Table("Probes", columns, rows, note), *_notes(table.notes))
+    note = (
+        "Changed: share of its texts that differ; moved: share of its texts now in a different cluster of the run. "
+        f"{probe_figures.ABOUT_LEADERBOARD}"
+    )
+    found = detections(table)
+    answer = () if not found else (Remarks((summary(table), *(each.sentence for each in found)), weighty=True),)
+    said = tuple(filter(None, (about_test(table), positions_sentence(table))))
+    return (*answer, chart, Table("Probes", columns, rows, note), *_notes((*said, *table.notes)))
 
 
 def _sweeps(run: Run) -> tuple[Block, ...]:
@@ -139,6 +168,10 @@ def _sweeps(run: Run) -> tuple[Block, ...]:
         sweep = stored_sweep(run, axis)
         if sweep is not None and sweep.points:
             blocks += _sweep(run, axis, sweep)
+    for parameter in ESTIMATOR_AXES:
+        found = stored_estimator_sweep(run, parameter)
+        if found is not None:
+            blocks += _estimator_sweep(run, found)
     return tuple(blocks)
 
 
@@ -150,7 +183,7 @@ def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
         sweep_figures.sweep_figure(sweep, SWEPT_SCORE, order, sweep_figures.own_values(sweep, run.comparison)),
         title,
         "Pairwise partition. Mean over k-means seeds; band or bar: ± one standard deviation; all other settings are "
-        "the run's own.",
+        f"the run's own. {sweep_figures.about_leaderboard(sweep)}",
     )
     rows = tuple(
         (
@@ -164,6 +197,29 @@ def _sweep(run: Run, axis: Over, sweep: Sweep) -> list[Block]:
     )
     columns = ("Candidate", sweep_figures.X_TITLES[axis], titled(SWEPT_SCORE), "n", "k")
     return [chart, Table(title, columns, rows, folded=True), *_notes(sweep.notes)]
+
+
+def _estimator_sweep(run: Run, sweep: EstimatorSweep) -> list[Block]:
+    order = [candidate.name for candidate in run.comparison.candidates]
+    title = f"{estimator_sweeps.SCORE} against {estimator_sweeps.X_TITLES[sweep.over]}"
+    chart = Chart(
+        f"sweep-{sweep.over}",
+        estimator_sweeps.estimator_sweep_figure(sweep, order),
+        title,
+        f"One panel per estimator. {estimator_sweeps.ABOUT_BANDS} {estimator_sweeps.about_default(sweep)}",
+    )
+    rows = tuple(
+        (
+            ESTIMATORS[point.method].title,
+            point.candidate,
+            f"{point.value:g}",
+            estimator_sweeps.score_in_words(point),
+            f"{point.score.n:,}",
+        )
+        for point in sweep.points
+    )
+    columns = ("Estimator", "Candidate", estimator_sweeps.X_TITLES[sweep.over], estimator_sweeps.SCORE, "n")
+    return [chart, Table(title, columns, rows, estimator_sweeps.ABOUT_SPREADS, folded=True), *_notes(sweep.notes)]
 
 
 def _label(source: str) -> str:

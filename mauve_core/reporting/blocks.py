@@ -81,9 +81,9 @@ class Side:
 
 @dataclass(frozen=True)
 class Card:
-    """One cluster: its effect on the score, its words, some of its texts."""
+    """One cluster: its name, its effect on the score, its words, some of its texts."""
 
-    cluster: int
+    title: str
     facts: tuple[str, ...]
     words: str
     sides: tuple[Side, ...]

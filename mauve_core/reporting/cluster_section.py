@@ -1,6 +1,6 @@
-"""Report section on clusters: each candidate's histogram, error ledgers and texts of the leading clusters.
+"""Report section on clusters: each candidate's histogram, ledgers and texts of the leading clusters.
 
-It uses the joint partition of the first seed.
+Each candidate's clusters are those of its pairwise partition under its median seed (``Comparison.median_seed``).
 """
 
 from __future__ import annotations
@@ -11,25 +11,41 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from mauve_core.analysis.cluster_table import CONFIDENCE, cluster_table, error_intervals, ordered
-from mauve_core.analysis.gap_table import ERRORS, TOGETHER, ledger_rows, row_labels
-from mauve_core.analysis.precomputed import run_cluster_words, run_stability
+from mauve_core.analysis.cluster_names import labelled
+from mauve_core.analysis.cluster_table import (
+    ADDS,
+    CONFIDENCE,
+    MISSES,
+    cluster_table,
+    has_costs,
+    ordered,
+    with_intervals,
+)
+from mauve_core.analysis.cost_intervals import cost_intervals
+from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels
+from mauve_core.analysis.precomputed import (
+    run_cluster_names,
+    run_cluster_words,
+    run_exchange_rate,
+    run_gap_test,
+    run_stability,
+)
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import MauveLensError
-from mauve_core.base.formatting import NATS_DECIMALS, as_percent, percent_with_interval, written
+from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, percent_with_interval, written
 from mauve_core.corpus import Corpus
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.gap import common_reach, ledger_figure
 from mauve_core.numerics.resampling.stability import LABELS
 from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
 from mauve_core.reporting.score_sections import WEIGHT
+from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.store import Run
 
-KIND: PartitionKind = "joint"
-SEED = 0
+KIND: PartitionKind = "pairwise"
 
 TOP_CLUSTERS = 3
-"""Number of clusters per error whose texts are shown."""
+"""Number of clusters per direction whose texts are shown."""
 
 SAMPLES = 2
 """Texts per side of a cluster."""
@@ -40,19 +56,21 @@ SAMPLE_LENGTH = 500
 MOST_BARS = 300
 """Maximum number of clusters in a histogram; the shares of those shown differ the most."""
 
-_WORDS, _WORDS_BY_BAR = 8, 3
-_ERRORS = {
-    "type_1": ("Adds", "the model writes what humans don't", "type I error, KL(Q|R)"),
-    "type_2": ("Misses", "humans write what the model misses", "type II error, KL(P|R)"),
+_WORDS = 8
+_TITLES = {
+    ADDS: ("Adds", "the model writes what humans don't"),
+    MISSES: ("Misses", "humans write what the model misses"),
 }
 
 
 def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Section:
     """One part per candidate in order, the first one open; ``left_out`` is the number of the run's other candidates."""
     lines = [
-        "Joint partition of the first k-means seed: human texts clustered with all candidates at once, so that a "
-        f"cluster is the same in every part. Errors are at a weight of {WEIGHT:g}; their intervals are "
-        f"{CONFIDENCE:.0%} bootstrap intervals over texts, with clusters held fixed. Orange: the model; blue: humans.",
+        "Pairwise partitions: human texts clustered with one candidate at a time, as for the leaderboard, so a cluster "
+        "number means something else in every part. Each part shows the k-means seed under which the candidate's MAUVE "
+        "is the median. The cost of a cluster is its share of the frontier integral, with "
+        f"{CONFIDENCE:.0%} bootstrap intervals that hold for all clusters at once, clusters held fixed. Orange: the "
+        "model; blue: humans.",
         "Is a cluster's difference real? " + "; ".join(f"{name}: {meaning}" for name, meaning in LABELS.items()) + ".",
     ]
     if left_out:
@@ -62,27 +80,44 @@ def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Sect
 
 
 def _part(run: Run, candidate: str, index: int) -> Part:
-    partition = run.comparison.partition(KIND, candidate, SEED)
+    partition = run.comparison.partition(KIND, candidate)
     counts = partition.counts(HUMAN), partition.counts(candidate)
-    table = cluster_table(*counts, WEIGHT)
-    intervals = error_intervals(*counts, WEIGHT)
-    ledgers = {error: ledger_rows(table, error, intervals[error]) for error in ERRORS}
-    labels, notes = _trusted(run, candidate)
-    words = _words(run, candidate)
-    reach = common_reach(*ledgers.values())
-    blocks: list[Block] = [_histogram(table, candidate, index)]
-    for error in ERRORS:
-        short = {cluster: ", ".join(found[:_WORDS_BY_BAR]) for cluster, found in words.items()}
-        blocks.append(_ledger(ledgers[error], table, error, short, reach, candidate, index))
-        blocks.append(_ledger_table(ledgers[error], error, words, labels))
-        blocks.append(_cards(run, candidate, error, ledgers[error], words, labels))
-    if notes:
-        blocks.append(Remarks(notes))
+    shown = f"Pairwise partition, seed {partition.seed + 1} of {run.comparison.config.score.seeds}"
+    score = Remarks((_score(run, candidate, partition.seed),))
+    blocks: list[Block]
+    table, tested = cluster_table(*counts, WEIGHT), run_gap_test(run, KIND, candidate)
+    if not tested.explains:
+        blocks = [score, Remarks((tested.in_words(),)), _histogram(run, table, candidate, index, shown)]
+        return Part(candidate, tuple(blocks), open=index == 0)
+    rate = run_exchange_rate(run, KIND, candidate)
+    table = with_intervals(
+        table, *cost_intervals(run.comparison, KIND, candidate, partition.seed, rate=rate).of_clusters
+    )
+    blocks = [score, _histogram(run, table, candidate, index, shown), *_ledgers(run, candidate, table, index, shown)]
     return Part(candidate, tuple(blocks), open=index == 0)
 
 
-def _histogram(table: pd.DataFrame, candidate: str, index: int) -> Chart:
-    rows = ordered(table, "difference")
+def _score(run: Run, candidate: str, seed: int) -> str:
+    own = score_in_words(run.comparison, candidate, KIND)
+    return f"{candidate}: {own}. These clusters: {seed_in_words(run.comparison, candidate, KIND, seed)}."
+
+
+def _ledgers(run: Run, candidate: str, table: pd.DataFrame, index: int, shown: str) -> list[Block]:
+    ledgers = {direction: ledger_rows(table, direction) for direction in DIRECTIONS}
+    labels, notes = _trusted(run, candidate)
+    words, names = _words(run, candidate), _names(run, candidate)
+    reach = common_reach(*ledgers.values())
+    blocks: list[Block] = []
+    for direction, rows in ledgers.items():
+        blocks.append(_ledger(rows, table, direction, names, reach, candidate, index, shown))
+        blocks.append(_ledger_table(rows, direction, names, words, labels))
+        blocks.append(_cards(run, candidate, direction, rows, names, words, labels))
+    return [*blocks, Remarks(notes)] if notes else blocks
+
+
+def _histogram(run: Run, table: pd.DataFrame, candidate: str, index: int, shown_partition: str) -> Chart:
+    order = "cost" if has_costs(table) else "difference"
+    rows = ordered(table, order)
     shown = rows
     if len(rows) > MOST_BARS:
         most = rows["difference"].abs().nlargest(MOST_BARS).index
@@ -90,75 +125,89 @@ def _histogram(table: pd.DataFrame, candidate: str, index: int) -> Chart:
     which = f"{len(shown):,} of {len(rows):,} clusters, those whose shares differ the most"
     return Chart(
         f"clusters-{index}",
-        cluster_figure(shown, candidate),
+        cluster_figure(shown, candidate, names=_names(run, candidate)),
         f"Texts in each cluster: human against {candidate}",
-        f"Joint partition, first seed; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by "
-        f"the difference of the shares. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model "
-        "texts. Below: each cluster's share of the two errors; negative shares offset the error.",
+        f"{shown_partition}; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by "
+        f"{_ORDERS[order]}. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model "
+        f"texts.{_BELOW if order == 'cost' else ''}",
     )
+
+
+_ORDERS = {"cost": "cost", "difference": "the difference of the shares"}
+_BELOW = " Below: each cluster's cost, a share of the frontier integral."
 
 
 def _ledger(
     rows: pd.DataFrame,
     table: pd.DataFrame,
-    error: str,
-    words: dict[int, str],
+    direction: str,
+    names: Sequence[str],
     reach: tuple[float, float],
     candidate: str,
     index: int,
+    shown_partition: str,
 ) -> Chart:
-    title, meaning, name = _ERRORS[error]
-    bars, nats = int((rows["cluster"] != TOGETHER).sum()), table[f"{error}_nats"].sum()
+    title, meaning = _TITLES[direction]
+    bars, share = int((rows["cluster"] != TOGETHER).sum()), rows["share"].sum()
+    total = f"{as_percent(share)} of the frontier integral of {written(table['cost'].sum(), SCORE_DECIMALS)}"
     return Chart(
         f"{title.lower()}-{index}",
-        ledger_figure(rows, error, words, reach=reach),
+        ledger_figure(rows, direction, names, reach=reach),
         f"{title}: {meaning} ({candidate})",
-        f"Joint partition, first seed. {name[0].upper()}{name[1:]}: {written(nats, NATS_DECIMALS)} nats; bars: the "
-        f"{bars} of {len(table):,} clusters that add most; lines: intervals.",
+        f"{shown_partition}. Together {total}; bars: the costliest {bars} of "
+        f"{int(rows['clusters'].sum()):,} such clusters; lines: intervals.",
     )
 
 
 def _ledger_table(
-    rows: pd.DataFrame, error: str, words: dict[int, list[str]], labels: NDArray[np.str_] | None
+    rows: pd.DataFrame,
+    direction: str,
+    names: Sequence[str],
+    words: dict[int, list[str]],
+    labels: NDArray[np.str_] | None,
 ) -> Table:
-    title, _, name = _ERRORS[error]
+    title, meaning = _TITLES[direction]
     cells = []
-    for label, (_, row) in zip(row_labels(rows), rows.iterrows(), strict=True):
+    for label, (_, row) in zip(row_labels(rows, names), rows.iterrows(), strict=True):
         cluster = int(row["cluster"])
         one = cluster != TOGETHER
         share = _share(row) if one else as_percent(row["share"], 1)
         trust = str(labels[cluster]) if one and labels is not None else ""
         top_words = ", ".join(words.get(cluster, ())) if one else ""
         sizes = (f"{int(row[side]):,}" for side in ("human", "model"))
-        cells.append((label, written(row["nats"], NATS_DECIMALS), share, trust, *sizes, top_words))
-    columns = ("Cluster", "nats", "share of the error", "stability", "human", "model", "distinctive words")
-    return Table(f"{title}: the {name}, by cluster", columns, tuple(cells), folded=True)
+        cells.append((label, share, trust, *sizes, top_words))
+    columns = ("Cluster", "cost", "stability", "human", "model", "distinctive words")
+    return Table(f"{title}: {meaning}, by cluster", columns, tuple(cells), folded=True)
 
 
 def _cards(
     run: Run,
     candidate: str,
-    error: str,
+    direction: str,
     rows: pd.DataFrame,
+    names: Sequence[str],
     words: dict[int, list[str]],
     labels: NDArray[np.str_] | None,
 ) -> Cards:
-    title, _, name = _ERRORS[error]
-    leading = rows[(rows["cluster"] != TOGETHER) & (rows["nats"] > 0)].head(TOP_CLUSTERS)
+    title, _ = _TITLES[direction]
+    leading = rows[rows["cluster"] != TOGETHER].head(TOP_CLUSTERS)
     cards = []
     for _, row in leading.iterrows():
         cluster = int(row["cluster"])
-        facts = [f"{_share(row)} of the {name}", f"{int(row['human']):,} human and {int(row['model']):,} model texts"]
+        facts = [
+            f"{_share(row)} of the frontier integral",
+            f"{int(row['human']):,} human and {int(row['model']):,} model texts",
+        ]
         if labels is not None:
             facts.append(str(labels[cluster]))
         sides = tuple(_side(run, source, candidate, cluster) for source in (HUMAN, candidate))
-        cards.append(Card(cluster, tuple(facts), ", ".join(words.get(cluster, ())), sides))
+        cards.append(Card(labelled(names, cluster), tuple(facts), ", ".join(words.get(cluster, ())), sides))
     return Cards(f"{title}: leading clusters and texts in them", tuple(cards))
 
 
 def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
     """The cluster's first texts in file order, to avoid a selected sample."""
-    indices = np.flatnonzero(run.comparison.partition(KIND, candidate, SEED).labels[source] == cluster)
+    indices = np.flatnonzero(run.comparison.partition(KIND, candidate).labels[source] == cluster)
     corpus = run.corpora[source]
     samples = tuple(_sample(corpus, int(index)) for index in indices[:SAMPLES])
     return Side(source, source == HUMAN, int(indices.size), samples)
@@ -176,16 +225,20 @@ def _share(row: pd.Series) -> str:
 def _words(run: Run, candidate: str) -> dict[int, list[str]]:
     """The distinctive words of every cluster that has any; empty if the texts have no countable words."""
     try:
-        found = run_cluster_words(run, KIND, candidate, SEED)
+        found = run_cluster_words(run, KIND, candidate, run.comparison.median_seed(candidate, KIND))
     except MauveLensError:
         return {}
     return {cluster: [each.word for each in words[:_WORDS]] for cluster, words in enumerate(found) if words}
 
 
+def _names(run: Run, candidate: str) -> tuple[str, ...]:
+    return run_cluster_names(run, KIND, candidate, run.comparison.median_seed(candidate, KIND))
+
+
 def _trusted(run: Run, candidate: str) -> tuple[NDArray[np.str_] | None, tuple[str, ...]]:
     """Each cluster's stability label, or None with the reason."""
     try:
-        found = run_stability(run, KIND, candidate, SEED)
+        found = run_stability(run, KIND, candidate, run.comparison.median_seed(candidate, KIND))
     except MauveLensError as error:
         return None, (f"Whether the differences are real could not be determined: {error}",)
     return found.label, found.notes

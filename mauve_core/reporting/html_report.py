@@ -16,8 +16,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from mauve_core.analysis.verdict import Name, verdict
 from mauve_core.base.errors import InputError
-from mauve_core.encoders.catalogue import with_weights
 from mauve_core.figures.embedding import figures_json, plotly_script
 from mauve_core.reporting.attached_sections import attached_sections
 from mauve_core.reporting.blocks import Section, charts_of
@@ -72,11 +72,9 @@ def html_report(run: Run, candidates: Sequence[str] = (), *, made: datetime | No
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    encoder = run.comparison.config.encoder
     page = environment.get_template("report.html").render(
         run=run,
-        comparison=run.comparison,
-        encoder="none, features were given" if encoder is None else with_weights(encoder.model),
+        verdict=[[(part, isinstance(part, Name)) for part in each.parts] for each in verdict(run).sentences],
         made=_date(made or datetime.now(UTC)),
         created=_date(datetime.fromisoformat(run.created)),
         version=dict(run.comparison.environment.get("versions") or {}).get("mauve-lens", ""),

@@ -12,9 +12,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, correlation, interval
 from mauve_core.experiments.indicators import run_indicators
 from mauve_core.figures import judgments as figures
-from mauve_core.figures.leaderboard import rank_label
 from mauve_core.judgments import QUESTIONS, Indicator, Ranking, RatingStore, correlations, rank
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
+from mauve_core.scoring.tables import rank_label
 from mauve_core.store import Run
 
 _SCALE = (
@@ -41,13 +41,13 @@ def judgments_blocks(run: Run) -> tuple[Block, ...]:
         "Bradley–Terry scores of all sources, question by question",
         f"{_SCALE} Rows are in the order of the first question.",
     )
-    indicators, problem = run_indicators(run)
+    indicators, problems = run_indicators(run)
     blocks: list[Block] = [chart]
     blocks += [_ranking_table(ranking, folded=question != first) for question, ranking in rankings.items()]
     blocks.append(_notes(rankings))
     blocks += [_agreement(ranking, indicators, folded=question != first) for question, ranking in rankings.items()]
-    if problem:
-        blocks.append(Remarks((f"The text measures are missing here: {problem}",), weighty=True))
+    if problems:
+        blocks.append(Remarks(tuple(f"Missing here: {problem}" for problem in problems), weighty=True))
     return tuple(blocks)
 
 
@@ -107,6 +107,15 @@ def _agreement(ranking: Ranking, indicators: Mapping[str, Indicator], *, folded:
         rows.append((*cells, *([str(row["note"])] if noted else [])))
     known = frame.loc[frame["spearman"].notna(), "n"]
     few = "" if known.empty else figures.few_candidates(int(known.min()))
-    columns = ("Score or measure", "Spearman", "worst case within 1 sd", "n", *(["note"] if noted else []))
+    worst_title = figures.worst_title(frame["sd_over"])
+    columns = (
+        "Score, measure or method",
+        "Spearman",
+        worst_title[0].lower() + worst_title[1:],
+        "n",
+        *(["note"] if noted else []),
+    )
     title = f"Which scores agree with people: {figures.TITLES[ranking.question]}"
-    return Table(title, columns, tuple(rows), f"{_AGREEMENT} {few}".strip(), folded)
+    return Table(
+        title, columns, tuple(rows), f"{_AGREEMENT} {figures.sd_sentence(frame['sd_over'])} {few}".strip(), folded
+    )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import as_percent, with_plain_spaces
+from mauve_core.corpus.normalizing_steps import STEPS, name_of, number_of
 from mauve_core.encoders.catalogue import weights_of
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import mean_and_spread, printable, tests_sentence
+from mauve_core.scoring.tables import mean_and_spread, pairing_in_words, printable, tests_sentence
 
 BIBTEX = """\
 @inproceedings{pillutla2021mauve,
@@ -56,6 +57,7 @@ def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", 
     version = dict(comparison.environment.get("versions") or {}).get("mauve-lens", "")
     sentences = [
         _compared(comparison),
+        _normalized(comparison),
         _features(comparison.config.encoder),
         _clusters(comparison, kind),
         _scores(comparison, smoothing),
@@ -75,15 +77,38 @@ def methods_text(comparison: Comparison, kind: PartitionKind = "pairwise", smoot
 def _compared(comparison: Comparison) -> str:
     names = [printable(candidate.name) for candidate in comparison.candidates]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-    sizes = sorted({candidate.source.n for candidate in comparison.candidates})
+    sizes = sorted({candidate.source.n_scored for candidate in comparison.candidates})
     each = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     a_piece = " each" if len(names) > 1 else ""
+    repeated = sorted({source.generations for source in comparison.sources if source.generations > 1})
+    if repeated:
+        a_piece += f", in up to {repeated[-1]:,} generations"
     return (
         f"We compared {_spelt(len(names))} {_plural('candidate', len(names))} ({listed}; {each} texts{a_piece}) with "
         f"{comparison.human.n:,} human texts by MAUVE (Pillutla et al., 2021) and related divergence frontier "
         "summaries (Pillutla et al., 2023), which compare distributions over clusters of text features "
         "(see also Pimentel et al., 2023)."
     )
+
+
+def _normalized(comparison: Comparison) -> str:
+    """What normalizing did, and to how many texts; empty for texts as they were read."""
+    if not comparison.normalization:
+        return ""
+    steps = "; ".join(_step(comparison, spec) for spec in comparison.normalization)
+    return f"Before encoding, the texts of every side were normalized alike: {steps}."
+
+
+def _step(comparison: Comparison, spec: str) -> str:
+    """One step with the number of texts that it changed, where each side recorded it once."""
+    done = STEPS[name_of(spec)].done.format(n=f"{number_of(spec):,}")
+    found = [[each for each in source.normalized or () if each.step == spec] for source in comparison.sources]
+    if any(len(changes) != 1 for changes in found):
+        return done
+    human, *others = (changes[0] for changes in found)
+    counts = sorted({each.count for each in others})
+    number = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
+    return f"{done} ({human.count:,} of {human.of:,} human texts, {number} of each candidate's)"
 
 
 def _features(encoder: EncoderConfig | None) -> str:
@@ -115,9 +140,13 @@ def _clusters(comparison: Comparison, kind: PartitionKind) -> str:
         "joint": "once for the human texts and all candidates together",
     }[kind]
     runs = f"{score.seeds} k-means {_plural('seed', score.seeds)}"
+    components = f"the principal components that keep {as_percent(score.explained_variance)} of the variance"
+    reduced = {
+        "before": f"scaled to unit length, reduced to {components}",
+        "after": f"reduced to {components}, scaled to unit length",
+    }[score.unit_rows]
     return (
-        "Features were scaled to unit length, reduced to the principal components that keep "
-        f"{as_percent(score.explained_variance)} of the variance, and clustered by k-means ({k}; k-means++, "
+        f"Features were {reduced}, and clustered by k-means ({k}; k-means++, "
         f"{_spelt(score.restarts)} {_plural('start', score.restarts)} per seed, at most {score.max_iterations} "
         f"iterations, {runs}), {together}."
     )
@@ -138,9 +167,15 @@ def _spread(comparison: Comparison) -> str:
     means = "Scores are from one k-means seed, so no spread over seeds is known"
     if score.seeds > 1:
         means = f"Scores are means ± standard deviations over {score.seeds} k-means seeds"
+    if any(source.generations > 1 for source in comparison.sources):
+        means += (
+            "; for candidates with several generations, the mean of the generations' scores is taken under each seed, "
+            "and the standard deviation over generations is given beside that over seeds"
+        )
     drawn = "clusters held fixed, centered on the estimate"
     if comparison.differences is not None:
-        unit = "texts" if comparison.prompts is None else "prompts"
+        shared = pairing_in_words(comparison)
+        unit = "texts" if not shared else f"{'ids' if comparison.prompts_by == 'ids' else 'prompts'} ({shared})"
         drawn = (
             f"{unit} drawn with replacement, clusters held fixed, texts exchanged between the two sides at the rate "
             "at which the resamples have the observed divergence on average, centered on the estimate"
@@ -167,7 +202,7 @@ def _halves(comparison: Comparison, kind: PartitionKind) -> str:
         return ""
     mauve = with_plain_spaces(mean_and_spread(halves.scores["mauve"]))
     return (
-        f"As a ceiling, one random half of the human texts against the other ({halves.source.n:,} texts per side, "
+        f"For reference, one random part of the human texts against another ({halves.source.n:,} texts per side, "
         f"k = {halves.partitions[0].k:,}) has a MAUVE of {mauve}."
     )
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 
 from mauve_core.base.config import SCORES
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_spread, with_spreads
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_spreads
 from mauve_core.figures.differences import difference_label, exchanged_label, ranked_pairs
 from mauve_core.figures.frontier import (
     at_weight,
@@ -18,13 +18,30 @@ from mauve_core.figures.frontier import (
     error_curves,
     frontier_figure,
 )
-from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, rank_label, titled
+from mauve_core.figures.leaderboard import (
+    interval_figure,
+    leaderboard_frame,
+    like_for_like_rows,
+    score_of_row,
+    texts_of_row,
+    titled,
+)
 from mauve_core.figures.map import PLAIN_POINTS
 from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
+from mauve_core.scoring.reference import LIKE_FOR_LIKE_NOTE, reference_sentences
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import TITLES, ceiling_sentence, rank_sentence, standings, tests_sentence
+from mauve_core.scoring.tables import (
+    TITLES,
+    pairing_sentence,
+    pooled_sentence,
+    rank_label,
+    rank_sentence,
+    spread_sentence,
+    standings,
+    tests_sentence,
+)
 
 WEIGHT = 0.5
 """Mixture weight of P wherever a report shows errors at one weight."""
@@ -46,15 +63,28 @@ def leaderboard_section(comparison: Comparison) -> Section:
     """All candidates with spread, intervals and ties."""
     score = comparison.config.score
     spread = "one k-means seed, no spread known"
-    if score.seeds > 1:
-        spread = f"mean ± standard deviation over {score.seeds} k-means seeds"
+    if score.seeds > 1 or any(source.generations > 1 for source in comparison.sources):
+        spread = spread_sentence(comparison)
     note = (
-        f"Pairwise partition: human texts clustered with one candidate at a time. {spread.capitalize()}; "
-        f"{score.confidence:.0%} bootstrap interval over texts, at this n and k. {rank_sentence(comparison)} Gray "
-        f"bracket: tied. {comparison.human.n:,} human texts, c = {score.scale:g}.{_about_halves(comparison)}"
+        f"Pairwise partition: human texts clustered with one candidate at a time. {spread[0].upper()}{spread[1:]}; "
+        f"{score.confidence:.0%} bootstrap interval over texts, at this n and k. "
+        f"{f'{pairing_sentence(comparison)} '.lstrip()}Gray bracket: tied. {comparison.human.n:,} human texts, "
+        f"c = {score.scale:g}. {reference_sentences(comparison)}"
     )
     chart = Chart("leaderboard", interval_figure(comparison, "pairwise"), "Scores with spread and interval", note)
-    return Section("leaderboard", "Leaderboard", (_leaderboard_table(comparison), chart, *_tests(comparison)))
+    return Section(
+        "leaderboard",
+        "Leaderboard",
+        (_leaderboard_table(comparison), chart, *_like_for_like(comparison), *_tests(comparison)),
+    )
+
+
+def _like_for_like(comparison: Comparison) -> tuple[Table, ...]:
+    """Every candidate at the size of human vs. human, folded; none in a run without these scores."""
+    columns, rows = like_for_like_rows(comparison)
+    if not rows:
+        return ()
+    return (Table("Like for like with human vs. human", columns, tuple(rows), LIKE_FOR_LIKE_NOTE, folded=True),)
 
 
 def _tests(comparison: Comparison) -> tuple[Table, ...]:
@@ -91,7 +121,7 @@ def frontier_section(comparison: Comparison) -> Section:
         "Both errors of every candidate along the mixture",
         "Pairwise partition. Each curve plots the two errors of a candidate against each other as the mixture R goes "
         f"from the model's texts to the human texts; MAUVE is the area under it. {bands_in_words(banded, len(order))} "
-        f"Marks are at a weight of {WEIGHT:g}. c = {comparison.config.score.scale:g}.",
+        f"Marks are at a weight of {WEIGHT:g}. c = {comparison.config.score.scale:g}.{_about_pooled(comparison)}",
         narrow=True,
     )
     errors = at_weight(points, WEIGHT, order)
@@ -119,8 +149,9 @@ def map_section(comparison: Comparison) -> Section | None:
     if fitted is not None and fitted != total:
         sample += f"The map was fitted on {fitted:,} of them; the others are placed among their nearest of these. "
     note = (
-        f"{sample}Clusters in hovers are those of the joint partition, first seed. The map is for orientation: "
-        "clusters were made in feature space, not here."
+        f"{sample}Clusters in hovers are those of the joint partition, first seed, the only ones that texts of every "
+        "candidate are in; their numbers are not those of the clusters above. The map is for orientation: clusters "
+        f"were made in feature space, not here.{_about_pooled(comparison)}"
     )
     return Section("map", "Map", (Chart("map", figure, "All texts by source", note),))
 
@@ -161,25 +192,24 @@ def citing_section(comparison: Comparison) -> Section:
 
 def _leaderboard_table(comparison: Comparison) -> Table:
     rows = []
-    for _, row in leaderboard_frame(comparison, "pairwise").iterrows():
+    for row in leaderboard_frame(comparison, "pairwise").to_dict("records"):
         cells = [str(row["candidate"]), rank_label(int(row["rank"]), bool(row["tied"]))]
         for score in SCORES:
-            mean = with_spread(row[score], row[f"{score}_sd"], SCORE_DECIMALS)
+            mean = score_of_row(row, score)
             cells.append(f"{mean}\n{interval(row[f'{score}_low'], row[f'{score}_high'], SCORE_DECIMALS)}")
-        rows.append((*cells, f"{row['n']:,}", f"{row['k']:,}", str(row["encoder"])))
+        rows.append((*cells, texts_of_row(row), f"{row['k']:,}", str(row["encoder"])))
     columns = ("Candidate", "Rank", *(titled(score) for score in SCORES), "n", "k", "Encoder")
     return Table(
         "Scores of every candidate, closest to the human texts first",
         columns,
         tuple(rows),
-        "↑ larger is closer to the human texts, ↓ smaller is. Below each score is its bootstrap interval.",
+        "↑ larger is closer to the human texts, ↓ smaller is. Below each score is its bootstrap interval. "
+        f"{rank_sentence(comparison)}",
     )
 
 
-def _about_halves(comparison: Comparison) -> str:
-    if comparison.halves is None:
-        return ""
-    return f" {ceiling_sentence(comparison.halves.source.n, comparison.halves.partitions[0].k)}"
+def _about_pooled(comparison: Comparison) -> str:
+    return "".join(f" {sentence}" for source in comparison.sources if (sentence := pooled_sentence(source)))
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
-
-import pandas as pd
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.formatting import SCORE_DECIMALS, as_formula, with_plain_spaces, with_spread, written
 from mauve_core.encoders.catalogue import with_weights
-from mauve_core.figures.leaderboard import leaderboard_frame, rank_label
+from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row
+from mauve_core.scoring.reference import reference_sentences
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, printable, rank_sentence
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, printable, rank_label, rank_sentence, spread_sentence
+
+_Row = Mapping[Any, Any]
+"""A row of the leaderboard's numbers."""
 
 PREAMBLE = (r"\usepackage[T1]{fontenc}", r"\usepackage{booktabs}")
 """Packages that the LaTeX table needs."""
@@ -50,11 +53,15 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
     upper = [TITLES[score].rpartition(" ")[0] for score in SCORES]
     lower = [f"{TITLES[score].rpartition(' ')[2]} {arrows[HIGHER_IS_CLOSER[score]]}" for score in SCORES]
     rows = []
-    for _, row in frame.iterrows():
-        means = [as_formula(_score(row, score)) for score in SCORES]
+    for row in frame.to_dict("records"):
+        repeated = row.get("generations", 1) > 1
+        means = [as_formula(_score(row, score)) + (_latex_small("(seeds)") if repeated else "") for score in SCORES]
         low_high = [rf"{{\scriptsize {as_formula(_bracket(row, score))}}}" for score in SCORES]
-        cells = [_latex_rank(row), latex_escaped(str(row["candidate"])), *means, f"{row['n']:d}", f"{row['k']:d}"]
+        cells = [_latex_rank(row), latex_escaped(str(row["candidate"])), *means, _latex_texts(row), f"{row['k']:d}"]
         rows.append(" & ".join(cells) + r" \\")
+        if repeated:
+            spreads = [_latex_generations(row, score) for score in SCORES]
+            rows.append(" & ".join(["", "", *spreads, "", ""]).strip() + r" \\")
         rows.append(" & ".join(["", "", *low_high, "", ""]).strip() + r" \\")
     lines = [
         f"% needs {' and '.join(PREAMBLE)}",
@@ -83,10 +90,10 @@ def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smo
     frame = leaderboard_frame(comparison, kind)
     heads = ["Rank", "Candidate", *(_markdown_title(score) for score in SCORES), "n", "k"]
     lines = [_markdown_row(heads), _markdown_row(["--:", ":--", *(":-:" for _ in SCORES), "--:", "--:"])]
-    for _, row in frame.iterrows():
+    for row in frame.to_dict("records"):
         rank = rank_label(int(row["rank"]), bool(row["tied"]))
         cells = [rank, markdown_escaped(str(row["candidate"])), *(_markdown_score(row, score) for score in SCORES)]
-        lines.append(_markdown_row([*cells, str(row["n"]), str(row["k"])]))
+        lines.append(_markdown_row([*cells, texts_of_row(row).replace(",", ""), str(row["k"])]))
     return "\n".join([*lines, "", _note(comparison, kind, smoothing, latex=False)]) + "\n"
 
 
@@ -114,11 +121,13 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
     spread = "One k-means seed, so no spread is known"
     if score.seeds > 1:
         spread = f"Mean {pm} standard deviation over {score.seeds} k-means seeds"
+    if any(source.generations > 1 for source in comparison.sources):
+        sentence = spread_sentence(comparison).replace("±", pm)
+        spread = f"{sentence[0].upper()}{sentence[1:]}"
     percent = safe(f"{score.confidence:.0%}")
     encoder = f"features of {safe(with_weights(config.encoder.model))}" if config.encoder else "features given"
-    star, halves = safe(TITLES["mauve_star"]), ""
-    if kind == "pairwise" and comparison.halves is not None:
-        halves = " Ceiling (human vs. human): one random half of the human texts against the other."
+    star = safe(TITLES["mauve_star"])
+    halves = f" {safe(reference_sentences(comparison))}" if kind == "pairwise" and comparison.halves is not None else ""
     return (
         f"{spread}; in brackets, the {percent} bootstrap interval over texts at this n and k ({score.bootstrap} "
         f"resamples). {safe(rank_sentence(comparison))} {kind.capitalize()} partition, {encoder}, "
@@ -131,7 +140,21 @@ def _smoothed(smoothing: str) -> str:
     return "no smoothing" if smoothing == "none" else f"{smoothing} smoothing"
 
 
-def _latex_rank(row: pd.Series) -> str:
+def _latex_small(text: str) -> str:
+    return rf" {{\scriptsize {text}}}"
+
+
+def _latex_generations(row: _Row, score: str) -> str:
+    sd, count = row[f"{score}_generations_sd"], int(row["generations"])
+    return rf"{{\scriptsize $\pm {written(sd, SCORE_DECIMALS)}$ ({count} generations)}}"
+
+
+def _latex_texts(row: _Row) -> str:
+    generations = int(row.get("generations", 1))
+    return rf"${row['n']:d} \times {generations:d}$" if generations > 1 else f"{row['n']:d}"
+
+
+def _latex_rank(row: _Row) -> str:
     if row["rank"] == 0:
         return "--"
     return f"{row['rank']}{'$=$' if row['tied'] else ''}"
@@ -141,16 +164,16 @@ def _markdown_title(score: str) -> str:
     return f"{markdown_escaped(TITLES[score])} {'↑' if HIGHER_IS_CLOSER[score] else '↓'}"
 
 
-def _markdown_score(row: pd.Series, score: str) -> str:
+def _markdown_score(row: _Row, score: str) -> str:
     bracket = _bracket(row, score).replace("[", r"\[").replace("]", r"\]")
-    return with_plain_spaces(f"{_score(row, score)} {bracket}")
+    return with_plain_spaces(f"{score_of_row(row, score)} {bracket}")
 
 
-def _score(row: pd.Series, score: str) -> str:
+def _score(row: _Row, score: str) -> str:
     return with_spread(row[score], row[f"{score}_sd"], SCORE_DECIMALS)
 
 
-def _bracket(row: pd.Series, score: str) -> str:
+def _bracket(row: _Row, score: str) -> str:
     low, high = (written(row[f"{score}_{end}"], SCORE_DECIMALS) for end in ("low", "high"))
     return f"[{low}, {high}]"
 

@@ -44,17 +44,34 @@ def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: Com
     return tuple(sentence for sentence in found if sentence)
 
 
+def minor_advice(sources: Sequence[Source], config: CompareConfig) -> tuple[str, ...]:
+    """Return the warnings about these sources that limit what the scores tell, but leave them as they are.
+
+    The other ones of :func:`advice` put the scores themselves in doubt: texts that are no texts or the same on two
+    sides, sides of unequal sizes, clusters that are mostly noise.
+    """
+    found = (
+        _few(sources),
+        _short(sources),
+        _capped_clusters(sources, config),
+        _cut(sources, config),
+        _one_seed(config),
+        _topic(config),
+    )
+    return tuple(sentence for sentence in found if sentence)
+
+
 def _unequal_sizes(sources: Sequence[Source]) -> str:
-    if len({source.n for source in sources}) == 1:
+    if len({source.n_scored for source in sources}) == 1:
         return ""
-    sizes = ", ".join(f"{source.name} {source.n}" for source in sources)
+    sizes = ", ".join(f"{source.name} {source.n_scored}" for source in sources)
     return (
         f"The sides differ in size ({sizes}): scores at different sizes are not comparable; use equal numbers of texts."
     )
 
 
 def _few(sources: Sequence[Source]) -> str:
-    fewest = min(source.n for source in sources)
+    fewest = min(source.n_scored for source in sources)
     if fewest >= FEW_TEXTS:
         return ""
     return (
@@ -64,7 +81,7 @@ def _few(sources: Sequence[Source]) -> str:
 
 
 def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
-    k, fewest = config.score.k, min(source.n for source in sources)
+    k, fewest = config.score.k, min(source.n_scored for source in sources)
     if k is None or fewest >= FEW_PER_CLUSTER * k:
         return ""
     return (
@@ -74,7 +91,7 @@ def _many_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
 
 
 def _capped_clusters(sources: Sequence[Source], config: CompareConfig) -> str:
-    fewest = min(source.n for source in sources)
+    fewest = min(source.n_scored for source in sources)
     if config.score.k is not None or tenth_of_texts(fewest, fewest) <= MOST_CLUSTERS:
         return ""
     return (

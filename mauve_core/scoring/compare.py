@@ -16,7 +16,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.progress import Progress, silent
@@ -33,6 +32,9 @@ from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partiti
 from mauve_core.scoring.sides import check_sides, encode_sides, take_features
 from mauve_core.scoring.streams import stream
 
+DRAWING = "drawing the map"
+"""Progress stage."""
+
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "mauve-lens")
 _ENCODER_LIBRARIES = ("torch", "transformers", "tokenizers")
 
@@ -47,6 +49,7 @@ def compare(
     feature_store: FeatureStore | None = None,
     device: str = "auto",
     progress: Progress = silent,
+    draw_map: bool = True,
 ) -> Comparison:
     """Score every candidate against the human corpus.
 
@@ -69,6 +72,9 @@ def compare(
         "auto", "cpu", "cuda", ...
     progress : callable
         Called with (stage, done, total).
+    draw_map : bool
+        False leaves the map to :func:`mapped` even if ``config.projection`` asks for it: it takes longer than the
+        scores.
 
     Raises
     ------
@@ -88,10 +94,13 @@ def compare(
         encoded, used_device = take_features(corpora, features, known), "none: features were given"
     clock.lap("encoding")
     arrays = {name: side.features for name, side in encoded.items()}
-    partitioned = partition_all(arrays, config.score, _clustering_device(device, used_device), progress)
+    generations = {
+        name: corpus.generation_codes for name, corpus in candidates.items() if corpus.generation_codes.any()
+    }
+    texts = {name: side.source.n_scored for name, side in encoded.items()}
+    prompts, used = None if matched is None else matched.codes, _clustering_device(device, used_device)
+    partitioned = partition_all(arrays, prompts, config.score, used, progress, texts, generations)
     clock.lap("clustering")
-    projection, fitted = _map_of(partitioned.sides, partitioned.joint[0], config, progress)
-    clock.lap("projection")
     comparison = Comparison(
         human=encoded[HUMAN].source,
         candidates=tuple(Candidate(encoded[name].source, {}, {}, partitioned.pairwise[name]) for name in candidates),
@@ -99,48 +108,68 @@ def compare(
         config=config,
         warnings=(partitioned.why_no_halves,) if partitioned.why_no_halves else (),
         environment={},
-        projection=projection,
         halves=_halves(encoded[HUMAN].source, partitioned.halves),
-        map_fitted=fitted,
-        prompts=None if matched is None else matched.codes,
+        prompts_by=None if matched is None else matched.by,
+        prompts=prompts,
+        generations=generations,
     )
-    comparison, basis = scored(comparison, progress)
+    comparison, basis = scored(comparison, partitioned.like_for_like, progress)
     differences = differences_of(comparison, partitioned.pairs, basis, progress)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if features is None else ())
-    return dataclasses.replace(
+    comparison = dataclasses.replace(
         comparison,
         differences=differences,
         warnings=(*advice(comparison.sources, corpora, config), *comparison.warnings),
         environment=_environment(libraries, used_device, clock),
     )
+    return mapped(comparison, partitioned.sides, progress) if config.projection and draw_map else comparison
+
+
+def mapped(comparison: Comparison, sides: Mapping[str, Side], progress: Progress = silent) -> Comparison:
+    """Add the map: the positions of all texts, fitted on some of every source and cluster if there are many.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    sides : mapping of str to Side
+        From :func:`mauve_core.scoring.partitioning.measured` of all features, the human side first.
+    progress : callable
+
+    Returns
+    -------
+    Comparison
+        With ``projection``, ``map_fitted`` and the seconds that they took; everything else is unchanged.
+    """
+    from mauve_core.numerics.feature_space.projection import map_of
+
+    clock, config, joint = _Clock(), comparison.config, comparison.joint[0]
+    seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
+    reduced = reduce_sides(list(sides.values()), explained_variance=config.score.explained_variance).array
+    strata = np.concatenate([joint.labels[name] + index * joint.k for index, name in enumerate(sides)])
+    drawn = map_of(reduced, strata, seed=seed, progress=lambda *state: progress(DRAWING, *state))
+    clock.lap("projection")
+    seconds = {**comparison.environment.get("seconds", {}), **clock.seconds}
+    return dataclasses.replace(
+        comparison,
+        config=dataclasses.replace(config, projection=True),
+        projection=drawn.positions,
+        map_fitted=drawn.fitted,
+        environment={**comparison.environment, "seconds": seconds},
+    )
 
 
 def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | None:
-    """Return the human texts against themselves, without scores yet."""
+    """Return human vs. human, without scores yet."""
     if not partitions:
         return None
-    return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=human.n // 2), {}, {}, partitions)
+    n = partitions[0].labels[OTHER_HALF].size
+    return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=n), {}, {}, partitions)
 
 
 def _clustering_device(requested: str, used: str) -> str:
     """Return the device for k-means: the CUDA device that was requested or that the encoder found, else the CPU."""
     return next((name.split("+")[0] for name in (used, requested) if name.startswith("cuda")), "cpu")
-
-
-def _map_of(
-    sides: Mapping[str, Side], joint: Partition, config: CompareConfig, progress: Progress
-) -> tuple[NDArray[np.float32] | None, int | None]:
-    """Return the positions of all texts, and how many the map was fitted on: some of every source and cluster."""
-    if not config.projection:
-        return None, None
-    from mauve_core.numerics.feature_space.projection import map_of
-
-    seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
-    reduced = reduce_sides(list(sides.values()), explained_variance=config.score.explained_variance).array
-    strata = np.concatenate([joint.labels[name] + index * joint.k for index, name in enumerate(sides)])
-    drawn = map_of(reduced, strata, seed=seed, progress=lambda *state: progress("drawing the map", *state))
-    return drawn.positions, drawn.fitted
 
 
 class _Clock:

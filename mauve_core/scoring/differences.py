@@ -6,6 +6,9 @@ much as observed. The scores are those of joint partitions of the human texts wi
 without looking at who wrote what, averaged over the k-means seeds. p-values are adjusted over all pairs by Holm's
 method.
 
+The score of a candidate with several generations is the mean over them. If both candidates have equally many, texts
+are exchanged within a prompt and generation; otherwise the texts of a prompt are dealt anew to all generations of both.
+
 The difference itself, with its interval, is that of the pairwise scores, which a leaderboard shows. Both candidates'
 resamples draw the same prompts, so what their scores have in common cancels.
 """
@@ -14,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,9 +77,9 @@ def differences_of(
     seeds = stream(score.seed, "exchange").spawn(len(pairs))
     for (first, second), parts, seed in zip(pairs, partitions.values(), seeds, strict=True):
         codes, paired, n = exchange_blocks(comparison, first, second)
-        own_side = np.arange(codes.size) < comparison.candidate(first).source.n
-        observed = joint_differences_of(parts, first, second, own_side[np.newaxis], score.scale)
-        null = _null(parts, first, second, own_side, codes, draws, np.random.default_rng(seed), score.scale, observed)
+        slots = slots_of(comparison, first, second)
+        observed = joint_differences_of(parts, slots, slots.own[np.newaxis], score.scale)
+        null = _null(parts, slots, codes, draws, np.random.default_rng(seed), score.scale, observed)
         for name in SCORES:
             joint = float(observed[name][0])
             p_value = sequential_p_value(null[name], joint, STOP)
@@ -86,39 +90,82 @@ def differences_of(
     return tuple(dataclasses.replace(each, p_adjusted=float(next(adjusted[each.score]))) for each in found)
 
 
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """Who wrote which text of two candidates: every generation of either is a slot.
+
+    Attributes
+    ----------
+    first, second : str
+        The candidates.
+    of_first, of_second : int
+        Their generations. The slots of ``first`` are numbered from 0, those of ``second`` follow.
+    own : (n + m,) int32 array
+        Slot of each text, those of ``first`` first.
+    """
+
+    first: str
+    second: str
+    of_first: int
+    of_second: int
+    own: NDArray[np.int32]
+
+
+def slots_of(comparison: Comparison, first: str, second: str) -> Slots:
+    """Return the slots of two candidates of a comparison."""
+    one, ones = _generations(comparison, first)
+    other, others = _generations(comparison, second)
+    return Slots(first, second, ones, others, np.concatenate([one, ones + other]).astype(np.int32))
+
+
+def _generations(comparison: Comparison, name: str) -> tuple[NDArray[np.int32], int]:
+    """Return the generation of each text, and how many there are."""
+    own = comparison.generations.get(name)
+    if own is None:
+        source = comparison.human if name == HUMAN else comparison.candidate(name).source
+        return np.zeros(source.n, dtype=np.int32), 1
+    return own, int(own.max()) + 1
+
+
 def exchange_blocks(comparison: Comparison, first: str, second: str) -> tuple[NDArray[np.intp], bool, int]:
-    """Return within which blocks texts of two candidates are exchanged, whether these are prompts, and how many.
+    """Return within which blocks texts of two sources are exchanged, whether these are prompts, and how many.
 
     Returns
     -------
     codes : (n + m,) array of int
         Block of each text, those of ``first`` first. Texts whose prompt only one of the two answered form one block.
+        Candidates with equally many generations have a block for each prompt and generation.
     paired : bool
         Whether the two have a prompt in common.
     count : int
         Prompts in common, or, without any, texts of both.
     """
-    sizes = [comparison.candidate(name).source.n for name in (first, second)]
+    (one, ones), (other, others) = (_generations(comparison, name) for name in (first, second))
+    generation = (
+        np.concatenate([one, other]).astype(np.intp) if ones == others else np.zeros(one.size + other.size, int)
+    )
     if comparison.prompts is None:
-        return np.zeros(sum(sizes), dtype=np.intp), False, sum(sizes)
-    own, other = comparison.prompts[first], comparison.prompts[second]
-    shared = np.intersect1d(own, other)
-    stacked = np.concatenate([own, other])
-    codes = np.where(np.isin(stacked, shared), np.searchsorted(shared, stacked) + 1, 0)
-    return codes.astype(np.intp), shared.size > 0, int(shared.size) or sum(sizes)
+        return generation, False, generation.size
+    prompts = np.concatenate([comparison.prompts[first], comparison.prompts[second]]).astype(np.intp)
+    keys = prompts * ones + generation
+    shared = np.intersect1d(keys[: one.size], keys[one.size :])
+    codes = np.where(np.isin(keys, shared), np.searchsorted(shared, keys) + ones, generation)
+    count = np.intersect1d(comparison.prompts[first], comparison.prompts[second]).size
+    return codes.astype(np.intp), shared.size > 0, int(count) or generation.size
 
 
 def joint_differences_of(
-    partitions: Sequence[Partition], first: str, second: str, sides: NDArray[np.bool_], scale: float
+    partitions: Sequence[Partition], slots: Slots, drawn: NDArray[np.int32], scale: float
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the differences of two candidates' scores, averaged over seeds, for rows of sides.
+    """Return the differences of two candidates' scores, averaged over seeds and generations, for rows of slots.
 
     Parameters
     ----------
     partitions : sequence of Partition
         Joint partitions of the human texts with both, one per seed.
-    sides : (b, n + m) bool array
-        Which texts of the two count as those of ``first``; the others count as those of ``second``.
+    slots : Slots
+    drawn : (b, n + m) int32 array
+        Slot in which each text of the two counts; ``slots.own`` is the observed one.
     scale : float > 0
         The scaling constant c of MAUVE.
 
@@ -127,23 +174,30 @@ def joint_differences_of(
     dict of str to (b,) float64 array
         By score, first - second.
     """
-    weights, k = sides.astype(np.int32), partitions[0].k
+    k = partitions[0].k
     p = np.stack([part.counts(HUMAN) for part in partitions])
-    labels = [np.concatenate([part.labels[name] for name in (first, second)]) for part in partitions]
-    both = np.stack([np.bincount(own, minlength=k) for own in labels])
-    of_first = np.stack([resampled_counts(own, k, weights) for own in labels], axis=1)
-    human = np.broadcast_to(p, of_first.shape)
-    found = [
-        spreads_of(basis_of(CountSamples(p, p, human, counts), "none"), scale) for counts in (of_first, both - of_first)
-    ]
-    return {name: (found[0][name].resampled - found[1][name].resampled).mean(axis=1) for name in SCORES}
+    labels = [np.concatenate([part.labels[name] for name in (slots.first, slots.second)]) for part in partitions]
+    rest = np.stack([np.bincount(own, minlength=k) for own in labels])[np.newaxis]
+    found = []
+    for slot in range(slots.of_first + slots.of_second):
+        counts = rest  # of the last slot
+        if slot < slots.of_first + slots.of_second - 1:
+            weights = (drawn == slot).astype(np.int32)
+            counts = np.stack([resampled_counts(own, k, weights) for own in labels], axis=1)
+            rest = rest - counts
+        human = np.broadcast_to(p, counts.shape)
+        found.append(spreads_of(basis_of(CountSamples(p, p, human, counts), "none"), scale))
+    one, other = found[: slots.of_first], found[slots.of_first :]
+
+    def mean(of: Sequence[Mapping[str, Spread]], name: str) -> NDArray[np.float64]:
+        return np.asarray(np.mean([each[name].resampled for each in of], axis=0))
+
+    return {name: (mean(one, name) - mean(other, name)).mean(axis=1) for name in SCORES}
 
 
 def _null(
     partitions: Sequence[Partition],
-    first: str,
-    second: str,
-    own_side: NDArray[np.bool_],
+    slots: Slots,
     codes: NDArray[np.intp],
     draws: int,
     rng: np.random.Generator,
@@ -151,11 +205,12 @@ def _null(
     observed: Mapping[str, NDArray[np.float64]],
 ) -> dict[str, NDArray[np.float64]]:
     """Return the differences of exchanged texts by score, as many as the test takes."""
-    most = max(1, COUNT_BYTES // (24 * (sum(part.k for part in partitions) + codes.size)))
+    tables = (slots.of_first + slots.of_second) // 2
+    most = max(1, COUNT_BYTES // (24 * (tables * sum(part.k for part in partitions) + codes.size)))
     null = {name: np.empty(0) for name in SCORES}
     while (made := null[SCORES[0]].size) < draws:
         count = min(max(FIRST_BLOCK, made), draws - made, most)
-        some = joint_differences_of(partitions, first, second, draw_sides(own_side, codes, count, rng), scale)
+        some = joint_differences_of(partitions, slots, draw_sides(slots.own, codes, count, rng), scale)
         null = {name: np.concatenate([null[name], some[name]]) for name in SCORES}
         if all((np.abs(null[name]) >= np.abs(observed[name])).sum() >= STOP for name in SCORES):
             break

@@ -26,7 +26,7 @@ from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, 
 from mauve_core.numerics.resampling.bootstrap import centred_interval
 from mauve_core.numerics.resampling.exchange import draw_blocks, separate_prompts
 from mauve_core.scoring.replicates import CountSamples, TwoSides, count_blocks
-from mauve_core.scoring.result import Candidate, Comparison, Estimate
+from mauve_core.scoring.result import Candidate, Comparison, Estimate, LikeForLike, Partition
 from mauve_core.scoring.streams import half_seeds, stream
 
 SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integral": (0.0, 1.0), "mid": (0.0, np.log(2))}
@@ -34,13 +34,15 @@ SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integra
 
 CURVES_AT_ONCE = 2**14
 
+_ERRORS = ("type_1", "type_2")
+
 _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 
 
 def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str) -> TwoSides:
-    """Return the human side with a candidate, and how their texts are drawn.
+    """Return the human side with a candidate, all its generations together, and how their texts are drawn.
 
-    All candidates draw by the same random numbers, hence the same prompts if all answer the same, so that resampled
+    All candidates draw by the same random numbers, hence the same prompts where all answer the same, so that resampled
     scores of two candidates can be subtracted.
 
     Raises
@@ -53,9 +55,41 @@ def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str) -> Tw
     return TwoSides(candidate, partitions, comparison.prompt_groups(candidate), seed)
 
 
-def _two_halves(halves: Candidate, score: ScoreConfig) -> TwoSides:
-    n, m = (halves.partitions[0].labels[side].size for side in (HUMAN, halves.name))
-    return TwoSides(halves.name, halves.partitions, separate_prompts(n, m), half_seeds(score).resampling)
+def generation_sides(comparison: Comparison, kind: PartitionKind, candidate: str) -> tuple[TwoSides, ...]:
+    """Return :func:`two_sides` of each generation of a candidate; all generations draw the same prompts.
+
+    Raises
+    ------
+    InputError
+        The candidate is unknown.
+    """
+    whole = two_sides(comparison, kind, candidate)
+    if candidate not in comparison.generations:
+        return (whole,)
+    generations = zip(comparison.generation_rows(candidate), comparison.generation_groups(candidate), strict=True)
+    return tuple(
+        TwoSides(candidate, tuple(part.with_texts(candidate, rows) for part in whole.partitions), groups, whole.seed)
+        for rows, groups in generations
+    )
+
+
+def _two_parts(name: str, partitions: tuple[Partition, ...], score: ScoreConfig) -> TwoSides:
+    """Part of the human texts with a side that answers other prompts, over partitions of the same texts."""
+    n, m = (partitions[0].labels[side].size for side in (HUMAN, name))
+    return TwoSides(name, partitions, separate_prompts(n, m), half_seeds(score).resampling)
+
+
+def _basis_of_splits(name: str, partitions: Sequence[Partition], score: ScoreConfig, smoothing: str) -> ScoreBasis:
+    """Return the basis of partitions that have a split of their own each, and so resamples of their own."""
+    return _basis_side_by_side([_two_parts(name, (each,), score) for each in partitions], score, smoothing)
+
+
+def _by_split(counts: Sequence[CountSamples]) -> CountSamples:
+    """Put histograms of one seed each side by side, as those of several seeds."""
+    if len(counts) == 1:
+        return counts[0]
+    names = [field.name for field in dataclasses.fields(CountSamples)]
+    return CountSamples(*(np.concatenate([getattr(each, name) for each in counts], axis=-2) for name in names))
 
 
 def resamples(comparison: Comparison, candidate: str) -> dict[str, NDArray[np.int32]]:
@@ -78,10 +112,14 @@ def resamples(comparison: Comparison, candidate: str) -> dict[str, NDArray[np.in
 
 @dataclass(frozen=True)
 class Spread:
-    """A quantity of one candidate: ``values`` (seeds,) of the texts, ``resampled`` (B, seeds) of their resamples."""
+    """A quantity of one candidate: ``values`` (seeds,) of the texts, ``resampled`` (B, seeds) of their resamples.
+
+    With several generations, the seeds of the first come first, then those of the second, and so on.
+    """
 
     values: NDArray[np.float64]
     resampled: NDArray[np.float64]
+    generations: int = 1
 
 
 @dataclass(frozen=True)
@@ -93,19 +131,22 @@ class ScoreBasis:
     plain, star : (Frontier, Frontier)
         Of the texts, (seeds, m), and of the resamples, (B, seeds, m); ``star`` has Krichevsky-Trofimov smoothing.
     frontier_integral, mid : Spread
+    generations : int
+        Their number; the seeds of all are in a row, as in :class:`Spread`.
     """
 
     plain: tuple[Frontier, Frontier]
     star: tuple[Frontier, Frontier]
     frontier_integral: Spread
     mid: Spread
+    generations: int = 1
 
 
 def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> dict[str, ScoreBasis]:
     """Compute the score basis of every candidate; keep it between calls of :func:`rescored`.
 
-    With pairwise partitions, the key ``human`` holds the basis of the halves of the human texts, if there are any. The
-    smoothing is as in :func:`mauve_core.numerics.divergences.smoothing.probabilities`.
+    With pairwise partitions, the key ``human`` holds the basis of human vs. human, if there is any. The smoothing is as
+    in :func:`mauve_core.numerics.divergences.smoothing.probabilities`.
 
     Raises
     ------
@@ -115,14 +156,47 @@ def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> 
     added_count(smoothing)  # raises InputError before anything is drawn
     score, halves = comparison.config.score, comparison.halves
     names = [candidate.name for candidate in comparison.candidates]
-    basis = {name: basis_of_sides(two_sides(comparison, kind, name), score, smoothing) for name in names}
+    basis = {name: basis_of_generations(generation_sides(comparison, kind, name), score, smoothing) for name in names}
     if kind == "pairwise" and halves is not None:
-        basis[HUMAN] = basis_of_sides(_two_halves(halves, score), score, smoothing)
+        if comparison.like_for_like is None:  # all seeds have one split
+            basis[HUMAN] = basis_of_sides(_two_parts(halves.name, halves.partitions, score), score, smoothing)
+        else:
+            basis[HUMAN] = _basis_of_splits(halves.name, halves.partitions, score, smoothing)
     return basis
 
 
+def basis_of_generations(generations: Sequence[TwoSides], score: ScoreConfig, smoothing: str) -> ScoreBasis:
+    """Compute the score basis of every generation of a candidate, from :func:`generation_sides`, and join them."""
+    found = [basis_of_sides(sides, score, smoothing) for sides in generations]
+    if len(found) == 1:
+        return found[0]
+
+    def frontiers(name: str) -> tuple[Frontier, Frontier]:
+        pairs = [getattr(each, name) for each in found]
+        own, resampled = (
+            Frontier(
+                pairs[0][which].weights,
+                *(np.concatenate([getattr(pair[which], error) for pair in pairs], axis=-2) for error in _ERRORS),
+            )
+            for which in (0, 1)
+        )
+        return own, resampled
+
+    def spread(name: str) -> Spread:
+        parts = [getattr(each, name) for each in found]
+        values = np.concatenate([part.values for part in parts])
+        return Spread(values, np.concatenate([part.resampled for part in parts], axis=1), len(found))
+
+    return ScoreBasis(frontiers("plain"), frontiers("star"), spread("frontier_integral"), spread("mid"), len(found))
+
+
 def basis_of_sides(sides: TwoSides, score: ScoreConfig, smoothing: str) -> ScoreBasis:
-    return _joined([basis_of(counts, smoothing) for counts in count_blocks(sides, score)])
+    return _basis_side_by_side([sides], score, smoothing)
+
+
+def _basis_side_by_side(sides: Sequence[TwoSides], score: ScoreConfig, smoothing: str) -> ScoreBasis:
+    blocks = zip(*(count_blocks(each, score) for each in sides), strict=True)
+    return _joined([basis_of(_by_split(block), smoothing) for block in blocks])
 
 
 def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
@@ -135,7 +209,7 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
 
     def frontiers(of: Callable[[ScoreBasis], tuple[Frontier, Frontier]]) -> tuple[Frontier, Frontier]:
         own, drawn = of(first)[0], [of(block)[1] for block in blocks]
-        errors = (np.concatenate([getattr(each, name) for each in drawn]) for name in ("type_1", "type_2"))
+        errors = (np.concatenate([getattr(each, name) for each in drawn]) for name in _ERRORS)
         return own, Frontier(own.weights, *errors)
 
     star = frontiers(lambda basis: basis.star)
@@ -143,8 +217,15 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
     return ScoreBasis(plain, star, spread(lambda basis: basis.frontier_integral), spread(lambda basis: basis.mid))
 
 
-def scored(comparison: Comparison, progress: Progress = silent) -> tuple[Comparison, dict[str, ScoreBasis]]:
+def scored(
+    comparison: Comparison, like_for_like: Mapping[str, tuple[Partition, ...]], progress: Progress = silent
+) -> tuple[Comparison, dict[str, ScoreBasis]]:
     """Score the joint and pairwise partitions of a comparison under its own settings.
+
+    Parameters
+    ----------
+    like_for_like : mapping of str to tuple of Partition
+        By candidate, the partitions of its texts in the place of one part of the human texts, each with its own split.
 
     Returns
     -------
@@ -153,13 +234,23 @@ def scored(comparison: Comparison, progress: Progress = silent) -> tuple[Compari
         The basis of the pairwise scores.
     """
     kinds: tuple[PartitionKind, ...] = ("joint", "pairwise")
+    comparison = dataclasses.replace(comparison, like_for_like=())
     basis: dict[str, ScoreBasis] = {}
     for done, kind in enumerate(kinds):
-        progress("scoring", done, len(kinds))
+        progress("scoring", done, len(kinds) + 1)
         basis = score_basis(comparison, kind, "none")
         comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
-    progress("scoring", len(kinds), len(kinds))
-    return comparison, basis
+    progress("scoring", len(kinds), len(kinds) + 1)
+    score = comparison.config.score
+    references = tuple(_like_for_like(name, parts, score) for name, parts in like_for_like.items())
+    progress("scoring", len(kinds) + 1, len(kinds) + 1)
+    return dataclasses.replace(comparison, like_for_like=references), basis
+
+
+def _like_for_like(name: str, partitions: tuple[Partition, ...], score: ScoreConfig) -> LikeForLike:
+    basis = _basis_of_splits(name, partitions, score, "none")
+    scores = estimates_of(basis, score.scale, score.confidence, splits=True)
+    return LikeForLike(name, partitions[0].labels[name].size, partitions[0].k, scores)
 
 
 def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, ScoreBasis], scale: float) -> Comparison:
@@ -173,6 +264,11 @@ def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, Sc
         From :func:`score_basis`.
     scale : float > 0
         The scaling constant c of MAUVE; becomes ``config.score.scale`` of the result.
+
+    Returns
+    -------
+    Comparison
+        Without ``like_for_like`` scores, which hold for the comparison's own settings.
     """
     score = dataclasses.replace(comparison.config.score, scale=scale)
     candidates = []
@@ -181,9 +277,13 @@ def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, Sc
         candidates.append(_with_scores(candidate, kind, estimates))
     halves = comparison.halves
     if halves is not None and HUMAN in basis:
-        halves = _with_scores(halves, kind, estimates_of(basis[HUMAN], scale, score.confidence))
+        by_split = comparison.like_for_like is not None
+        halves = _with_scores(halves, kind, estimates_of(basis[HUMAN], scale, score.confidence, splits=by_split))
     config = dataclasses.replace(comparison.config, score=score)
-    return dataclasses.replace(comparison, candidates=tuple(candidates), config=config, halves=halves)
+    references = None if comparison.like_for_like is None else ()
+    return dataclasses.replace(
+        comparison, candidates=tuple(candidates), config=config, halves=halves, like_for_like=references
+    )
 
 
 def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str, Estimate]) -> Candidate:
@@ -237,20 +337,30 @@ def _by_bins(p_counts: NDArray[np.int64], q_counts: NDArray[np.int64], smoothing
     return _Taken(divergence_frontier(p, q), frontier_integral(p, q), mid_point(p, q))
 
 
-def estimates_of(basis: ScoreBasis, scale: float, confidence: float) -> dict[str, Estimate]:
+def estimates_of(basis: ScoreBasis, scale: float, confidence: float, *, splits: bool = False) -> dict[str, Estimate]:
     """Return one candidate's scores: mean and standard deviation over seeds, and the bootstrap interval of the mean.
 
-    The interval is centered on the mean (see :func:`mauve_core.numerics.resampling.bootstrap.centred_interval`).
+    The interval is centered on the mean (see :func:`mauve_core.numerics.resampling.bootstrap.centred_interval`). If
+    each seed has a split of its own (``splits``), its width is that of a single split: the splits share texts, so the
+    width of their mean is unknown, but not larger.
     """
     spreads = spreads_of(basis, scale)
+    if splits:
+        spreads = {score: Spread(each.values, _about_their_means(each.resampled)) for score, each in spreads.items()}
     return {score: estimate_of(spread, confidence, SCORE_BOUNDS[score]) for score, spread in spreads.items()}
+
+
+def _about_their_means(resampled: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Pool the deviations of every split's resamples from their mean, (B, splits) -> (B x splits, 1)."""
+    deviations: NDArray[np.float64] = resampled - resampled.mean(axis=0)
+    return deviations.reshape(-1, 1)
 
 
 def spreads_of(basis: ScoreBasis, scale: float) -> dict[str, Spread]:
     """Return every score of one candidate under each seed, for the texts and for their resamples."""
     return {
-        "mauve": Spread(*(_areas(frontier, scale) for frontier in basis.plain)),
-        "mauve_star": Spread(*(_areas(frontier, scale) for frontier in basis.star)),
+        "mauve": Spread(_areas(basis.plain[0], scale), _areas(basis.plain[1], scale), basis.generations),
+        "mauve_star": Spread(_areas(basis.star[0], scale), _areas(basis.star[1], scale), basis.generations),
         "frontier_integral": basis.frontier_integral,
         "mid": basis.mid,
     }
@@ -265,8 +375,16 @@ def _areas(frontier: Frontier, scale: float) -> NDArray[np.float64]:
 
 
 def estimate_of(spread: Spread, confidence: float, bounds: tuple[float, float]) -> Estimate:
-    """Return mean and standard deviation over seeds, and the interval from the resamples, centered on the mean."""
+    """Return mean and standard deviation over seeds, and the interval from the resamples, centered on the mean.
+
+    Of several generations, the score under a seed is their mean, and so is that of a resample, which draws the same
+    prompts for all of them.
+    """
     mean = float(spread.values.mean())
     low, high = centred_interval(mean, spread.resampled.mean(axis=1), confidence, bounds=bounds)
-    sd = float(spread.values.std(ddof=1)) if len(spread.values) > 1 else None
-    return Estimate(mean, sd, low, high, tuple(float(value) for value in spread.values))
+    values, generations = spread.values, None
+    if spread.generations > 1:
+        table = spread.values.reshape(spread.generations, -1)
+        values, generations = table.mean(axis=0), tuple(table.mean(axis=1).tolist())
+    sd = float(values.std(ddof=1)) if len(values) > 1 else None
+    return Estimate(mean, sd, low, high, tuple(float(value) for value in values), generations)

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.numerics.feature_space.reduction import Side, measure_side, reduce_sides
+from mauve_core.numerics.feature_space.reduction import Side, common_length_of, measure_side, reduce_sides
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import default_k, kmeans
 from mauve_core.numerics.threads import parallel_map
 from mauve_core.scoring.result import OTHER_HALF, Partition
+from mauve_core.scoring.splits import splits
 from mauve_core.scoring.streams import half_seeds, stream
 
 Features = NDArray[np.float32] | Stacked
@@ -53,9 +54,12 @@ class Clusterings:
     pairwise : mapping of str to tuple of Partition
         By candidate, one per seed.
     halves : tuple of Partition
-        Of one half of the human texts with the other, one per seed; empty if they cannot be halved.
+        Of one part of the human texts with another, one per seed, each with a split of its own (see
+        ``mauve_core.scoring.splits``); empty if there are none.
     why_no_halves : str
-        Why they cannot be halved; empty if they can.
+        Why there are none; empty if there are.
+    like_for_like : mapping of str to tuple of Partition
+        By candidate, the same with its texts in the place of the second part. Candidates may be missing.
     pairs : mapping of (str, str) to tuple of Partition
         From :func:`pair_partitions`.
     """
@@ -65,40 +69,63 @@ class Clusterings:
     pairwise: Mapping[str, tuple[Partition, ...]]
     halves: tuple[Partition, ...]
     why_no_halves: str
+    like_for_like: Mapping[str, tuple[Partition, ...]]
     pairs: Mapping[Pair, tuple[Partition, ...]]
 
 
-def partition_all(features: Mapping[str, Features], score: ScoreConfig, device: str, progress: Progress) -> Clusterings:
-    """Cluster the human side with each candidate, each two, and all of them, and one half of it with the other.
+def partition_all(
+    features: Mapping[str, Features],
+    prompts: Mapping[str, NDArray[np.int32]] | None,
+    score: ScoreConfig,
+    device: str,
+    progress: Progress,
+    texts: Mapping[str, int] | None = None,
+    generations: Mapping[str, NDArray[np.int32]] | None = None,
+) -> Clusterings:
+    """Cluster the human side with each candidate, each two, and all of them; and parts of it like for like.
 
     Parameters
     ----------
     features : mapping of str to (n, d) float32 array
         By source, the human side first.
+    prompts : mapping of str to (n,) int32 array, or None
+        As in ``Comparison.prompts``.
     device : str
         See :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
     progress : callable
         Called with (stage, done, total).
+    texts : mapping of str to int, optional
+        Texts of each side that one score takes, which decide k: those of one generation. Default: all.
+    generations : mapping of str to (n,) int32 array, optional
+        As in ``Comparison.generations``.
 
     Raises
     ------
     InputError
-        As :func:`partitions`, except for the halves.
+        As :func:`partitions`, except for the parts.
     """
-    sides = measured(features)
+    sides = measured(features, score)
     candidates = list(sides)[1:]
     joint_seeds, pairwise_seeds = clustering_seeds(score, len(candidates))
     advance = counted(progress, "clustering", (1 + len(candidates)) * score.seeds)
-    joint = _partitions_of("joint", sides, joint_seeds, score, advance, device)
+    joint = _partitions_of("joint", sides, joint_seeds, score, advance, device, texts)
     pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in candidates}
     seeds = dict(zip(candidates, pairwise_seeds, strict=True))
-    pairwise = grouped_partitions("pairwise", pairs, seeds, score, advance, device)
-    halves, why_none = _halves(features[HUMAN], pairwise[candidates[0]][0].k, score, device, progress)
-    return Clusterings(sides, joint, pairwise, halves, why_none, pair_partitions(sides, score, device, progress))
+    pairwise = grouped_partitions("pairwise", pairs, seeds, score, advance, device, texts)
+    smaller = min(len(features[name]) if texts is None else texts[name] for name in (HUMAN, candidates[0]))
+    texts_per_cluster = smaller / pairwise[candidates[0]][0].k
+    rows = {name: np.arange(len(table)) for name, table in features.items()}
+    rows |= {name: np.flatnonzero(codes == 0) for name, codes in (generations or {}).items()}
+    parts = _like_for_like(features, rows, prompts, texts_per_cluster, score, device, progress)
+    return Clusterings(sides, joint, pairwise, *parts, pair_partitions(sides, score, device, progress, texts))
 
 
 def pair_partitions(
-    sides: Mapping[str, Side], score: ScoreConfig, device: str = "cpu", progress: Progress = silent
+    sides: Mapping[str, Side],
+    score: ScoreConfig,
+    device: str = "cpu",
+    progress: Progress = silent,
+    texts: Mapping[str, int] | None = None,
 ) -> dict[Pair, tuple[Partition, ...]]:
     """Cluster the human side with every two candidates, in their order; one joint partition per seed.
 
@@ -111,30 +138,59 @@ def pair_partitions(
     children = stream(score.seed, "pairs").spawn(len(groups))
     seeds = {name: child.spawn(score.seeds) for name, child in zip(groups, children, strict=True)}
     advance = counted(progress, "clustering pairs of candidates", len(groups) * score.seeds)
-    found = grouped_partitions("joint", groups, seeds, score, advance, device)
+    found = grouped_partitions("joint", groups, seeds, score, advance, device, texts)
     return dict(zip(combinations(candidates, 2), found.values(), strict=True))
 
 
-def _halves(
-    human: Features, k: int, score: ScoreConfig, device: str, progress: Progress
-) -> tuple[tuple[Partition, ...], str]:
-    """Cluster one random half of the human texts with the other under each seed, or return nothing and the reason.
+def _like_for_like(
+    features: Mapping[str, Features],
+    first: Mapping[str, NDArray[np.intp]],
+    prompts: Mapping[str, NDArray[np.int32]] | None,
+    texts_per_cluster: float,
+    score: ScoreConfig,
+    device: str,
+    progress: Progress,
+) -> tuple[tuple[Partition, ...], str, dict[str, tuple[Partition, ...]]]:
+    """Cluster part of the human texts with another part, and with each candidate's texts in the place of that.
 
-    ``k`` is that of the first candidate. The halves get half as many clusters, so that a cluster holds as many texts as
-    one of that candidate's. An odd text is left out.
+    Every seed has a split of its own, because scores differ between splits as much as between seeds. The clusters are
+    as large as the first candidate's. Of several generations, only the first counts, whose texts are at the rows
+    ``first``. If prompts cannot be divided, texts are, and no candidate is like for like.
+
+    Returns
+    -------
+    tuple of Partition, str, dict of str to tuple of Partition
+        ``halves``, ``why_no_halves`` and ``like_for_like`` of :class:`Clusterings`.
     """
-    if len(human) < 2 * MIN_TEXTS:
-        return (), f"{len(human)} human texts are too few to compare one half with the other."
-    seeds, half = half_seeds(score), len(human) // 2
-    order = np.random.default_rng(seeds.cut).permutation(len(human))
-    parts = {HUMAN: order[:half], OTHER_HALF: order[half : 2 * half]}
-    sides = {name: Stacked([human], rows=np.sort(rows)) for name, rows in parts.items()}
-    settings = dataclasses.replace(score, k=max(2, round(k / 2)))
-    advance = counted(progress, "clustering human halves", score.seeds)
+    sizes = {name: rows.size for name, rows in first.items()}
+    of_first = None if prompts is None else {name: prompts[name][rows] for name, rows in first.items()}
+    drawn = splits(sizes, of_first, score)
+    by_text = drawn[0].one.size < MIN_TEXTS
+    if by_text:
+        drawn = splits(sizes, None, score)
+    n = drawn[0].one.size
+    if n < MIN_TEXTS:
+        return (), f"{sizes[HUMAN]} human texts are too few to compare one half with the other.", {}
+    settings = dataclasses.replace(score, k=max(2, round(n / texts_per_cluster)))
+    names = [name for name in features if name != HUMAN and all(name in split.candidates for split in drawn)]
+    names = [] if by_text else names
+    advance = counted(progress, "clustering human halves", score.seeds * (1 + len(names)))
+    found: dict[str, list[Partition]] = {name: [] for name in (OTHER_HALF, *names)}
     try:
-        return partitions("pairwise", sides, seeds.clustering, settings, advance, device), ""
+        for index, (split, seed) in enumerate(zip(drawn, half_seeds(score).clustering, strict=True)):
+            rows = {OTHER_HALF: (HUMAN, split.other)} | {name: (name, split.candidates[name]) for name in names}
+            tables = {
+                name: Stacked([features[source]], rows=first[source][own]) for name, (source, own) in rows.items()
+            }
+            sides = measured({HUMAN: Stacked([features[HUMAN]], rows=split.one), **tables}, score)
+            groups = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in found}
+            seeds = {name: [seed] for name in found}
+            for name, (own,) in grouped_partitions("pairwise", groups, seeds, settings, advance, device).items():
+                found[name].append(dataclasses.replace(own, seed=index))
     except InputError as error:
-        return (), f"The two halves of the human texts cannot be compared: {error}"
+        return (), f"The two halves of the human texts cannot be compared: {error}", {}
+    partitions_of = {name: tuple(parts) for name, parts in found.items()}
+    return partitions_of.pop(OTHER_HALF), "", partitions_of
 
 
 def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequence], list[list[SeedSequence]]]:
@@ -143,12 +199,13 @@ def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequ
     return joint, pairwise
 
 
-def measured(features: Mapping[str, Features]) -> dict[str, Side]:
+def measured(features: Mapping[str, Features], score: ScoreConfig) -> dict[str, Side]:
     """Prepare every side for reduction with any others, centered on the mean of the human side, which comes first."""
     human, *others = features
-    sides = {human: measure_side(features[human])}
+    length = common_length_of(features[human], score.unit_rows)
+    sides = {human: measure_side(features[human], common_length=length)}
     for name in others:
-        sides[name] = measure_side(features[name], reference=sides[human].reference)
+        sides[name] = measure_side(features[name], reference=sides[human].reference, common_length=length)
     return sides
 
 
@@ -178,7 +235,7 @@ def partitions(
     InputError
         All features are equal, or there are fewer distinct ones than clusters.
     """
-    return _partitions_of(kind, measured(features), seeds, score, advance, device)
+    return _partitions_of(kind, measured(features, score), seeds, score, advance, device)
 
 
 def _partitions_of(
@@ -188,9 +245,10 @@ def _partitions_of(
     score: ScoreConfig,
     advance: Callable[[], None],
     device: str,
+    texts: Mapping[str, int] | None = None,
 ) -> tuple[Partition, ...]:
     """:func:`grouped_partitions` of a single group of sides."""
-    found = grouped_partitions(kind, {_ONLY_GROUP: sides}, {_ONLY_GROUP: seeds}, score, advance, device)
+    found = grouped_partitions(kind, {_ONLY_GROUP: sides}, {_ONLY_GROUP: seeds}, score, advance, device, texts)
     return found[_ONLY_GROUP]
 
 
@@ -201,6 +259,7 @@ def grouped_partitions(
     score: ScoreConfig,
     advance: Callable[[], None],
     device: str = "cpu",
+    texts: Mapping[str, int] | None = None,
 ) -> dict[str, tuple[Partition, ...]]:
     """As :func:`partitions` for many groups of sides, such as the pairs of all candidates, spread over all cores.
 
@@ -210,6 +269,8 @@ def grouped_partitions(
         Sides from :func:`measured`; a side may be in many groups.
     seeds : mapping of str to sequence of SeedSequence
         Seeds of each group; the result has one partition per seed.
+    texts : mapping of str to int, optional
+        As in :func:`partition_all`.
     """
     partitions_of_group: dict[str, list[Partition]] = {name: [] for name in groups}
     reduce = partial(reduce_sides, explained_variance=score.explained_variance)
@@ -224,7 +285,10 @@ def grouped_partitions(
         def cluster(task: tuple[str, NDArray[np.float32], int, SeedSequence]) -> tuple[str, Partition]:
             name, array, seed_index, seed = task
             sizes = {source: len(side.table) for source, side in groups[name].items()}
-            return name, partition(kind, array, sizes, seed_index=seed_index, seed=seed, score=score, device=device)
+            found = partition(
+                kind, array, sizes, seed_index=seed_index, seed=seed, score=score, device=device, texts=texts
+            )
+            return name, found
 
         for name, found in parallel_map(cluster, tasks, advance):
             partitions_of_group[name].append(found)
@@ -247,7 +311,7 @@ def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
 
 def reduced_together(features: Mapping[str, Features], score: ScoreConfig) -> NDArray[np.float32]:
     """Return the (n_total, components) coordinates of all sides in one space, in the order of the mapping."""
-    return reduce_sides(list(measured(features).values()), explained_variance=score.explained_variance).array
+    return reduce_sides(list(measured(features, score).values()), explained_variance=score.explained_variance).array
 
 
 def partition(
@@ -259,12 +323,14 @@ def partition(
     seed: SeedSequence,
     score: ScoreConfig,
     device: str = "cpu",
+    texts: Mapping[str, int] | None = None,
 ) -> Partition:
     """Cluster the rows of :func:`reduced_together` under one seed.
 
-    ``sizes`` are the sides' numbers of texts; ``seed_index`` is kept with the partition as its seed.
+    ``sizes`` are the sides' numbers of texts; ``seed_index`` is kept with the partition as its seed; ``texts`` are as
+    in :func:`partition_all`.
     """
-    human, *others = sizes.values()
+    human, *others = (size if texts is None else texts[source] for source, size in sizes.items())
     k = score.k or default_k(human, min(others))
     found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device)
     pieces = np.split(found.labels, np.cumsum(list(sizes.values()))[:-1])

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import CompareConfig, PartitionKind
+from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import Count, NotNegative, Within
-from mauve_core.numerics.resampling.exchange import PromptGroups, prompt_groups, separate_prompts
+from mauve_core.base.validation import Count, Later, NotNegative, Within
+from mauve_core.corpus.normalizing_steps import Change, steps_of
+from mauve_core.corpus.pairing import MatchedBy
+from mauve_core.numerics.resampling.exchange import (
+    PromptGroups,
+    generation_groups,
+    prompt_groups,
+    separate_prompts,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,9 @@ class Estimate:
     low, high : float
         Bootstrap interval over texts of the mean over seeds (see ``mauve_core.numerics.resampling.bootstrap``).
     values : tuple of float
-        The score under each seed.
+        The score under each seed; of several generations, their mean.
+    generations : tuple of float or None
+        The mean over the seeds for each generation of a candidate with several; None otherwise.
     """
 
     mean: float
@@ -41,6 +52,12 @@ class Estimate:
     low: float
     high: float
     values: tuple[float, ...]
+    generations: Annotated[tuple[float, ...] | None, Later()] = None
+
+    @property
+    def generations_sd(self) -> float | None:
+        """Standard deviation over the generations (denominator generations - 1); None without several."""
+        return None if self.generations is None else float(np.std(self.generations, ddof=1))
 
 
 @dataclass(frozen=True)
@@ -96,6 +113,10 @@ class Partition:
             raise InputError(f"No source named {source!r} in this partition", allowed=", ".join(self.labels))
         return np.bincount(self.labels[source], minlength=self.k).astype(np.int64)
 
+    def with_texts(self, source: str, rows: NDArray[np.intp]) -> Partition:
+        """Return the human side with some texts of ``source``, in the same clusters."""
+        return dataclasses.replace(self, labels={HUMAN: self.labels[HUMAN], source: self.labels[source][rows]})
+
 
 @dataclass(frozen=True)
 class Source:
@@ -106,7 +127,7 @@ class Source:
     name : str
         ``human`` for P, otherwise the candidate's name.
     n : int
-        Number of texts scored.
+        Number of texts, of all generations.
     origin : str
         File of the texts, or "memory".
     digest : str
@@ -119,6 +140,12 @@ class Source:
         Number of texts that the encoder cut at its maximum length.
     notes : tuple of str
         Notes from reading the file: exclusions, duplicates, guesses.
+    normalized : tuple of Change or None
+        What normalizing did to the texts before they were encoded; None if they are as they were read.
+    generations : int
+        Number of generations: texts for each prompt. Scores are means over generations.
+    n_smallest : int or None
+        Texts of the smallest generation; None with one.
     """
 
     name: str
@@ -129,6 +156,14 @@ class Source:
     tokens_median: NotNegative | None
     cut: Count
     notes: tuple[str, ...] = ()
+    normalized: tuple[Change, ...] | None = None
+    generations: Annotated[int, Within(1, 2**31), Later()] = 1
+    n_smallest: Annotated[Count | None, Later()] = None
+
+    @property
+    def n_scored(self) -> int:
+        """Number of texts that one score takes: those of a generation, the smallest if they differ."""
+        return self.n if self.n_smallest is None else self.n_smallest
 
 
 @dataclass(frozen=True)
@@ -158,6 +193,11 @@ class Candidate:
     def estimate(self, score: str, kind: PartitionKind) -> Estimate:
         """Return the estimate of one score from the partitions of that kind."""
         return (self.joint_scores if kind == "joint" else self.scores)[score]
+
+
+def lower_median(values: Sequence[float]) -> float:
+    """Return the median of the values; of an even number, the lower of the two in the middle."""
+    return sorted(values)[(len(values) - 1) // 2]
 
 
 SIGNIFICANT = 0.05
@@ -226,6 +266,26 @@ OTHER_HALF = "the other half"
 
 
 @dataclass(frozen=True)
+class LikeForLike:
+    """A candidate's scores at the size of human vs. human, against the same human texts.
+
+    Attributes
+    ----------
+    candidate : str
+    n, k : int
+        Texts per side, which are those of ``Comparison.halves``, and clusters. The candidate's texts answer the prompts
+        of the human texts whose place they take, so none is that of a text of P.
+    scores : mapping of str to Estimate
+        By name in ``mauve_core.base.config.SCORES``, from pairwise partitions; one value per split and k-means seed.
+    """
+
+    candidate: str
+    n: Count
+    k: Count
+    scores: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One human corpus against any number of candidates.
 
@@ -244,18 +304,28 @@ class Comparison:
     projection : (n_total, 2) float32 array or None
         UMAP positions, the human side first, then the candidates in order. For navigation only.
     halves : Candidate or None
-        Ceiling: one random half of the human texts against the other, ``OTHER_HALF``, under every k-means seed; about
-        the score of a candidate that writes like people. Half as many texts in half as many clusters; no joint scores.
-        None if the human texts are too few or too alike to be halved.
+        Human vs. human: one part of the human texts against another, ``OTHER_HALF``, with other prompts; about the
+        score of a candidate that writes like people, at that size. Each k-means seed has a random split of its own,
+        into halves, or into parts as large as the smallest candidate if that is less; the clusters are as large as the
+        first candidate's. No joint scores. None if the human texts are too few or too alike to be split. In a run
+        without ``like_for_like``, all seeds share one split.
     map_fitted : int or None
         Number of texts on which the map was fitted; every other text is placed among its nearest of these. None
         without a map, or in a run stored before large maps were made this way.
     prompts : mapping of str to (n,) int32 array, or None
         The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.corpus.pairing``). Texts of
         one prompt are resampled and exchanged together. None if no two sources have a prompt in common.
+    prompts_by : {"prompts", "ids"} or None
+        Whether texts belong to one prompt because their prompts are equal, or their ids. None without ``prompts``, and
+        in a run stored before this was recorded.
     differences : tuple of Difference, or None
         Of every two candidates under every score, at the settings of the comparison. None in a run stored before
         differences were tested.
+    like_for_like : tuple of LikeForLike, or None
+        Each candidate's texts in the place of ``OTHER_HALF``, at the settings of the comparison; without candidates
+        that answer too few of its prompts. None in a run stored before these were scored.
+    generations : mapping of str to (n,) int32 array
+        For each candidate with several generations, that of each text, from 0.
     """
 
     human: Source
@@ -269,6 +339,9 @@ class Comparison:
     map_fitted: int | None = None
     prompts: Mapping[str, NDArray[np.int32]] | None = None
     differences: tuple[Difference, ...] | None = None
+    prompts_by: MatchedBy | None = None
+    like_for_like: tuple[LikeForLike, ...] | None = None
+    generations: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -284,17 +357,47 @@ class Comparison:
             f"No candidate named {name!r} in this comparison", allowed=", ".join(c.name for c in self.candidates)
         )
 
+    @property
+    def normalization(self) -> tuple[str, ...]:
+        """Return the steps of normalizing that were applied to every side; empty for texts as they were read."""
+        return steps_of(self.human.normalized)
+
+    def shared_prompts(self, candidate: str) -> int:
+        """Return how many prompts the human side and a candidate have in common."""
+        self.candidate(candidate)  # raises InputError if unknown
+        if self.prompts is None:
+            return 0
+        return int(np.intersect1d(self.prompts[self.human.name], self.prompts[candidate]).size)
+
     def partitions(self, kind: PartitionKind, candidate: str) -> tuple[Partition, ...]:
         """Return the partitions of that kind, one per seed; the joint ones are the same for every candidate."""
         own = self.candidate(candidate)  # raises InputError if unknown
         return self.joint if kind == "joint" else own.partitions
 
-    def partition(self, kind: PartitionKind, candidate: str, seed: int = 0) -> Partition:
-        """Return the one of :meth:`partitions` under that seed index."""
+    def median_seed(self, candidate: str, kind: PartitionKind = "pairwise") -> int:
+        """Return the index of the seed whose partition is shown by default.
+
+        It is the seed under which MAUVE, at the comparison's own settings and in partitions of that kind, is the median
+        over the seeds: the lower of two medians, and the first of equal values. Pairwise, it is the candidate's MAUVE.
+        Joint, it is the mean over all candidates, so that all of them are shown in the same clusters.
+        """
+        shown = (self.candidate(candidate),) if kind == "pairwise" else self.candidates
+        self.candidate(candidate)  # raises InputError if unknown
+        by_seed = zip(*(each.estimate("mauve", kind).values for each in shown), strict=True)
+        values = [sum(under_seed) for under_seed in by_seed]
+        return values.index(lower_median(values))
+
+    def partition(self, kind: PartitionKind, candidate: str, seed: int | None = None) -> Partition:
+        """Return the one of :meth:`partitions` under that seed index; None means :meth:`median_seed`."""
         partitions = self.partitions(kind, candidate)
+        seed = self.median_seed(candidate, kind) if seed is None else seed
         if not 0 <= seed < len(partitions):
             raise InputError("No partition with that seed", allowed=f"0 to {len(partitions) - 1}", received=str(seed))
         return partitions[seed]
+
+    def at_size_of_halves(self, candidate: str) -> LikeForLike | None:
+        """Return the candidate's entry of ``like_for_like``, if there is one."""
+        return next((each for each in self.like_for_like or () if each.candidate == candidate), None)
 
     def difference(self, score: str, one: str, other: str) -> Difference | None:
         """Return the tested difference of two candidates, in the order in which it is stored; None if not tested."""
@@ -304,11 +407,48 @@ class Comparison:
         return next(found, None)
 
     def prompt_groups(self, candidate: str) -> PromptGroups:
-        """Return the texts of the human side, P, and a candidate by prompt."""
+        """Return the texts of the human side, P, and a candidate by prompt, all its generations together.
+
+        Of a candidate without repeats, they are those of :meth:`generation_groups`.
+        """
         source = self.candidate(candidate).source  # raises InputError if unknown
+        if candidate not in self.generations:
+            return self._groups_by_candidate[candidate][0]
         if self.prompts is None:
             return separate_prompts(self.human.n, source.n)
         return prompt_groups(self.prompts[self.human.name], self.prompts[candidate])
+
+    def generation_rows(self, candidate: str) -> tuple[NDArray[np.intp], ...]:
+        """Return the positions of a candidate's texts in each of its generations."""
+        own = self.generations.get(candidate)
+        if own is None:
+            return (np.arange(self.candidate(candidate).source.n),)
+        return tuple(np.flatnonzero(own == number) for number in range(int(own.max()) + 1))
+
+    def generation_groups(self, candidate: str) -> tuple[PromptGroups, ...]:
+        """Return the texts of the human side, P, and each generation of a candidate by prompt.
+
+        All generations of all candidates are drawn alike: equal random numbers draw equal prompts, as far as these are
+        answered by all candidates that share any with P.
+        """
+        self.candidate(candidate)  # raises InputError if unknown
+        return self._groups_by_candidate[candidate]
+
+    @cached_property
+    def _groups_by_candidate(self) -> dict[str, tuple[PromptGroups, ...]]:
+        rows = {each.name: self.generation_rows(each.name) for each in self.candidates}
+        if self.prompts is None:
+            most = max(own.size for generations in rows.values() for own in generations)
+            return {
+                name: tuple(separate_prompts(self.human.n, own.size, most=most) for own in generations)
+                for name, generations in rows.items()
+            }
+        human = self.prompts[self.human.name]
+        own = {name: [self.prompts[name][each] for each in generations] for name, generations in rows.items()}
+        together = [name for name in own if self.shared_prompts(name)]
+        found = {name: generation_groups(human, own[name]) for name in own if name not in together}
+        alike = iter(generation_groups(human, [each for name in together for each in own[name]]) if together else ())
+        return found | {name: tuple(islice(alike, len(own[name]))) for name in together}
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (the signature is IPython's)
         """Print the leaderboard under IPython, instead of every label."""

@@ -2,7 +2,7 @@
 
 JSON holds names, settings and scores; Python writes floats so that they read back equal. Labels and map are arrays:
 ``joint``, ``pairwise-<i>`` and ``halves`` are (seeds, n) int32 with the human side first, ``projection`` is (n, 2),
-``prompts`` is (n,) int32.
+``prompts`` and ``generations`` are (n,) int32.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import As, Count, NotNegative, Within
+from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.scoring.estimates import SCORE_BOUNDS
-from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, Partition, Source
+from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike, Partition, Source
 
-JOINT, PROJECTION, HALVES, PROMPTS = "joint", "projection", "halves", "prompts"
+JOINT, PROJECTION, HALVES, PROMPTS, GENERATIONS = "joint", "projection", "halves", "prompts", "generations"
 ROUNDING = 1e-9
 """A stored score may lie outside its range by this much."""
 
@@ -30,7 +32,7 @@ ROUNDING = 1e-9
 def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
     """Return everything of a comparison but the arrays, as JSON values."""
     return {
-        "human": dataclasses.asdict(comparison.human),
+        "human": dataclass_to_json(comparison.human),
         "candidates": [_record_of_candidate(candidate) for candidate in comparison.candidates],
         "joint": [_record_of_partition(partition) for partition in comparison.joint],
         "config": comparison.config.as_dict(),
@@ -39,10 +41,15 @@ def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
         "projection": comparison.projection is not None,
         "map_fitted": comparison.map_fitted,
         "prompts": comparison.prompts is not None,
+        "prompts_by": comparison.prompts_by,
+        **({"generations": True} if comparison.generations else {}),
         "differences": None
         if comparison.differences is None
         else [dataclasses.asdict(d) for d in comparison.differences],
         "halves": None if comparison.halves is None else _record_of_candidate(comparison.halves),
+        "like_for_like": None
+        if comparison.like_for_like is None
+        else [dataclasses.asdict(each) for each in comparison.like_for_like],
     }
 
 
@@ -60,6 +67,9 @@ def arrays_of_comparison(comparison: Comparison) -> dict[str, NDArray[Any]]:
         arrays[PROJECTION] = np.asarray(comparison.projection, dtype=np.float32)
     if comparison.prompts is not None:
         arrays[PROMPTS] = np.concatenate([comparison.prompts[name] for name in names]).astype(np.int32)
+    if comparison.generations:
+        none = {source.name: np.zeros(source.n, dtype=np.int32) for source in comparison.sources}
+        arrays[GENERATIONS] = np.concatenate([comparison.generations.get(name, none[name]) for name in names])
     return arrays
 
 
@@ -87,7 +97,7 @@ class CandidateRecord:
                 "A candidate has different scores", allowed=", ".join(SCORES), received=", ".join(self.scores)
             )
         for name, estimate in [*self.scores.items(), *self.joint_scores.items()]:
-            _check_estimate(name, estimate)
+            check_estimate(name, estimate)
         _check_partitions(self.partitions)
         if any(len(estimate.values) != len(self.partitions) for estimate in self.scores.values()):
             raise InputError("A candidate does not have one value of each score for each partition")
@@ -104,7 +114,7 @@ class Environment(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """A comparison without its arrays; ``projection`` and ``prompts`` say whether there are such arrays."""
+    """A comparison without its arrays; ``projection``, ``prompts`` and ``generations`` say whether these exist."""
 
     human: Source
     candidates: tuple[CandidateRecord, ...]
@@ -117,6 +127,9 @@ class ComparisonRecord:
     halves: CandidateRecord | None = None
     prompts: bool = False
     differences: tuple[Difference, ...] | None = None
+    prompts_by: MatchedBy | None = None
+    like_for_like: tuple[LikeForLike, ...] | None = None
+    generations: bool = False
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
@@ -134,8 +147,29 @@ class ComparisonRecord:
             tested = [(each.first, each.second, each.score) for each in self.differences]
             if tested != [(*pair, score) for pair in pairs for score in SCORES]:
                 raise InputError("The tested differences are not those of every two candidates' scores, in order")
+        self._check_like_for_like()
+        repeated = [each for each in self.candidates if each.source.generations > 1]
+        if bool(repeated) != self.generations or self.human.generations > 1:
+            raise InputError("The sources do not say which candidates have several generations")
+        for candidate in repeated:
+            for estimate in (*candidate.scores.values(), *candidate.joint_scores.values()):
+                if len(estimate.generations or ()) != candidate.source.generations:
+                    raise InputError("A candidate does not have one value of each score for each generation")
         if self.map_fitted is not None and self.map_fitted > sum(source.n for source in self.sources):
             raise InputError("The map was fitted to more texts than there are", received=f"{self.map_fitted}")
+
+    def _check_like_for_like(self) -> None:
+        found = self.like_for_like or ()
+        names = [each.candidate for each in found]
+        if names != [candidate.source.name for candidate in self.candidates if candidate.source.name in names]:
+            raise InputError("The scores like for like are not those of the candidates, in order")
+        if found and (self.halves is None or {each.n for each in found} != {self.halves.source.n}):
+            raise InputError("The scores like for like are not at the size of human vs. human")
+        for each in found:
+            if set(each.scores) != set(SCORES):
+                raise InputError(f"The candidate {each.candidate} lacks scores like for like")
+            for name, estimate in each.scores.items():
+                check_estimate(name, estimate)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -147,7 +181,9 @@ class ComparisonRecord:
         keys = [JOINT] if self.joint else []
         keys += [_pairwise(index) for index in range(len(self.candidates))]
         keys += [HALVES] if self.halves else []
-        return keys + ([PROJECTION] if self.projection else []) + ([PROMPTS] if self.prompts else [])
+        keys += [PROJECTION] if self.projection else []
+        keys += [PROMPTS] if self.prompts else []
+        return keys + ([GENERATIONS] if self.generations else [])
 
 
 def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArray[Any]]) -> Comparison:
@@ -179,6 +215,9 @@ def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArra
         map_fitted=record.map_fitted,
         prompts=_prompts(arrays[PROMPTS], record.sources) if record.prompts else None,
         differences=record.differences,
+        prompts_by=record.prompts_by if record.prompts else None,
+        like_for_like=record.like_for_like,
+        generations=_generations(arrays[GENERATIONS], record.sources) if record.generations else {},
     )
 
 
@@ -189,19 +228,34 @@ def _prompts(codes: NDArray[np.int32], sources: Sequence[Source]) -> dict[str, N
     return dict(zip([source.name for source in sources], np.split(codes, ends[:-1]), strict=True))
 
 
+def _generations(codes: NDArray[np.int32], sources: Sequence[Source]) -> dict[str, NDArray[np.int32]]:
+    ends = np.cumsum([source.n for source in sources])
+    usable = codes.dtype == np.int32 and codes.shape == (int(ends[-1]),)
+    if not usable or codes.min() < 0 or codes.max() >= codes.size:
+        raise ValueError(f"generations of shape {codes.shape} and type {codes.dtype}")
+    by_source = dict(zip([source.name for source in sources], np.split(codes, ends[:-1]), strict=True))
+    for source in sources:
+        sizes = np.bincount(by_source[source.name])
+        if sizes.size != source.generations or (sizes.size > 1 and int(sizes.min()) != source.n_smallest):
+            raise ValueError(f"generations of {source.name} of {sizes.tolist()} texts")
+    return {source.name: by_source[source.name] for source in sources if source.generations > 1}
+
+
 def _candidate(item: CandidateRecord, labels: NDArray[np.int32], human: Source) -> Candidate:
     partitions = _partitions("pairwise", item.partitions, labels, [human, item.source])
     return Candidate(item.source, item.scores, item.joint_scores, partitions)
 
 
-def _check_estimate(name: str, estimate: Estimate) -> None:
+def check_estimate(name: str, estimate: Estimate) -> None:
     """Check that a score lies in its range; its interval is centered on the mean and then cut to that range."""
     low, high = SCORE_BOUNDS[name]
-    numbers = (estimate.mean, estimate.low, estimate.high, *estimate.values)
+    numbers = (estimate.mean, estimate.low, estimate.high, *estimate.values, *(estimate.generations or ()))
     if not all(low - ROUNDING <= number <= high + ROUNDING for number in numbers):
         raise InputError(
             f"A score {name} is out of range", allowed=f"{low:g} to {high:g}", received=f"{estimate}"[:200]
         )
+    if estimate.generations is not None and len(estimate.generations) < 2:
+        raise InputError(f"A score {name} has a spread over fewer than two generations")
     if not estimate.values or estimate.low > estimate.high:
         raise InputError(f"The interval of a score {name} ends before it begins, or has no value")
 
@@ -213,9 +267,9 @@ def _check_partitions(partitions: Sequence[PartitionRecord]) -> None:
 
 def _record_of_candidate(candidate: Candidate) -> dict[str, Any]:
     return {
-        "source": dataclasses.asdict(candidate.source),
-        "scores": {name: dataclasses.asdict(score) for name, score in candidate.scores.items()},
-        "joint_scores": {name: dataclasses.asdict(score) for name, score in candidate.joint_scores.items()},
+        "source": dataclass_to_json(candidate.source),
+        "scores": {name: dataclass_to_json(score) for name, score in candidate.scores.items()},
+        "joint_scores": {name: dataclass_to_json(score) for name, score in candidate.joint_scores.items()},
         "partitions": [_record_of_partition(partition) for partition in candidate.partitions],
     }
 

@@ -54,7 +54,10 @@ def check_sides(
                 allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
                 received=f"{len(corpus)}",
             )
-    require_room(config.score, [len(human), *map(len, candidates.values())])
+    for name, corpus in candidates.items():
+        _require_generations(name, corpus)
+    generations = [int(corpus.generation_codes.max()) + 1 for corpus in candidates.values()]
+    require_room(config.score, [len(human), *map(len, candidates.values())], generations)
     if known is None and (features is None) == (config.encoder is None):
         raise InputError(
             "Features and encoder settings are mutually exclusive",
@@ -65,14 +68,28 @@ def check_sides(
             raise InputError(f"The known source of {name!r} is not of these texts", allowed="their features and source")
 
 
-def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
+def _require_generations(name: str, corpus: Corpus) -> None:
+    fewest = int(np.bincount(corpus.generation_codes).min())
+    if fewest < MIN_TEXTS:
+        raise InputError(
+            f"A generation of {name!r} ({corpus.origin}) has too few texts to cluster",
+            allowed=f"at least {MIN_TEXTS} in each",
+            received=f"{fewest}",
+            todo=f"If the field {corpus.generation!r} does not number repeated generations, rename it in the file, or "
+            "choose the metadata fields without it",
+        )
+
+
+def require_room(score: ScoreConfig, sizes: Sequence[int], generations: Sequence[int] | None = None) -> None:
     """Raise InputError if a comparison's labels or resamples would exceed the memory.
 
-    The human side comes first in ``sizes``, the numbers of texts.
+    The human side comes first in ``sizes``, the numbers of texts; ``generations`` are those of each candidate, by
+    default one.
     """
     human, *others = sizes
     pairs = sum(human + one + other for one, other in combinations(others, 2))
-    labels = score.seeds * (sum(sizes) + sum(human + n for n in others) + pairs)
+    halves = 2 * min(human // 2, *others) * (1 + len(others))
+    labels = score.seeds * (sum(sizes) + sum(human + n for n in others) + halves + pairs)
     if labels > limits.labels():
         raise InputError(
             f"This many texts with {score.seeds:,} seeds would take too much memory",
@@ -80,12 +97,14 @@ def require_room(score: ScoreConfig, sizes: Sequence[int]) -> None:
             received=f"{labels:,}",
             todo=f"Use fewer seeds, or set {limits.LABELS_VARIABLE}",
         )
-    drawn = score.bootstrap * score.seeds * len(others)
+    repeats = len(others) if generations is None else sum(generations)
+    drawn = score.bootstrap * score.seeds * repeats
     if drawn > limits.resamples():
         raise InputError(
             f"A bootstrap of {score.bootstrap:,} resamples would take too much memory",
-            allowed=f"at most {limits.resamples():,}, counted as resamples x seeds x candidates",
-            received=f"{score.bootstrap:,} x {score.seeds:,} x {len(others):,}",
+            allowed=f"at most {limits.resamples():,}, counted as resamples x seeds x candidates"
+            + (" and their generations" if repeats > len(others) else ""),
+            received=f"{score.bootstrap:,} x {score.seeds:,} x {repeats:,}",
             todo=f"Use fewer resamples (500 give a good interval), or set {limits.RESAMPLES_VARIABLE}",
         )
 
@@ -138,6 +157,8 @@ def take_features(
 def _source(
     name: str, corpus: Corpus, key: str, *, tokens_median: float | None, cut: int, notes: tuple[str, ...] = ()
 ) -> Source:
+    # The human side is one sample, whatever its metadata say.
+    sizes = np.array([len(corpus)]) if name == HUMAN else np.bincount(corpus.generation_codes)
     return Source(
         name=name,
         n=len(corpus),
@@ -147,4 +168,7 @@ def _source(
         tokens_median=tokens_median,
         cut=cut,
         notes=(*corpus.notes, *notes),
+        normalized=corpus.normalized or None,
+        generations=sizes.size,
+        n_smallest=int(sizes.min()) if sizes.size > 1 else None,
     )

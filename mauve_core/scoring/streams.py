@@ -20,6 +20,7 @@ _PURPOSES = (
     "attributes",
     "pairs",
     "exchange",
+    "gap",
 )
 """Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 
@@ -31,14 +32,18 @@ def stream(seed: int, purpose: str) -> SeedSequence:
 
 @dataclass(frozen=True)
 class HalfSeeds:
-    """Streams of the halves: ``cut`` assigns texts to halves; ``clustering`` has one entry per k-means seed."""
+    """Streams of human vs. human and its like: ``cut`` splits the human texts, ``texts`` draws those of a candidate.
+
+    ``clustering`` and ``texts`` have one entry per k-means seed.
+    """
 
     cut: SeedSequence
     clustering: tuple[SeedSequence, ...]
     resampling: SeedSequence
+    texts: tuple[SeedSequence, ...]
 
 
 def half_seeds(score: ScoreConfig) -> HalfSeeds:
-    """Return the streams of the halves under the run's seed."""
-    cut, clustering, resampling = stream(score.seed, "halves").spawn(3)
-    return HalfSeeds(cut, tuple(clustering.spawn(score.seeds)), resampling)
+    """Return these streams under the run's seed."""
+    cut, clustering, resampling, texts = stream(score.seed, "halves").spawn(4)
+    return HalfSeeds(cut, tuple(clustering.spawn(score.seeds)), resampling, tuple(texts.spawn(score.seeds)))

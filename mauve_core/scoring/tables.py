@@ -1,6 +1,6 @@
-"""Present a comparison as one JSON object for programs and one table for people.
+"""Present a comparison as a table and in sentences for people.
 
-Neither shows a bare score: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k and
+No score is shown bare: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k and
 the encoder. Candidates that are not told apart share a rank.
 """
 
@@ -9,31 +9,44 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, with_plain_spaces, with_spread
+from mauve_core.base.formatting import (
+    NONE,
+    SCORE_DECIMALS,
+    interval,
+    over_generations,
+    with_named_spreads,
+    with_plain_spaces,
+    with_spread,
+    written,
+)
+from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.encoders.catalogue import with_weights
-from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Estimate, SeedSpread, Source
+from mauve_core.scoring.reference import (
+    HUMAN_VS_HUMAN,
+    REFERENCE_SCORE,
+    like_for_like_sentence,
+    like_for_like_title,
+    reference_sentences,
+)
+from mauve_core.scoring.result import (
+    SIGNIFICANT,
+    Candidate,
+    Comparison,
+    Difference,
+    Estimate,
+    SeedSpread,
+    Source,
+    lower_median,
+)
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
 """Whether a larger score means closer to the human side."""
 
 TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Frontier integral", "mid": "Mid-point"}
-
-HALVES_TITLE = "ceiling: human vs. human"
-"""Table label of the human texts compared with themselves."""
-
-
-def ceiling_sentence(n: int, k: int | None = None) -> str:
-    """Explain the ceiling in a sentence: ``n`` texts per side, in ``k`` clusters if there are any."""
-    clusters = "" if k is None else f" in {k:,} clusters"
-    return (
-        f"{HALVES_TITLE.capitalize()}: one random half of the human texts against the other, {n:,} texts per side"
-        f"{clusters}: about what a candidate that writes like people would score."
-    )
-
 
 _GAP = "  "
 
@@ -118,6 +131,28 @@ def tests_sentence(differences: Sequence[Difference]) -> str:
     )
 
 
+def pairing_sentence(comparison: Comparison) -> str:
+    """Say what the intervals resample: prompts, and how many, or single texts; empty where a run does not tell."""
+    shared = pairing_in_words(comparison)
+    if shared:
+        return f"Resampled by {'id' if comparison.prompts_by == 'ids' else 'prompt'}: {shared}."
+    # Both are missing in a run stored before texts were matched, and on a leaderboard over two runs.
+    known = comparison.prompts is not None or comparison.differences is not None
+    return "Human texts and candidates share no prompts: texts are resampled one by one." if known else ""
+
+
+def pairing_in_words(comparison: Comparison) -> str:
+    """Say how many prompts, or ids, each candidate shares with the human texts; empty for none."""
+    counts = [comparison.shared_prompts(candidate.name) for candidate in comparison.candidates]
+    if not any(counts):
+        return ""
+    number = f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
+    if comparison.prompts_by == "ids":
+        return f"{number} ids shared with the human texts"
+    matched = ", matched by equal prompts" if comparison.prompts_by == "prompts" else ""
+    return f"{number} prompts shared with the human texts{matched}"
+
+
 def shared_ranks(items: Sequence[_Item], tied: Callable[[_Item, _Item], bool]) -> list[tuple[int, bool]]:
     """Return each item's rank and whether it is shared, by the rule of :func:`standings`; the best item comes first."""
     leaders: list[int] = []
@@ -125,57 +160,6 @@ def shared_ranks(items: Sequence[_Item], tied: Callable[[_Item, _Item], bool]) -
         leader = leaders[-1] if leaders else index
         leaders.append(leader if tied(item, items[leader]) else index)
     return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
-
-
-def to_json(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison without its arrays, as JSON values.
-
-    Returns
-    -------
-    dict
-        ``human`` (name, n, origin, digest, tokens_median, cut, notes), ``settings`` (from
-        :meth:`CompareConfig.as_dict`), ``warnings`` (list of str), ``candidates`` (list in the order given: the
-        entries of ``human``, ``k``, ``rank``, and for each score an object with ``mean``, ``sd`` (None with one seed),
-        ``low`` and ``high``), ``halves`` (one half of the human texts against the other: ``n``, ``k`` and the scores;
-        None if they could not be halved), ``differences`` (of every two candidates under every score, as
-        :func:`difference_json`; None if they were not tested) and ``environment``.
-    """
-    ranks = {standing.candidate.name: standing.rank for standing in standings(comparison)}
-    return {
-        "human": _source_json(comparison.human),
-        "settings": comparison.config.as_dict(),
-        "warnings": list(comparison.warnings),
-        "candidates": [
-            {
-                **_source_json(candidate.source),
-                "k": candidate.partitions[0].k,
-                "rank": ranks[candidate.name],
-                **{score: _estimate_json(candidate.scores[score]) for score in SCORES},
-            }
-            for candidate in comparison.candidates
-        ],
-        "halves": None if comparison.halves is None else _halves_json(comparison.halves),
-        "differences": None if comparison.differences is None else [*map(difference_json, comparison.differences)],
-        "environment": dict(comparison.environment),
-    }
-
-
-def difference_json(difference: Difference) -> dict[str, Any]:
-    """Return the test of two candidates as JSON values, as ``mauve-lens test --json`` prints it."""
-    return {
-        "score": difference.score,
-        "a": difference.first,
-        "b": difference.second,
-        "difference": difference.difference,
-        "low": difference.low,
-        "high": difference.high,
-        "joint_difference": difference.joint_difference,
-        "p": difference.p_value,
-        "p_adjusted": difference.p_adjusted,
-        "told_apart": difference.told_apart,
-        "paired": difference.paired,
-        "n": difference.n,
-    }
 
 
 def to_table(comparison: Comparison) -> str:
@@ -204,8 +188,44 @@ def printable(text: str) -> str:
 
 
 def mean_and_spread(estimate: Estimate | SeedSpread) -> str:
-    """Format the mean and, with several values, their spread: ``0.843 ± 0.012``."""
-    return with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS)
+    """Format the mean and, with several values, their spread: ``0.843 ± 0.012``.
+
+    With several generations, both spreads are named: ``0.843 ± 0.012 (seeds) ± 0.020 (5 generations)``.
+    """
+    if isinstance(estimate, SeedSpread) or estimate.generations is None:
+        return with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS)
+    count = len(estimate.generations)
+    return with_named_spreads(estimate.mean, estimate.sd, estimate.generations_sd, count, SCORE_DECIMALS)
+
+
+def texts_scored(source: Source) -> str:
+    """Format the number of texts of a source: ``512``, or ``512 × 5`` with generations."""
+    return f"{source.n_scored:,} × {source.generations:,}" if source.generations > 1 else f"{source.n:,}"
+
+
+def spread_sentence(comparison: Comparison) -> str:
+    """Say what each ± is, without a period: over the k-means seeds, and over generations if a candidate has several."""
+    seeds = comparison.config.score.seeds
+    spread = "one k-means seed, so the spread is unknown"
+    if seeds > 1:
+        spread = f"mean \u00b1 standard deviation over {seeds} k-means seeds"
+    if not any(source.generations > 1 for source in comparison.sources):
+        return spread
+    return (
+        f"{spread}. Of several generations, the score is the mean of theirs: \u00b1 (seeds) is the spread of this mean "
+        "over the k-means seeds, \u00b1 (generations) the spread over generations, each averaged over the seeds; "
+        "scores like for like with human vs. human take the first generation"
+    )
+
+
+def pooled_sentence(source: Source) -> str:
+    """Say that all generations count together where they do; empty for a candidate without repeats."""
+    if source.generations == 1:
+        return ""
+    return (
+        f"All {source.generations:,} generations of {source.name} count together here, so a score is not the "
+        "leaderboard's, which is the mean of the generations' own scores."
+    )
 
 
 def interval_of(estimate: Estimate) -> str:
@@ -213,24 +233,81 @@ def interval_of(estimate: Estimate) -> str:
     return interval(estimate.low, estimate.high, SCORE_DECIMALS)
 
 
+def score_in_words(comparison: Comparison, candidate: str, kind: PartitionKind = "pairwise") -> str:
+    """Give a candidate's MAUVE with the leaderboard's digits: ``MAUVE 0.795 ± 0.031 (0.740 to 0.840), rank 5=``."""
+    (standing,) = (each for each in standings(comparison, kind=kind) if each.candidate.name == candidate)
+    estimate = standing.candidate.estimate("mauve", kind)
+    score = f"{TITLES['mauve']} {mean_and_spread(estimate)} ({interval_of(estimate)})"
+    return score if len(comparison.candidates) == 1 else f"{score}, rank {rank_label(standing.rank, standing.tied)}"
+
+
+def seed_in_words(comparison: Comparison, candidate: str, kind: PartitionKind, seed: int) -> str:
+    """Name a partition's seed, with MAUVE in that partition: ``seed 3 of 5, where it is 0.793 (the median)``."""
+    values = comparison.candidate(candidate).estimate("mauve", kind).values
+    if len(values) == 1:
+        return "the run's only seed"
+    median = ""
+    if kind == "pairwise" and values[seed] == lower_median(values):
+        median = " (the median)"
+    elif kind == "joint" and seed == comparison.median_seed(candidate, kind):
+        median = " (the median over all candidates)"
+    return f"seed {seed + 1} of {len(values)}, where it is {written(values[seed], SCORE_DECIMALS)}{median}"
+
+
+def rank_label(rank: int, tied: bool) -> str:
+    """``2``, or ``2=`` for a shared rank; a dash for the human halves, which have no rank."""
+    if rank == 0:
+        return NONE
+    return f"{rank}=" if tied else str(rank)
+
+
 def _leaderboard(comparison: Comparison) -> str:
     rows = [["Rank", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
     for standing in standings(comparison):
         candidate = standing.candidate
         rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
-        counts = [str(candidate.source.n), str(candidate.partitions[0].k)]
+        counts = [texts_scored(candidate.source).replace(",", ""), str(candidate.partitions[0].k)]
         rows.append([rank, printable(candidate.name), *counts, *_means(candidate)])
+        if candidate.source.generations > 1:
+            rows.append(["", "", "", "", *(_over_generations(candidate.scores[score]) for score in SCORES)])
         rows.append(_interval_row(candidate))
     if comparison.halves is not None:
         halves = comparison.halves
         counts = [str(halves.source.n), str(halves.partitions[0].k)]
-        rows.append([NONE, HALVES_TITLE, *counts, *_means(halves)])
+        rows.append([NONE, HUMAN_VS_HUMAN, *counts, *_means(halves)])
         rows.append(_interval_row(halves))
+        if comparison.like_for_like:
+            rows = [[*row, cell] for row, cell in zip(rows, _like_for_like_cells(comparison, halves), strict=True)]
     return aligned(rows)
 
 
+def _like_for_like_cells(comparison: Comparison, halves: Candidate) -> list[str]:
+    """A column beside the leaderboard's rows: MAUVE of all at the size of human vs. human."""
+    cells = [like_for_like_title(halves.source.n)]
+    for standing in standings(comparison):
+        found = comparison.at_size_of_halves(standing.candidate.name)
+        estimate = None if found is None else found.scores[REFERENCE_SCORE]
+        between = [""] if standing.candidate.source.generations > 1 else []  # beside the spread over generations
+        shown = (NONE, "") if estimate is None else (mean_and_spread(estimate), interval_of(estimate))
+        cells += [shown[0], *between, shown[1]]
+    own = halves.scores[REFERENCE_SCORE]
+    return [*cells, mean_and_spread(own), interval_of(own)]
+
+
 def _means(candidate: Candidate) -> list[str]:
-    return [mean_and_spread(candidate.scores[score]) for score in SCORES]
+    """Format the means with the spread over seeds, named if another one follows."""
+    found = []
+    for score in SCORES:
+        estimate = candidate.scores[score]
+        named = " (seeds)" if estimate.generations is not None and estimate.sd is not None else ""
+        found.append(with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS) + named)
+    return found
+
+
+def _over_generations(estimate: Estimate) -> str:
+    if estimate.generations is None or estimate.generations_sd is None:
+        return ""
+    return over_generations(estimate.generations_sd, len(estimate.generations), SCORE_DECIMALS)
 
 
 def _interval_row(candidate: Candidate) -> list[str]:
@@ -238,17 +315,18 @@ def _interval_row(candidate: Candidate) -> list[str]:
 
 
 def _reading_help(comparison: Comparison) -> str:
-    score, halves = comparison.config.score, comparison.halves
-    spread = "one k-means seed, so the spread is unknown"
-    if score.seeds > 1:
-        spread = f"mean \u00b1 standard deviation over {score.seeds} k-means seeds"
+    score = comparison.config.score
+    repeated = any(source.generations > 1 for source in comparison.sources)
     return "\n".join(
         [
-            f"Each score: {spread};",
+            *textwrap.wrap(f"Each score: {spread_sentence(comparison)};", 110),
             f"below it the {score.confidence:.0%} bootstrap interval over texts ({score.bootstrap} resamples).",
+            *(["n: texts of one generation × generations; k is chosen for one generation."] if repeated else []),
+            *filter(None, [pairing_sentence(comparison)]),
             "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
             *textwrap.wrap(rank_sentence(comparison), 110),
-            *([] if halves is None else textwrap.wrap(ceiling_sentence(halves.source.n, halves.partitions[0].k), 110)),
+            *textwrap.wrap(printable(reference_sentences(comparison)), 110),
+            *textwrap.wrap(like_for_like_sentence(comparison), 110),
         ]
     )
 
@@ -274,31 +352,13 @@ def _settings(comparison: Comparison) -> list[str]:
             f"pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
         ]
     k = "a tenth of the smaller side, at most 5,000" if score.k is None else str(score.k)
+    rows = ", then rows of unit length" if score.unit_rows == "after" else ""
     lines.append(
         f"clusters: k = {k}, {score.restarts} k-means++ start{'' if score.restarts == 1 else 's'} per seed, "
-        f"PCA to {score.explained_variance:g} of the variance; "
+        f"PCA to {score.explained_variance:g} of the variance{rows}; "
         f"scaling constant {score.scale:g}, seed {score.seed}"
     )
     lines.append("partition: pairwise, each candidate with the human side")
+    if comparison.normalization:
+        lines.append(f"normalized on every side before encoding: {titles_of_steps(comparison.normalization)}")
     return lines
-
-
-def _halves_json(halves: Candidate) -> dict[str, Any]:
-    scores = {score: _estimate_json(halves.scores[score]) for score in SCORES}
-    return {"n": halves.source.n, "k": halves.partitions[0].k, **scores}
-
-
-def _source_json(source: Source) -> dict[str, Any]:
-    return {
-        "name": source.name,
-        "n": source.n,
-        "origin": source.origin,
-        "digest": source.digest,
-        "tokens_median": source.tokens_median,
-        "cut": source.cut,
-        "notes": list(source.notes),
-    }
-
-
-def _estimate_json(estimate: Estimate) -> dict[str, float | None]:
-    return {"mean": estimate.mean, "sd": estimate.sd, "low": estimate.low, "high": estimate.high}

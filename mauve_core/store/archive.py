@@ -9,25 +9,29 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import write_atomically
+from mauve_core.scoring.serialization import PROJECTION
 from mauve_core.store.about import ABOUT
-from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, damaged
+from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, damaged, read_record
 
+MAP = f"{PROJECTION}.npy"
 SUFFIX = ".mauve-run.zip"
 MANIFEST = "manifest.json"
 FORMAT = 1
 """Version of the archive layout; other versions are refused."""
 
 KNOWN_FILES = re.compile(
-    rf"{re.escape(COMPARISON)}|{re.escape(ABOUT)}|{re.escape(RATINGS)}|(joint|projection|halves|prompts|pairwise-\d{{1,6}})\.npy"
+    rf"{re.escape(COMPARISON)}|{re.escape(ABOUT)}|{re.escape(RATINGS)}|(joint|projection|halves|prompts|generations|pairwise-\d{{1,6}})\.npy"
     rf"|texts-\d{{1,6}}\.parquet|features-\d{{1,6}}\.npy|{ATTACHED}/[a-z0-9][a-z0-9-]{{0,79}}\.json"
 )
 """Files that an archive may hold besides its manifest: those of a run's folder (``folder.py``)."""
@@ -45,7 +49,8 @@ def archive_path(run_id: str, path: Path) -> Path:
 def write_archive(folder: Path, path: Path, *, ratings: bool = True) -> None:
     """Write a run's folder to one file, atomically.
 
-    Ratings are copied as a consistent snapshot, even while people are rating, or left out.
+    Ratings are copied as a consistent snapshot, even while people are rating, or left out. So is the comparison, to
+    which a map may be added meanwhile: the archive holds the arrays that its own record names.
 
     Raises
     ------
@@ -53,7 +58,13 @@ def write_archive(folder: Path, path: Path, *, ratings: bool = True) -> None:
         A file of the run is missing or damaged, or the disk refuses.
     """
     with tempfile.TemporaryDirectory(prefix="mauve-lens-") as scratch:
-        files = {name: folder / name for name in _names(folder)}
+        record = Path(scratch) / COMPARISON
+        with damaged(folder.name, COMPARISON):
+            shutil.copyfile(folder / COMPARISON, record)  # before the names: arrays are written before their record
+        files = {name: folder / name for name in _names(folder)} | {COMPARISON: record}
+        with suppress(StorageError):  # a damaged record is exported as it is, for a person to look at
+            if not read_record(record.parent).comparison.projection:
+                files.pop(MAP, None)
         source = files.pop(RATINGS, None)
         if source is not None and ratings:
             files[RATINGS] = Path(scratch) / RATINGS

@@ -2,9 +2,9 @@
 
 ``comparison.json`` (settings, scores, sources), ``joint.npy`` and one ``pairwise-<i>.npy`` per candidate ((seeds, n)
 int32 labels, the human side first), ``halves.npy`` (labels of the halves of the human texts), ``projection.npy``,
-``prompts.npy`` ((n,) int32, the prompt of each text), and for each source ``texts-<i>.parquet`` and
-``features-<i>.npy`` (float32, or float16 if given so). Later results are beside them: ``attached/<name>.json``
-(measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and notes.
+``prompts.npy`` and ``generations.npy`` ((n,) int32, the prompt and the generation of each text), and for each source
+``texts-<i>.parquet`` and ``features-<i>.npy`` (float32, or float16 if given so). Later results are beside them:
+``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and notes.
 """
 
 from __future__ import annotations
@@ -170,9 +170,8 @@ class Run:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the comparison's record, hexadecimal: identifies what was precomputed from this run."""
-        record = serialization.record_of_comparison(self.comparison)
-        return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+        """As :func:`digest_of`: identifies what was precomputed from this run."""
+        return digest_of(self.comparison)
 
     def require_sources(self, names: Iterable[str], what: str) -> None:
         """Raise InputError unless all names are sources of this run."""
@@ -209,11 +208,19 @@ class Run:
         return _described(summary_of(self.id, self.name, self.created, self.comparison), about, folder_bytes(self.path))
 
 
+def digest_of(comparison: Comparison) -> str:
+    """SHA-256 of a comparison's record, hexadecimal, without its map and times: a map may be added later."""
+    record = serialization.record_of_comparison(comparison)
+    del record["projection"], record["map_fitted"]
+    for part, left_out in (("config", "projection"), ("environment", "seconds")):
+        record[part] = {name: value for name, value in record[part].items() if name != left_out}
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
+
+
 def read_run(folder: Path) -> Run:
     """Read a run with all texts in memory and features left on disk; StorageError if a file is damaged."""
     meta = read_record(folder)
-    with damaged(folder.name, "the labels or the map"):
-        comparison = serialization.comparison_from_record(meta.comparison, _read_arrays(folder, meta.comparison))
+    comparison = read_comparison(folder, meta)
     corpora = {}
     for index, source in enumerate(comparison.sources):
         file = f"texts-{index}.parquet"
@@ -224,6 +231,12 @@ def read_run(folder: Path) -> Run:
     about = about_run(folder)
     name = meta.name if about.name is None else about.name
     return Run(folder.name, name, meta.created, comparison, corpora, folder, about.tags, about.notes)
+
+
+def read_comparison(folder: Path, meta: RunRecord) -> Comparison:
+    """Read the comparison of that record with its arrays, without texts; StorageError if a file is damaged."""
+    with damaged(folder.name, "the labels or the map"):
+        return serialization.comparison_from_record(meta.comparison, _read_arrays(folder, meta.comparison))
 
 
 def read_summary(folder: Path) -> RunSummary:
@@ -267,6 +280,20 @@ def write_run(
         corpora[source.name].to_parquet(folder / f"texts-{index}.parquet")
         if features is not None:
             write_features(folder / f"features-{index}.npy", features[source.name])
+    _write_record(folder, name, created, comparison)
+
+
+def write_map(folder: Path, meta: RunRecord, comparison: Comparison) -> None:
+    """Add the comparison's map to a complete folder whose record is ``meta``.
+
+    The record is replaced last, in one step: until then, the folder is a run without a map.
+    """
+    key = serialization.PROJECTION
+    write_array(folder / f"{key}.npy", serialization.arrays_of_comparison(comparison)[key])
+    _write_record(folder, meta.name, meta.created, comparison)
+
+
+def _write_record(folder: Path, name: str, created: str, comparison: Comparison) -> None:
     line = dataclasses.asdict(summary_of("", name, created, comparison))
     summary = {item.name: line[item.name] for item in dataclasses.fields(Line)}
     meta: dict[str, Any] = {"format": FORMAT, "name": name, "created": created, "summary": summary}

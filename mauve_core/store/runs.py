@@ -28,11 +28,15 @@ from mauve_core.store.folder import (
     RunSummary,
     about_run,
     check_sources,
+    digest_of,
     folder_bytes,
     is_id,
+    read_comparison,
+    read_record,
     read_run,
     read_summary,
     run_id,
+    write_map,
     write_run,
 )
 from mauve_core.store.index import RunIndex
@@ -172,6 +176,41 @@ class RunStore:
         text = json.dumps(dict(values), ensure_ascii=False, indent=1, allow_nan=False)
         path = self._folder(run_id) / ATTACHED / f"{name}.json"
         write_atomically(path, lambda stream: stream.write(text.encode()))
+
+    def add_map(self, run: Run, comparison: Comparison) -> Run:
+        """Add a map to a stored run without one, in one step; a map that it has by now stays.
+
+        Parameters
+        ----------
+        run : Run
+            As loaded before the map was drawn.
+        comparison : Comparison
+            The run's, with ``projection`` and ``map_fitted``.
+
+        Returns
+        -------
+        Run
+            With its map.
+
+        Raises
+        ------
+        InputError
+            No run has that id any more, or another one by now; or the comparison has no map.
+        StorageError
+            A file is damaged, or the disk refused: the run stays as it was.
+        """
+        if comparison.projection is None:
+            raise InputError("There is no map to add", received=f"run {run.id}")
+        with locked(self.root), storage_errors(self.root):
+            folder = self._folder(run.id)
+            meta = read_record(folder)
+            stored = read_comparison(folder, meta)
+            if digest_of(stored) != digest_of(comparison):
+                raise InputError(f"Run {run.id} was replaced while its map was drawn", todo="Draw the new run's map")
+            if stored.projection is None:
+                write_map(folder, meta, comparison)
+                stored = comparison
+        return dataclasses.replace(run, comparison=stored)
 
     def describe(
         self,

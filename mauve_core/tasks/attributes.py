@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank, Within
-from mauve_core.experiments.attributes_over_k import SPLITS, AttributeTable, attributes_run
+from mauve_core.base.validation import Later, NotBlank, Within
+from mauve_core.experiments.attributes_over_k import (
+    SPLITS,
+    AttributeTable,
+    OtherTexts,
+    attributes_run,
+    encoded_texts,
+    texts_of_run,
+)
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
+from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import RunTask, Splits
+from mauve_core.tasks.comparison import TextFile
 
 
 @dataclass(frozen=True)
 class AttributesTask(RunTask):
-    """What a stored run's clusters capture; the fields are parameters of ``attributes_over_k.attributes_run``."""
+    """What a stored run's clusters capture; the other fields are parameters of ``attributes_over_k.attributes_run``.
+
+    Attributes
+    ----------
+    other_run : str or None
+        Id of a stored run; its human texts give other clusters.
+    other_file : TextFile or None
+        The same of a file, whose texts are encoded as the run's are.
+    device : str
+        For encoding the file: ``auto``, ``cpu``, ``cuda`` ...
+    """
 
     kind: ClassVar[str] = "attributes"
     titled: ClassVar[str] = "attributes of"
@@ -26,6 +46,9 @@ class AttributesTask(RunTask):
     source: NotBlank = HUMAN
     candidate: NotBlank | None = None
     splits: Splits = SPLITS
+    other_run: Annotated[NotBlank | None, Later()] = None
+    other_file: Annotated[TextFile | None, Later()] = None
+    device: Annotated[NotBlank, Later()] = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -34,16 +57,31 @@ class AttributesTask(RunTask):
             raise InputError("The columns cannot be used", allowed="no duplicates", received=received)
         if self.ks == ():
             raise InputError("No number of clusters is given", allowed="one or more, or None for the default ones")
+        if self.other_run is not None and self.other_file is not None:
+            raise InputError("Other clusters come from one corpus", allowed="a run or a file, not both")
+        if self.other_file is not None and self.other_file.features is not None:
+            raise InputError("The texts of the other corpus are encoded as the run's are", allowed="no features")
 
     def compute(self, progress: Progress = silent) -> AttributeTable:
         """Judge the run's clusters and keep the table."""
+        run = self.load()
         table = attributes_run(
-            self.load(),
+            run,
             self.ks,
             self.columns,
             source=self.source,
             candidate=self.candidate,
             splits=self.splits,
+            others=self._others(run, progress),
             progress=progress,
         )
         return self.keep(ATTACHMENT, table, progress)
+
+    def _others(self, run: Run, progress: Progress) -> OtherTexts | None:
+        if self.other_run is not None:
+            return texts_of_run(run, RunStore().load(self.other_run))
+        if self.other_file is None:
+            return None
+        path = Path(self.other_file.path)
+        corpus = self.other_file.read(path.name)
+        return encoded_texts(run, corpus, path.name, device=self.device, progress=progress)

@@ -27,6 +27,14 @@ class Located:
 
 Result = TypeVar("Result")
 
+Stored = Callable[[Run], None]
+"""Called with a new run as soon as it is stored with its scores, while work on it goes on."""
+
+
+def unheeded(run: Run) -> None:
+    """Do nothing when a run is stored."""
+
+
 FilePath = Annotated[str, Located(lambda path: str(Path(path).absolute()))]
 Splits = Annotated[int, Within(1, 100)]
 
@@ -57,7 +65,7 @@ class Task(ABC):
         """Return what the task makes, as a list of jobs shows it."""
 
     @abstractmethod
-    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
+    def perform(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> str:
         """Carry out the task and return the id of the run that was made or added to.
 
         Parameters
@@ -67,6 +75,8 @@ class Task(ABC):
         job : str or None
             Id of the job. A new run records it, so that a job that is resumed after its run was stored does not make a
             second one.
+        stored : callable
+            Called with a new run once it is stored, also when that was done by an earlier worker of the job.
 
         Raises
         ------
@@ -102,11 +112,11 @@ class NewRunTask(Task):
     def title(self) -> str:
         return self.name
 
-    def perform(self, progress: Progress = silent, job: str | None = None) -> str:
-        return self.make(progress, job).id
+    def perform(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> str:
+        return self.make(progress, job, stored).id
 
     @abstractmethod
-    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+    def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
         """Do the work and store the run; parameters and errors as :meth:`perform`."""
 
 
@@ -128,7 +138,12 @@ class RunTask(Task):
     def title(self) -> str:
         return f"{self.titled} {self.run}"
 
-    def perform(self, progress: Progress = silent, job: str | None = None) -> str:  # noqa: ARG002 (makes no run)
+    def perform(
+        self,
+        progress: Progress = silent,
+        job: str | None = None,  # noqa: ARG002 (makes no run)
+        stored: Stored = unheeded,  # noqa: ARG002
+    ) -> str:
         self.compute(progress)
         return self.run
 

@@ -16,11 +16,14 @@ from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.corpus.normalizing import normalize
+from mauve_core.corpus.normalizing_steps import parse_steps
 from mauve_core.encoders.external_features import features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.result import Source
 from mauve_core.store import Run, RunStore, run_id
-from mauve_core.tasks.base import FilePath, NewRunTask
+from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
+from mauve_core.tasks.draw_map import with_map
 
 READING = "Reading texts"
 SAVING = "Saving the run"
@@ -74,6 +77,8 @@ class ComparisonTask(NewRunTask):
         Its ``encoder`` is None exactly if every file brings features.
     device : str
         ``auto``, ``cpu``, ``cuda`` ...
+    normalize : tuple of str or None
+        Steps for the texts of every side, as for :func:`mauve_core.corpus.normalizing.normalize`.
     """
 
     kind: ClassVar[str] = "comparison"
@@ -83,9 +88,15 @@ class ComparisonTask(NewRunTask):
     candidates: Mapping[str, TextFile]
     config: CompareConfig = field(default_factory=CompareConfig)
     device: NotBlank = "auto"
+    normalize: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if parse_steps(self.normalize or ()) and self.config.encoder is None:
+            raise InputError(
+                "Texts cannot be normalized if their features are given",
+                todo="Name an encoder in place of the features",
+            )
         if not self.candidates:
             raise InputError("There is no candidate to compare", allowed="at least one model file")
         for name in self.candidates:
@@ -107,7 +118,7 @@ class ComparisonTask(NewRunTask):
         """Return the file of each source, ``human`` first."""
         return {HUMAN: self.human, **self.candidates}
 
-    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+    def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
         """Read the files, compare, and store the run with its features.
 
         Raises
@@ -124,8 +135,17 @@ class ComparisonTask(NewRunTask):
                 features[name] = features_of(name, corpora[name], file.features)
         progress(READING, len(self.files), len(self.files))
         require_one_width(features)
+        if self.normalize:
+            corpora = normalize(corpora, self.normalize, progress)
         return compare_and_store(
-            self.name, corpora, self.config, features=features or None, device=self.device, job=job, progress=progress
+            self.name,
+            corpora,
+            self.config,
+            features=features or None,
+            device=self.device,
+            job=job,
+            progress=progress,
+            stored=stored,
         )
 
 
@@ -139,8 +159,12 @@ def compare_and_store(
     device: str = "auto",
     job: str | None = None,
     progress: Progress = silent,
+    stored: Stored = unheeded,
 ) -> Run:
-    """Compare the human corpus with all others, and store the run with its features.
+    """Compare the human corpus with all others, and store the run with its features; then add what takes long.
+
+    The run is stored as soon as its scores are known. What pages need first and the map follow; if they are stopped,
+    the run is whole without them, and another worker of the same job adds what is missing.
 
     Parameters
     ----------
@@ -149,7 +173,7 @@ def compare_and_store(
     features : mapping of str to (n, d) array, optional
         For every source; None encodes the texts.
     known, device : see :func:`mauve_core.scoring.compare.compare`
-    job, progress : see :meth:`mauve_core.tasks.base.Task.perform`
+    job, progress, stored : see :meth:`mauve_core.tasks.base.Task.perform`
 
     Raises
     ------
@@ -161,8 +185,7 @@ def compare_and_store(
     store, feature_store = RunStore(), FeatureStore()
     existing = None if job is None else _run_of_job(job, name, store)
     if existing is not None:
-        derive(existing, progress)
-        return existing
+        return _completed(existing, config, stored, progress)
     comparison = compare(
         corpora[HUMAN],
         {source: corpus for source, corpus in corpora.items() if source != HUMAN},
@@ -172,19 +195,26 @@ def compare_and_store(
         feature_store=feature_store,
         device=device,
         progress=progress,
+        draw_map=False,
     )
     if job is not None:
         comparison = replace(comparison, environment={**comparison.environment, "job": job})
     progress(SAVING, 0, 1)
     arrays: dict[str, NDArray[np.floating]] = dict(features or {})
     for source in comparison.sources if features is None else ():
-        stored = feature_store.get(source.features_key)
-        if stored is not None:
-            arrays[source.name] = stored.array
+        found = feature_store.get(source.features_key)
+        if found is not None:
+            arrays[source.name] = found.array
     run = store.save(name, comparison, corpora, arrays if len(arrays) == len(corpora) else None)
     progress(SAVING, 1, 1)
+    return _completed(run, config, stored, progress)
+
+
+def _completed(run: Run, config: CompareConfig, stored: Stored, progress: Progress) -> Run:
+    """Say that the run is stored, and add what pages need first and its map."""
+    stored(run)
     derive(run, progress)
-    return run
+    return with_map(run, progress) if config.projection else run
 
 
 def _run_of_job(job: str, name: str, store: RunStore) -> Run | None:

@@ -20,7 +20,7 @@ from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
-from mauve_core.tasks.base import NewRunTask
+from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
 
 
@@ -53,7 +53,7 @@ class ExcludeTextsTask(NewRunTask):
                 received=", ".join(self.dropped),
             )
 
-    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+    def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
         """Compare and store the run.
 
         Raises
@@ -68,7 +68,9 @@ class ExcludeTextsTask(NewRunTask):
         features = stored_features(run)
         remaining_features = {name: features[name][rows] for name, rows in rows_by_source.items()}
         config = dataclasses.replace(run.comparison.config, encoder=None)
-        return compare_and_store(self.name, corpora, config, features=remaining_features, job=job, progress=progress)
+        return compare_and_store(
+            self.name, corpora, config, features=remaining_features, job=job, progress=progress, stored=stored
+        )
 
     def _remaining_rows(self, run: Run, name: str) -> NDArray[np.intp]:
         """Return the rows of the texts that stay."""

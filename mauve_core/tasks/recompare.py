@@ -1,13 +1,14 @@
-"""Compare a stored run's texts again with other settings, or without some candidates.
+"""Compare a stored run's texts again with other settings, normalized, or without some candidates.
 
 The texts are the run's own. With an unchanged encoder, so are the features, so a run from another machine needs no
-encoder here. Otherwise the texts are encoded, or their features are found in the feature store.
+encoder here. Otherwise, or if the texts are normalized, they are encoded, or their features are found in the feature
+store.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,9 +16,11 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
+from mauve_core.corpus.normalizing import normalize
+from mauve_core.corpus.normalizing_steps import parse_steps
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features, without_features
-from mauve_core.tasks.base import NewRunTask
+from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
 
 OF_THE_MODEL = ("revision", "pooling", "layer")
@@ -37,6 +40,8 @@ class RecompareTask(NewRunTask):
     left_out : tuple of str
         Candidates of the run to leave out.
     device : str
+    normalize : tuple of str or None
+        Steps for the texts of every side, as for :func:`mauve_core.corpus.normalizing.normalize`.
     """
 
     kind: ClassVar[str] = "again"
@@ -46,8 +51,14 @@ class RecompareTask(NewRunTask):
     config: CompareConfig
     left_out: tuple[str, ...] = ()
     device: NotBlank = "auto"
+    normalize: tuple[str, ...] | None = None
 
-    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if parse_steps(self.normalize or ()) and self.config.encoder is None:
+            raise InputError("Normalized texts need an encoder: the run's features were given", todo="Name an encoder")
+
+    def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
         """Compare and store the run.
 
         Raises
@@ -63,9 +74,11 @@ class RecompareTask(NewRunTask):
             name: dataclasses.replace(run.corpora[name], notes=(*run.corpora[name].notes, note)) for name in names
         }
         features = known = None
-        if self.config.encoder == run.comparison.config.encoder and self._has_features(run, names):
-            stored = stored_features(run)
-            features = {name: stored[name] for name in names}
+        if self.normalize:
+            corpora = normalize(corpora, self.normalize, progress)
+        elif self.config.encoder == run.comparison.config.encoder and self._has_features(run, names):
+            own = stored_features(run)
+            features = {name: own[name] for name in names}
             known = {
                 source.name: dataclasses.replace(source, notes=(*source.notes, note))
                 for source in run.comparison.sources
@@ -80,6 +93,7 @@ class RecompareTask(NewRunTask):
             device=self.device,
             job=job,
             progress=progress,
+            stored=stored,
         )
 
     def _sources(self, run: Run) -> list[str]:
@@ -126,14 +140,18 @@ def changed(config: CompareConfig, changes: Mapping[str, Any]) -> CompareConfig:
     )
 
 
-def suggested_name(run_name: str, before: CompareConfig, after: CompareConfig) -> str:
-    """Suggest a name that states the changed settings: ``demo, k 50, seeds 3``."""
+def suggested_name(
+    run_name: str, before: CompareConfig, after: CompareConfig, normalize: Sequence[str] | None = None
+) -> str:
+    """Suggest a name that states the changed settings: ``demo, k 50, seeds 3``, and the steps of normalizing."""
     parts = _departures(before.score, after.score)
     old, new = before.encoder, after.encoder
     if new is not None and old is not None and old.model == new.model:
         parts = _departures(old, new) + parts
     elif new is not None:
         parts = [new.model.rstrip("/").rpartition("/")[2], *parts]
+    if normalize:
+        parts.append(f"normalized {' '.join(parse_steps(normalize)).replace(':', ' ')}")
     return ", ".join([run_name, *parts]) if parts else f"{run_name}, again"
 
 

@@ -7,11 +7,14 @@ from typing import Any
 
 from mauve_core.base.errors import InputError
 from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.base import Task
+from mauve_core.tasks.base import NewRunTask, Task
+from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.tasks.draw_map import MapTask
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 from mauve_core.tasks.measure import MeasureTask
+from mauve_core.tasks.neighbours import NeighboursTask
 from mauve_core.tasks.precompute import PrecomputeTask
 from mauve_core.tasks.probe import ProbeTask
 from mauve_core.tasks.recompare import RecompareTask
@@ -23,6 +26,7 @@ KINDS: dict[str, type[Task]] = {
     for task in (
         ComparisonTask,
         MeasureTask,
+        NeighboursTask,
         SweepTask,
         CompareMethodsTask,
         ProbeTask,
@@ -31,12 +35,17 @@ KINDS: dict[str, type[Task]] = {
         ExcludeTextsTask,
         RecompareTask,
         PrecomputeTask,
+        CompareEncodersTask,
+        MapTask,
     )
 }
 """Every task by its kind."""
 
 KEPT = {kind: task.kept for kind, task in KINDS.items() if task.kept}
 """By kind: work of an unfinished job that is not repeated on resuming; the other kinds start over."""
+
+MAKING_RUNS = tuple(kind for kind, task in KINDS.items() if issubclass(task, NewRunTask))
+"""Kinds of jobs that create a run; the others add to one."""
 
 
 def read_task(kind: str, values: Mapping[str, Any]) -> Task:

@@ -23,11 +23,13 @@ from mauve_core.base.files import home
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.generations import GENERATION
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
+from mauve_core.decoding.generate import written_once
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.store import Run, run_id
-from mauve_core.tasks.base import NewRunTask
+from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import TextFile, compare_and_store
 
 ADVERSARIAL = "adversarial"
@@ -85,7 +87,7 @@ class StudyTask(NewRunTask):
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
         return home().absolute() / "studies" / f"{run_id(self.name)}-{digest[:12]}"
 
-    def make(self, progress: Progress = silent, job: str | None = None) -> Run:
+    def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
         """Generate, compare and measure.
 
         Raises
@@ -100,8 +102,11 @@ class StudyTask(NewRunTask):
         written = generate_files(
             loaded, prompts, decoders, self.folder, settings=self.settings, device=self.device, progress=progress
         )
-        corpora = {HUMAN: human} | {spec: _candidate(spec, path) for spec, path in written.items()}
-        run = compare_and_store(self.name, corpora, self.config, device=self.device, job=job, progress=progress)
+        repeats = self.settings.repeats
+        corpora = {HUMAN: human} | {spec: _candidate(spec, path, repeats) for spec, path in written.items()}
+        run = compare_and_store(
+            self.name, corpora, self.config, device=self.device, job=job, progress=progress, stored=stored
+        )
         if self.measures:
             from mauve_core.experiments.text_measures.stored import measure_run
 
@@ -180,6 +185,9 @@ def _ends(
     return start, max(rest[:text_tokens], default=start)
 
 
-def _candidate(spec: str, path: Path) -> Corpus:
+def _candidate(spec: str, path: Path, repeats: int) -> Corpus:
     """Return the texts generated under one decoder; empty texts are left out and named."""
-    return TextFile(str(path), "text", "prompt", "id", ("decoder", "seed")).read(spec)
+    numbered = (GENERATION,) if repeats > 1 else ()
+    corpus = TextFile(str(path), "text", "prompt", "id", ("decoder", "seed", *numbered)).read(spec)
+    why = written_once([spec]) if repeats > 1 else ""
+    return dataclasses.replace(corpus, notes=(*corpus.notes, f"{why}.")) if why else corpus

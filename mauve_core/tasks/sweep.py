@@ -7,20 +7,33 @@ from typing import ClassVar
 
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Seeds
-from mauve_core.experiments.sweeps import Over, Sweep, attachment_name, sweep_run
+from mauve_core.experiments.sweeps import (
+    ESTIMATOR_AXES,
+    Axis,
+    EstimatorSweep,
+    Sweep,
+    attachment_name,
+    estimator_sweep,
+    require_axis,
+    sweep_run,
+)
 from mauve_core.experiments.sweeps.request import positive_values
+from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 from mauve_core.tasks.base import RunTask
 
 
 @dataclass(frozen=True)
 class SweepTask(RunTask):
-    """A sweep of a stored run; the fields are parameters of :func:`mauve_core.experiments.sweeps.sweep_run`."""
+    """A sweep of a stored run; the fields are parameters of :func:`mauve_core.experiments.sweeps.sweep_run`.
+
+    For an axis of :data:`mauve_core.experiments.sweeps.ESTIMATOR_AXES`, of ``estimator_sweep``, which uses no device.
+    """
 
     kind: ClassVar[str] = "sweep"
     kept: ClassVar[str] = "finished points and texts already encoded"
 
-    over: Over
+    over: Axis
     values: tuple[float, ...] | None = None
     seeds: Seeds | None = None
     device: NotBlank = "auto"
@@ -34,14 +47,26 @@ class SweepTask(RunTask):
     def title(self) -> str:
         return f"{self.over} sweep of {self.run}"
 
-    def compute(self, progress: Progress = silent) -> Sweep:
+    def compute(self, progress: Progress = silent) -> Sweep | EstimatorSweep:
         """Sweep and keep the result; an unfinished sweep of the same settings resumes."""
         run = self.load()
         digests = [source.digest for source in run.comparison.sources]
         finished = FinishedParts({"sweep": self.to_json(), "created": run.created, "digests": digests})
-        sweep = sweep_run(
-            run, self.over, self.values, seeds=self.seeds, device=self.device, finished=finished, progress=progress
-        )
+        sweep = self._sweep(run, finished, progress)
         self.keep(attachment_name(self.over), sweep, progress)
         finished.discard()
         return sweep
+
+    def _sweep(self, run: Run, finished: FinishedParts, progress: Progress) -> Sweep | EstimatorSweep:
+        for axis in ESTIMATOR_AXES:
+            if self.over == axis:
+                return estimator_sweep(run, axis, self.values, seeds=self.seeds, finished=finished, progress=progress)
+        return sweep_run(
+            run,
+            require_axis(self.over),
+            self.values,
+            seeds=self.seeds,
+            device=self.device,
+            finished=finished,
+            progress=progress,
+        )

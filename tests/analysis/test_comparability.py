@@ -10,8 +10,10 @@ import pytest
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.corpus.normalizing_steps import Change
+from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.result import Comparison, Partition
-from mauve_core.scoring.tables import standings, to_json
+from mauve_core.scoring.tables import standings
 from tests.handmade import estimate, make_comparison
 
 ENCODER = EncoderConfig("gpt2-large")
@@ -97,6 +99,7 @@ def test_the_length_of_the_cut_counts_where_a_text_was_cut() -> None:
     [
         ("scale", 3.0, True),
         ("explained_variance", 0.8, True),
+        ("unit_rows", "after", True),
         ("max_iterations", 5, True),
         ("confidence", 0.9, True),
         ("restarts", 5, False),
@@ -105,7 +108,7 @@ def test_the_length_of_the_cut_counts_where_a_text_was_cut() -> None:
         ("bootstrap", 200, False),
     ],
 )
-def test_settings_of_the_scores(field: str, value: float, counts: bool) -> None:
+def test_settings_of_the_scores(field: str, value: float | str, counts: bool) -> None:
     assert only(encoded(), with_score(**{field: value})).counts is counts
 
 
@@ -137,6 +140,17 @@ def test_texts_and_their_number_count() -> None:
         other, candidates=(dataclasses.replace(other.candidates[0], source=source), *other.candidates[1:])
     )
     assert str(only(encoded(), other)) == "Texts per candidate: 5, 6 and 6, 50"
+
+
+def test_normalization_counts_even_if_the_human_texts_stayed() -> None:
+    other = with_human(encoded(), normalized=(Change("quotes", 0, 7), Change("words:9", 0, 7)))
+    found = only(encoded(), other)
+    assert str(found) == "Normalization of texts: none and quotes, length of 9 words"
+    assert found.counts
+    with pytest.raises(InputError, match="Normalization of texts"):
+        require_comparable(encoded(), other)
+    twice = with_human(encoded(), normalized=(*(other.human.normalized or ()), Change("quotes", 0, 7)))
+    assert differences(other, twice) == ()
 
 
 def test_circumstances_are_told_and_not_counted() -> None:

@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis import precomputed
+from mauve_core.analysis.cost_intervals import exchange_rate
+from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import (
     DERIVED,
     derive,
     run_basis,
     run_cluster_words,
+    run_exchange_rate,
+    run_gap_test,
     run_preflight,
     run_properties,
     run_repartition,
@@ -32,6 +36,7 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
 from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.estimates import ScoreBasis, score_basis
+from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run, RunStore
 from tests.synthetic import make_run
 
@@ -54,6 +59,8 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "count_words",
         "text_properties",
         "assess_stability",
+        "gap_test",
+        "exchange_rate",
         "repartition",
         "recommend_texts",
         "merged",
@@ -103,10 +110,22 @@ def test_kept_words_joined_are_those_of_both_sides(run: Run) -> None:
 
 @pytest.mark.usefixtures("no_work")
 def test_kept_words_of_clusters_are_those_of_their_texts(run: Run) -> None:
-    part = run.comparison.partition("joint", "close", 0)
-    words = count_words([*run.corpora[HUMAN].texts, *run.corpora["close"].texts])
-    labels = np.concatenate([part.labels[HUMAN], part.labels["close"]])
-    assert run_cluster_words(run, "joint", "close", 0) == words.by_group(labels, part.k, top=12, min_texts=2)
+    for name in ("close", "shifted", "collapsed"):
+        part = run.comparison.partition("pairwise", name)
+        words = count_words([*run.corpora[HUMAN].texts, *run.corpora[name].texts])
+        labels = np.concatenate([part.labels[HUMAN], part.labels[name]])
+        found = run_cluster_words(run, "pairwise", name, part.seed)
+        assert found == words.by_group(labels, part.k, top=12, min_texts=2)
+
+
+def test_what_pages_show_first_is_kept_under_the_median_seed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Comparison, "median_seed", lambda *_: 1)
+    derive(run)
+    names = {path.name for path in (run.path / DERIVED).iterdir()}
+    for place in (1, 2, 3):
+        assert {f"cluster-words-pairwise-{place}-1.npz", f"sampling-{place}-1.npz"} <= names
+        assert any(name.startswith(f"trust-pairwise-{place}-1-") for name in names)
+    assert not any(name.startswith(("cluster-words-joint", "trust-joint")) for name in names)
 
 
 @pytest.mark.usefixtures("no_work")
@@ -120,9 +139,9 @@ def test_kept_properties_are_those_of_the_texts(run: Run) -> None:
 
 @pytest.mark.usefixtures("no_work")
 def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> None:
-    others = run_repartition(run, "close", "joint")
+    others = run_repartition(run, "close", "pairwise")
     assert others
-    for found, part in zip(others, repartition(run, "close", "joint"), strict=True):
+    for found, part in zip(others, repartition(run, "close", "pairwise"), strict=True):
         assert (found.kind, found.seed, found.k, found.objective) == (part.kind, part.seed, part.k, part.objective)
         assert found.labels.keys() == part.labels.keys()
         for name, labels in part.labels.items():
@@ -130,18 +149,34 @@ def test_kept_trust_and_partitions_of_other_k_are_those_found_out(run: Run) -> N
             assert found.labels[name].dtype == labels.dtype
     ids = {name: run.corpora[name].ids for name in (HUMAN, "close")}
     paired = not set(ids[HUMAN]).isdisjoint(ids["close"])
-    expected = assess_stability(run.comparison, "close", "joint", others=others, prompts=ids if paired else None)
-    kept = run_stability(run, "joint", "close", 0)
+    seed = run.comparison.median_seed("close")
+    prompts = ids if paired else None
+    expected = assess_stability(run.comparison, "close", "pairwise", seed, others=others, prompts=prompts)
+    kept = run_stability(run, "pairwise", "close", seed)
     for field in dataclasses.fields(Stability):
         np.testing.assert_array_equal(getattr(kept, field.name), getattr(expected, field.name))
     assert kept.notes == expected.notes
+
+
+@pytest.mark.usefixtures("no_work")
+def test_the_kept_test_of_the_gap_and_exchange_rate_are_those_found_out(run: Run) -> None:
+    for name in ("close", "shifted"):
+        assert run_gap_test(run, "pairwise", name) == gap_test(run.comparison, "pairwise", name)
+        assert run_exchange_rate(run, "pairwise", name) == exchange_rate(run.comparison, "pairwise", name)
+    assert run_gap_test(run, "pairwise", "close") != run_gap_test(run, "pairwise", "shifted")
+
+
+def test_the_test_of_each_partition_is_kept_on_its_own(run: Run) -> None:
+    for kind in ("pairwise", "joint"):
+        for _ in ("found out", "kept"):
+            assert run_gap_test(run, kind, "shifted") == gap_test(run.comparison, kind, "shifted")  # type: ignore[arg-type]
 
 
 def test_kept_sampling_advice_is_the_advice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precomputed, "SAMPLED_CELLS", 1000)
     first = run_sampling_advice(run, "close")
     monkeypatch.setattr(precomputed, "recommend_texts", None)  # what is kept is read
-    part = run.comparison.partition("pairwise", "close", 0)
+    part = run.comparison.partition("pairwise", "close")
     p, q = part.counts(HUMAN), part.counts("close")
     draws = max(1000 // part.k, 100)
     expected = recommend_texts(p, q, replicates=draws, seed=run.comparison.config.score.seed)
@@ -151,6 +186,13 @@ def test_kept_sampling_advice_is_the_advice(run: Run, monkeypatch: pytest.Monkey
         assert found[1].curve.k.tolist() == sorted(found[1].curve.k.tolist())
         assert isinstance(found[1].k, int)
         assert isinstance(found[1].reason, str)
+
+
+def test_both_advices_name_one_error_at_the_run_s_own_size(run: Run) -> None:
+    for name in ("close", "shifted"):
+        texts, clusters = run_sampling_advice(run, name)
+        own = texts.curve.n.tolist().index(texts.n)
+        assert texts.curve.mean[own] == clusters.curve.mean[clusters.curve.k.tolist().index(texts.k)]
 
 
 def assert_equal_fields(found: object, expected: object) -> None:
@@ -209,11 +251,10 @@ def test_a_file_of_another_run_or_item_is_made_again(run: Run, tmp_path: Path) -
     other = make_run(tmp_path / "home", name="other", n=50, seeds=2, projection=False)
     for each in (run, other):
         derive(each)
-    names = sorted(path.name for path in (run.path / DERIVED).iterdir())
-    assert names == sorted(path.name for path in (other.path / DERIVED).iterdir())
+    names, others = (sorted(path.name for path in (each.path / DERIVED).iterdir()) for each in (run, other))
     whole = {name: (run.path / DERIVED / name).read_bytes() for name in names}
-    shutil.rmtree(run.path / DERIVED)
-    shutil.copytree(other.path / DERIVED, run.path / DERIVED)
+    for name, their_name in zip(names, others, strict=True):  # names with a seed differ: each run has its own medians
+        shutil.copyfile(other.path / DERIVED / their_name, run.path / DERIVED / name)
     again = RunStore(run.path.parent).load(run.id)
     derive(again)
     assert {name: (run.path / DERIVED / name).read_bytes() for name in names} == whole

@@ -204,3 +204,9 @@ def test_the_furthest_candidate_stands_for_a_kind() -> None:
     (line,) = to_text(found).splitlines()[1:]
     assert "all 200 of 200 (100%)" in line
     assert "and 1 more" in line
+
+
+def test_a_number_is_named_with_its_summary() -> None:
+    longer = corpus("model", [f"{text} and {text}" for text in planted("none")["model"].texts], prompts(N))
+    lines = to_text(preflight({HUMAN: planted("none")[HUMAN], "model": longer})).splitlines()[1:]
+    assert sum(line.startswith("  ! Length: median words: human ") for line in lines) == 1

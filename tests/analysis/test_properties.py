@@ -92,3 +92,17 @@ def test_stop_words_are_lower_case_words() -> None:
     assert {"the", "a", "i"} <= stop_words()
     assert all(word == word.lower() and word.isalpha() for word in stop_words())
     assert len(set(ENDS)) == len(ENDS)
+
+
+def test_means_in_words() -> None:
+    assert PROPERTIES["distinct"].means(0.457, 0.951) == "distinct-4 46% per text against 95%"
+    assert PROPERTIES["length"].means(211.6, 187.2) == "212 words against 187"
+    assert PROPERTIES["truncated"].means(0.87, 0.02) == "87% of texts against 2%"
+    assert PROPERTIES["punctuation"].means(0.1214, 0.1243) == "12.1% of tokens against 12.4%"
+    assert PROPERTIES["length"].means(7.1, 7.4) == "7.1 words against 7.4"
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_more_and_less_are_told_apart(name: str) -> None:
+    assert PROPERTIES[name].more != PROPERTIES[name].less
+    assert PROPERTIES[name].counted.count("{}") == 1

@@ -45,7 +45,7 @@ def run_home(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
 def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     """``open_page("views/map/map.py", cluster="3")``: the app on that page with that query string, after its first run.
 
-    ``tabs`` are those that the reader has open, by key; the content of the others is not made.
+    ``tabs`` are those that the reader has open, by key (True: a folded part); the content of others is not made.
     """
     monkeypatch.chdir(ROOT)
     streamlit.cache_resource.clear()
@@ -53,7 +53,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     own_server.begin()
 
     def opened(
-        view: str = "views/compare/compare.py", tabs: Mapping[str, str] | None = None, **parameters: str
+        view: str = "views/compare/compare.py", tabs: Mapping[str, str | bool] | None = None, **parameters: str
     ) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=TIMEOUT_S)
         app.switch_page(view)

@@ -17,6 +17,7 @@ from app.url import bound
 from app.views.clusters import purity_list
 from app.views.clusters.purity_list import shown_purity
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute
+from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
@@ -31,6 +32,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import read_task
+from tests.word_runs import encoded_run
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/clusters/clusters.py"
@@ -93,7 +95,9 @@ def purity_of(app: AppTest) -> pd.DataFrame:
 def expected_purity(run: Run, partition: Partition, column: str, *sources: str) -> pd.DataFrame:
     labels = np.concatenate([partition.labels[name] for name in sources])
     cells = [value for name in sources for value in python_values(run.corpora[name].metadata[column])]
-    return shown_purity(purest_clusters(labels, partition.k, np.array(cells, dtype=object)))
+    candidate = next(name for name in partition.labels if name != HUMAN)
+    names = run_cluster_names(run, partition.kind, candidate, partition.seed)
+    return shown_purity(purest_clusters(labels, partition.k, np.array(cells, dtype=object)), names)
 
 
 # The form
@@ -112,7 +116,8 @@ def test_without_numbers_the_section_says_what_they_are(open_page: OpenPage, run
 def test_the_section_stands_below_an_opened_cluster_too(open_page: OpenPage, run: Run) -> None:
     app = open_page(VIEW, cluster="1")
     assert not app.exception
-    assert [item.value for item in app.header][-2:] == ["Cluster 1", "What clusters capture"]
+    assert "Cluster 1" in said(app)
+    assert [item.value for item in app.header][-1] == "What clusters capture"
 
 
 def test_what_is_left_alone_takes_the_cores_defaults(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -155,6 +160,30 @@ def test_another_candidate_of_the_form_has_texts_of_its_own(open_page: OpenPage,
     found(app.selectbox, "attributes_clusters").set_value("shifted").run()
     assert found(app.selectbox, "attributes_source").value == HUMAN
     assert not app.exception
+
+
+def test_runs_of_the_same_encoder_give_other_clusters(open_page: OpenPage, own_home: Path, started: list[Any]) -> None:
+    run, other = encoded_run(own_home, "encoded"), encoded_run(own_home, "other", seed=50)
+    AttributesTask(run.id, ks=(2, 3), splits=2, other_run=other.id).compute()
+    app = open_page(VIEW, run=run.id)
+    assert not app.exception
+    picker = found(app.selectbox, "attributes_others")
+    assert list(picker.options) == ["none", "run other", "a file"]
+    assert picker.value == other.id
+    assert "40 texts of other alone" in said(app)
+    press_compute(app)
+    found(app.selectbox, "attributes_others").set_value("").run()
+    press_compute(app)
+    assert [task.other_run for _, task in started] == [other.id, None]
+    found(app.selectbox, "attributes_others").set_value("a file").run()
+    assert app.button(key="attributes_start").disabled  # until there is one
+    app = open_page(VIEW, run=run.id, captured="table")
+    (rows,) = [item.value for item in app.dataframe if "V-measure" in item.value.columns]
+    assert set(rows["clusters of"]) == {"this run", "other"}
+
+
+def test_a_run_of_given_features_offers_no_other_texts(open_page: OpenPage, run: Run) -> None:
+    assert not [item for item in open_page(VIEW).selectbox if str(item.key).startswith("attributes_others")]
 
 
 # What was computed
@@ -277,7 +306,7 @@ def test_a_ticked_row_opens_its_cluster(open_page: OpenPage, run: Run, monkeypat
         table(field, frame, values, **keywords)
 
     monkeypatch.setattr(bound, "table", noted)  # what a tick then does: tests/app/test_bound.py
-    shown = purity_of(open_page(VIEW))["cluster"].tolist()
+    shown = [int(label.rpartition(" · ")[2]) for label in purity_of(open_page(VIEW))["cluster"]]
     assert tables["purity_table"] == ("cluster", shown)
 
 

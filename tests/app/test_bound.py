@@ -102,12 +102,25 @@ def test_a_sliders_rounding_error_is_no_other_value() -> None:
     assert not bound._same(None, 0.3)
 
 
-@pytest.mark.parametrize(("rows", "expected"), [([1], {"cluster": "5"}), ([2], {"cluster": "7"}), ([], {})])
-def test_a_ticked_row_is_written(rows: list[int], expected: dict[str, str]) -> None:
-    """The last row cannot be chosen."""
-    written: dict[str, Any] = {"rows": rows}
+@pytest.mark.parametrize(
+    ("rows", "cells", "expected"),
+    [
+        ([1], [], {"cluster": "5"}),
+        ([2], [], {"cluster": "7"}),
+        ([], [], {}),
+        ([], [(1, "n")], {"cluster": "5"}),
+        ([], [(2, "n")], {"cluster": "7"}),
+        ([0], [(1, "n")], {"cluster": "5"}),
+        ([1], [(0, "n")], {"cluster": "5"}),
+    ],
+)
+def test_a_ticked_row_or_a_marked_cell_is_written(
+    rows: list[int], cells: list[tuple[int, str]], expected: dict[str, str]
+) -> None:
+    """The last row cannot be chosen; of a row and a cell, the new one counts."""
+    written: dict[str, Any] = {"rows": rows, "cells": cells}
 
-    def script(rows: list[int]) -> None:
+    def script(rows: list[int], cells: list[tuple[int, str]]) -> None:
         import pandas as pd
         import streamlit as st
 
@@ -115,7 +128,7 @@ def test_a_ticked_row_is_written(rows: list[int], expected: dict[str, str]) -> N
 
         bound.table("cluster", pd.DataFrame({"n": [1, 2, 3]}), [7, 5, None], key="rows")
         assert st.session_state["rows"]["selection"]["rows"] == [0]
-        st.session_state["ticked"] = {"selection": {"rows": rows}}
+        st.session_state["ticked"] = {"selection": {"rows": rows, "columns": [], "cells": cells}}
         bound._write_row("cluster", "ticked", (7, 5, None))
 
     app = AppTest.from_function(script, kwargs=written)

@@ -8,38 +8,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 import streamlit
-from numpy.typing import NDArray
 
 from app.caching import cache
-from mauve_core.analysis import cluster_table
+from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.store import Run, RunStore
+from mauve_core.store import RunStore
 from tests.synthetic import make_run
 
 NAME = "shifted"
 
 
-def afresh(run: Run, weight: float) -> dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    partition = run.comparison.partition("joint", NAME, 0)
-    return cluster_table.error_intervals(partition.counts(HUMAN), partition.counts(NAME), weight)
-
-
-def test_a_replaced_run_has_its_own_intervals_of_the_errors(own_home: Path) -> None:
+def test_a_replaced_run_has_its_own_intervals_of_the_costs(own_home: Path) -> None:
     streamlit.cache_resource.clear()
     streamlit.cache_data.clear()
     first = make_run(own_home, n=40, seeds=1, projection=False)
-    before = cache.error_intervals(first.id, "joint", NAME, 0, 0.5, "none")
-    assert cache.error_intervals(first.id, "joint", NAME, 0, 0.5, "none") is before
+    before = cache.costs_of(first.id, "joint", NAME, 0, "none")
+    assert cache.costs_of(first.id, "joint", NAME, 0, "none") is before
     shutil.rmtree(first.path)
     second = make_run(own_home, n=50, seeds=1, projection=False)
     assert second.id == first.id
     run = cache.load_run(second.id)  # as every page does first
-    found = cache.error_intervals(run.id, "joint", NAME, 0, 0.5, "none")
-    expected = afresh(run, 0.5)
-    for error in ("type_1", "type_2"):
-        np.testing.assert_array_equal(found[error], expected[error])
-        assert len(found[error][0]) != len(before[error][0]) or (found[error][0] != before[error][0]).any()
+    found = cache.costs_of(run.id, "joint", NAME, 0, "none")
+    expected = cost_intervals(run.comparison, "joint", NAME, 0)
+    np.testing.assert_array_equal(found.of_clusters, expected.of_clusters)
+    assert found.adds == expected.adds != before.adds
 
 
 def test_a_replaced_run_leaves_the_entries_of_other_runs_and_the_encoder(own_home: Path) -> None:
@@ -48,7 +41,7 @@ def test_a_replaced_run_leaves_the_entries_of_other_runs_and_the_encoder(own_hom
     other = make_run(own_home, name="other", n=40, seeds=1, projection=False)
     encoder = cache.shared_encoder(EncoderConfig("none"))
     opened = cache.load_run(run.id), cache.load_run(other.id)
-    intervals = cache.error_intervals(other.id, "joint", NAME, 0, 0.5, "none")
+    intervals = cache.costs_of(other.id, "joint", NAME, 0, "none")
     shutil.rmtree(run.path)
     with pytest.raises(InputError):
         cache.load_run(run.id)
@@ -56,7 +49,7 @@ def test_a_replaced_run_leaves_the_entries_of_other_runs_and_the_encoder(own_hom
     assert cache.load_run(run.id) is not opened[0]
     assert len(cache.load_run(run.id).corpora[HUMAN]) == 50
     assert cache.load_run(other.id) is opened[1]
-    assert cache.error_intervals(other.id, "joint", NAME, 0, 0.5, "none") is intervals
+    assert cache.costs_of(other.id, "joint", NAME, 0, "none") is intervals
     assert cache.shared_encoder(EncoderConfig("none")) is encoder
 
 

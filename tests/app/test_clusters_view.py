@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.components.cluster_detail import MOST_TEXTS
+from app.components.markup import escaped
 from app.components.score_controls import SMOOTHING_TITLES
 from app.components.texts import PAGE_SIZE
+from mauve_core.analysis.central_texts import central_texts
 from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
+from mauve_core.analysis.cost_intervals import cost_intervals, costed_table
+from mauve_core.analysis.precomputed import run_cluster_names
+from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import why_card, why_source
-from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import as_percent, percent_interval
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.formatting import UNBROKEN, as_percent, percent_interval, percent_with_interval, written
+from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
-from mauve_core.scoring.result import Partition
+from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run
 from tests.synthetic import TOPICS
 
@@ -45,11 +55,81 @@ def largest(partition: Partition, candidate: str) -> int:
     return int(np.minimum(partition.counts(HUMAN), partition.counts(candidate)).argmax())
 
 
-def test_without_a_cluster_the_page_says_what_to_do(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
+def mirror_of(app: AppTest) -> pd.DataFrame:
+    """The table of the clusters."""
+    return next(item.value for item in app.dataframe if "log2 p/q" in item.value.columns)
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(item.value for item in [*app.markdown, *app.caption, *app.info])
+
+
+def bodies(app: AppTest) -> list[str]:
+    """HTML of every text that is shown whole."""
+    return [body for element in app.get("html") if "pre-wrap" in (body := element.proto.body)]
+
+
+def central_of(run: Run, candidate: str, cluster: int) -> tuple[list[int], list[int]]:
+    partition = run.comparison.partition("pairwise", candidate)
+    stored = [run.features(name) for name in (HUMAN, candidate)]
+    assert stored[0] is not None
+    assert stored[1] is not None
+    source = why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, (stored[0], stored[1]))
+    human, model = central_texts(source, cluster)
+    return human.tolist(), model.tolist()
+
+
+@pytest.mark.parametrize("candidate", ["shifted", "close"])
+def test_without_a_cluster_the_first_of_the_list_is_read(open_page: OpenPage, stored_run: Run, candidate: str) -> None:
+    app = open_page(VIEW, candidate=candidate)
     assert not app.exception
-    assert any("Click a bar" in caption.value for caption in app.caption)
-    assert not tables(app, "id", "text")
+    comparison = stored_run.comparison
+    part = comparison.partition("pairwise", candidate)
+    table = cluster_table(part.counts(HUMAN), part.counts(candidate), 0.5)
+    first = int(ordered(table, "cost" if candidate == "shifted" else "difference")["cluster"][0])
+    assert "cluster" not in url_of(app)
+    assert app.selectbox(key="url_cluster").value == first
+    assert f"Cluster {first}" in said(app)
+    names = run_cluster_names(stored_run, "pairwise", candidate, part.seed)
+    assert app.header[0].value == escaped(names[first])
+    corpora = stored_run.corpora
+    shown = "".join(bodies(app))
+    for source, rows in zip((HUMAN, candidate), central_of(stored_run, candidate, first), strict=True):
+        assert all(corpora[source].texts[row] in unmarked(shown) for row in rows[:MOST_TEXTS])
+
+
+def unmarked(body: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "", body))
+
+
+def test_whole_texts_are_the_nearest_to_the_centre_first(open_page: OpenPage, stored_run: Run) -> None:
+    cluster = largest(stored_run.comparison.partition("pairwise", "close"), "close")
+    app = open_page(VIEW, candidate="close", cluster=str(cluster))
+    human, model = central_of(stored_run, "close", cluster)
+    texts = [stored_run.corpora[HUMAN].texts[row] for row in human[:MOST_TEXTS]]
+    texts += [stored_run.corpora["close"].texts[row] for row in model[:MOST_TEXTS]]
+    assert [unmarked(body) for body in bodies(app)] == texts
+    assert "Nearest to the cluster's center first." in said(app)
+
+
+def test_pairs_share_a_prompt_and_say_where_the_other_text_is(open_page: OpenPage, stored_run: Run) -> None:
+    part = stored_run.comparison.partition("pairwise", "shifted")
+    cluster = int(part.counts(HUMAN).argmax())
+    app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
+    app.toggle(key="url_paired").set_value(True).run()
+    assert not app.exception
+    assert url_of(app)["paired"] == "on"
+    codes = shared_prompts({name: stored_run.corpora[name] for name in (HUMAN, "shifted")})
+    assert codes is not None
+    places = [{text: row for row, text in enumerate(stored_run.corpora[name].texts)} for name in (HUMAN, "shifted")]
+    shown = [unmarked(body) for body in bodies(app)]
+    assert len(shown) == 2 * MOST_TEXTS
+    outside = 0
+    for one, other in zip(shown[::2], shown[1::2], strict=True):
+        human, model = places[0][one], places[1][other]
+        assert codes.codes[HUMAN][human] == codes.codes["shifted"][model]
+        outside += sum(int(part.labels[n][row]) != cluster for n, row in ((HUMAN, human), ("shifted", model)))
+    assert sum("In another cluster" in item.value for item in app.caption) == outside
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("joint", 0), ("joint", 1), ("pairwise", 0)])
@@ -70,34 +150,93 @@ def test_the_cluster_in_the_url_shows_its_own_texts(open_page: OpenPage, stored_
 
 
 def test_sizes_carry_their_interval(open_page: OpenPage, stored_run: Run) -> None:
-    partition = stored_run.comparison.partition("joint", "close")
+    partition = stored_run.comparison.partition("pairwise", "close")
     cluster = largest(partition, "close")
     app = open_page(VIEW, candidate="close", cluster=str(cluster))
     n = stored_run.comparison.human.n
-    for metric, source in zip(app.metric, (HUMAN, "close"), strict=False):
+    for title, source in (("Human", HUMAN), ("close", "close")):
         count = int(partition.counts(source)[cluster])
-        assert metric.value == f"{count} of {n}"
-        low, high = wilson_interval(count, n)
-        said = f"{as_percent(count / n, 1)} of its texts ({percent_interval(low, high, 1)})"
-        assert any(said in caption.value for caption in app.caption)
-    row = cluster_table(partition.counts(HUMAN), partition.counts("close"), 0.5).iloc[cluster]
-    assert [metric.value for metric in app.metric][2:] == [as_percent(row[name], 1) for name in ("type_1", "type_2")]
+        low, high = map(float, wilson_interval(count, n))
+        size = f"{title}: {count} of {n}, {as_percent(count / n, 1)} of its texts ({percent_interval(low, high, 1)})"
+        assert size in said(app)
 
 
-def test_a_negative_share_of_an_error_is_shown_and_explained(open_page: OpenPage, stored_run: Run) -> None:
-    partition = stored_run.comparison.partition("joint", "shifted")
-    table = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)
-    cluster = int(table["type_2"].idxmin())
-    assert table["type_2"][cluster] < -0.001
-    app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
-    metric = app.metric[3]
-    assert metric.value == f"{table['type_2'][cluster]:.1%}".replace("-", "−")
-    assert metric.value.startswith("−")
-    assert "Negative: humans write less here" in metric.help
+@pytest.mark.parametrize("direction", ["adds", "misses"])
+def test_the_cost_carries_its_interval_and_direction(open_page: OpenPage, stored_run: Run, direction: str) -> None:
+    partition, found = stored_run.comparison.partition("pairwise", "shifted"), cost_intervals(*focus_of(stored_run))
+    table = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.3)
+    cluster = int(table["cost"].where(table["direction"] == direction, 0).idxmax())
+    app = open_page(VIEW, candidate="shifted", cluster=str(cluster), weight="0.3")
+    row = table.iloc[cluster]
+    whole = percent_with_interval(row["cost_share"], found.low[cluster], found.high[cluster])
+    words = {"adds": "The model adds: it writes more of it.", "misses": "The model misses: it writes less."}
+    assert f"Cost: {whole} of the frontier integral. {words[direction]}" in said(app)
+    terms = [
+        f"**{written(row[name], 4)}** of {written(table[name].sum(), 4)} nats"
+        for name in ("type_1_nats", "type_2_nats")
+    ]
+    (folded,) = [item.value for item in terms_of(app).markdown]
+    assert "weight λ = 0.30" in folded
+    assert all(term in folded for term in terms)
+
+
+def terms_of(app: AppTest) -> Any:
+    return next(item for item in app.expander if item.label == "At a mixture weight")
+
+
+def focus_of(run: Run) -> tuple[Comparison, PartitionKind, str, int]:
+    return run.comparison, "pairwise", "shifted", run.comparison.median_seed("shifted")
+
+
+def test_without_a_gap_to_explain_only_sizes_are_shown(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(VIEW, candidate="close", cluster="1", form="table")
+    assert not app.exception
+    assert any("Nothing to explain" in info.value for info in app.info)
+    assert "No cost is shown without a gap to explain." in said(app)
+    assert "Cost:" not in said(app)
+    mirror = mirror_of(app)
+    assert list(mirror.columns) == ["name", "cluster", "human", "close", "p", "q", "p − q", "log2 p/q"]
+    assert any("sorted by difference p − q." in caption.value for caption in app.caption)
+    difference = ordered(
+        cluster_table(*(stored_run.comparison.partition("pairwise", "close").counts(n) for n in (HUMAN, "close")), 0.5),
+        "difference",
+    )
+    assert mirror["cluster"].tolist() == difference["cluster"].tolist()
+
+
+@pytest.mark.parametrize("candidate", ["close", "collapsed"])
+def test_clusters_that_lack_a_side_are_counted(open_page: OpenPage, stored_run: Run, candidate: str) -> None:
+    part = stored_run.comparison.partition("pairwise", candidate)
+    human, model = (set(range(part.k)) - set(part.labels[name].tolist()) for name in (HUMAN, candidate))
+    caption = next(each.value for each in open_page(VIEW, candidate=candidate).caption if "sorted by" in each.value)
+    said = f"partition ({len(human)} without a human text, {len(model)} without a model text), 60 human"
+    assert (said if human or model else "partition, 60 human") in caption
+    assert bool(human or model) == (candidate == "collapsed")
+
+
+def test_the_table_starts_with_the_costliest_and_tells_intervals(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(VIEW, candidate="shifted", form="table")
+    found = costed_table(*focus_of(stored_run), 0.5)
+    rows = ordered(found, "cost")
+    mirror = mirror_of(app)
+    assert mirror["cluster"].tolist() == rows["cluster"].tolist()
+    shares = [percent_with_interval(*each) for each in zip(rows["cost_share"], rows["low"], rows["high"], strict=True)]
+    assert mirror["cost"].tolist() == [each.split(UNBROKEN)[0] for each in shares]
+    assert mirror["interval"].tolist() == [each.split("(")[1].rstrip(")") for each in shares]
+    assert mirror["direction"].tolist() == rows["direction"].tolist()
+    names = run_cluster_names(stored_run, "pairwise", "shifted", focus_of(stored_run)[3])
+    assert mirror["name"].tolist() == [names[cluster] for cluster in rows["cluster"]]
+
+
+def test_the_table_has_minus_signs_and_even_decimals(open_page: OpenPage) -> None:
+    mirror = mirror_of(open_page(VIEW, candidate="shifted", form="table"))
+    assert mirror["p − q"].str.fullmatch(r"−?\d+\.\d%").all()
+    assert mirror["log2 p/q"].str.fullmatch(r"−?\d+\.\d\d").all()
+    assert mirror["p − q"].str.startswith("−").any()
 
 
 def test_words_are_the_topic_of_the_cluster(open_page: OpenPage, stored_run: Run) -> None:
-    partition = stored_run.comparison.partition("joint", "close")
+    partition = stored_run.comparison.partition("pairwise", "close")
     cluster = largest(partition, "close")
     topics = stored_run.corpora[HUMAN].metadata["topic"][partition.labels[HUMAN] == cluster].unique()
     app = open_page(VIEW, {"cluster_detail_tabs": "Words"}, candidate="close", cluster=str(cluster))
@@ -108,7 +247,7 @@ def test_words_are_the_topic_of_the_cluster(open_page: OpenPage, stored_run: Run
 
 
 def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_run: Run) -> None:
-    partition = stored_run.comparison.partition("joint", "close")
+    partition = stored_run.comparison.partition("pairwise", "close")
     cluster = largest(partition, "close")
     app = open_page(VIEW, {"cluster_detail_tabs": "Metadata"}, candidate="close", cluster=str(cluster))
     table = tables(app, "topic", "human, here", "human, total", "model, here", "model, total")[0]
@@ -120,38 +259,42 @@ def test_metadata_values_are_counted_on_both_sides(open_page: OpenPage, stored_r
 
 
 def test_the_table_mirrors_the_chart_in_its_order(open_page: OpenPage, stored_run: Run) -> None:
-    partition = stored_run.comparison.partition("joint", "close")
+    partition = stored_run.comparison.partition("pairwise", "close")
     app = open_page(VIEW, candidate="close", form="table")
     app.selectbox(key="url_order").select("q").run()
     table = cluster_table(partition.counts(HUMAN), partition.counts("close"), 0.5)
-    mirror = next(item.value for item in app.dataframe if "log2_ratio" in item.value.columns)
+    mirror = mirror_of(app)
     assert mirror["cluster"].tolist() == ordered(table, "q")["cluster"].tolist()
-    np.testing.assert_allclose(mirror["q"], ordered(table, "q")["q"])
+    assert mirror["q"].tolist() == [as_percent(share, 1) for share in ordered(table, "q")["q"]]
 
 
 def test_only_the_form_and_the_tab_that_the_url_names_are_made(open_page: OpenPage) -> None:
     app = open_page(VIEW, candidate="close", cluster="1")
-    assert not any("log2_ratio" in item.value.columns for item in app.dataframe)
+    assert not any("log2 p/q" in item.value.columns for item in app.dataframe)
     assert tables(app, "id", "text")
     app = open_page(VIEW, candidate="close", cluster="1", form="table", detail="metadata")
-    assert any("log2_ratio" in item.value.columns for item in app.dataframe)
+    assert any("log2 p/q" in item.value.columns for item in app.dataframe)
     assert not tables(app, "id", "text")
     assert tables(app, "topic", "human, here", "human, total", "model, here", "model, total")
 
 
 @pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_the_smoothing_acts_on_the_errors_and_is_said(open_page: OpenPage, stored_run: Run, smoothing: str) -> None:
-    partition = stored_run.comparison.partition("joint", "shifted")
+def test_the_smoothing_acts_on_the_costs_and_is_said(open_page: OpenPage, stored_run: Run, smoothing: str) -> None:
+    partition = stored_run.comparison.partition("pairwise", "shifted")
     counts = partition.counts(HUMAN), partition.counts("shifted")
-    cluster = largest(partition, "shifted")
-    app = open_page(VIEW, candidate="shifted", cluster=str(cluster))
+    app = open_page(VIEW, candidate="shifted", form="table")
     app.selectbox(key="url_smoothing").set_value(smoothing).run()
     assert not app.exception
     assert url_of(app).get("smoothing", "none") == smoothing
-    row = cluster_table(*counts, 0.5, smoothing).iloc[cluster]
-    assert [metric.value for metric in app.metric][2:] == [as_percent(row[name], 1) for name in ("type_1", "type_2")]
+    mirror = mirror_of(app)
+    expected = ordered(cluster_table(*counts, 0.5, smoothing), "cost")
+    assert mirror["cluster"].tolist() == expected["cluster"].tolist()
+    found = cost_intervals(*focus_of(stored_run), smoothing)  # type: ignore[arg-type]
+    rows = expected["cluster"].to_numpy()
+    shares = zip(expected["cost_share"], found.low[rows], found.high[rows], strict=True)
+    assert mirror["cost"].tolist() == [percent_with_interval(*each).split(UNBROKEN)[0] for each in shares]
     title = SMOOTHING_TITLES[smoothing].lower() if smoothing != "none" else "no"  # type: ignore[index]
-    assert any(f"errors with {title} smoothing." in caption.value.lower() for caption in app.caption)
+    assert any(f"frontier integral, {title} smoothing, with" in caption.value.lower() for caption in app.caption)
 
 
 def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:
@@ -160,20 +303,24 @@ def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:
     assert any("no cluster 4321" in info.value for info in app.info)
 
 
-def test_the_weight_moves_the_errors(open_page: OpenPage, stored_run: Run) -> None:
-    partition = stored_run.comparison.partition("joint", "shifted")
+def sizes(app: AppTest) -> str:
+    """The line with the cluster's sizes and cost."""
+    return next(item.value for item in app.caption if "of its texts" in item.value)
+
+
+def test_the_weight_moves_the_folded_terms_alone(open_page: OpenPage, stored_run: Run) -> None:
+    partition = stored_run.comparison.partition("pairwise", "shifted")
     table = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)
-    app = open_page(VIEW, candidate="shifted", cluster=str(table["type_1"].idxmax()))
-    before = [metric.value for metric in app.metric]
+    app = open_page(VIEW, candidate="shifted", cluster=str(table["type_1_nats"].idxmax()))
+    before, terms = sizes(app), terms_of(app).markdown[0].value
     app.slider(key="url_weight").set_value(0.95).run()
-    after = [metric.value for metric in app.metric]
-    assert after[:2] == before[:2]
-    assert after[2:] != before[2:]
+    assert sizes(app) == before
+    assert terms_of(app).markdown[0].value != terms
     assert url_of(app)["weight"] == "0.95"
 
 
 def test_the_why_card_is_the_cores(open_page: OpenPage, stored_run: Run) -> None:
-    partition = stored_run.comparison.partition("joint", "shifted", 0)
+    partition = stored_run.comparison.partition("pairwise", "shifted")
     cluster = largest(partition, "shifted")
     app = open_page(VIEW, {"cluster_detail_tabs": "Why"}, candidate="shifted", cluster=str(cluster))
     assert not app.exception
@@ -196,16 +343,42 @@ def test_the_why_card_is_the_cores(open_page: OpenPage, stored_run: Run) -> None
     assert len(app.warning) + len(app.info) == len(flagged)
 
 
+@pytest.mark.parametrize("candidate", ["shifted", "collapsed"])
+def test_the_headline_is_what_the_card_found(open_page: OpenPage, stored_run: Run, candidate: str) -> None:
+    partition = stored_run.comparison.partition("pairwise", candidate)
+    corpora = stored_run.corpora
+    source = why_source(partition, corpora[HUMAN], corpora[candidate], candidate)
+    kinds = set()
+    for cluster in range(partition.k):
+        card = why_card(source, cluster)
+        shown = said(open_page(VIEW, candidate=candidate, cluster=str(cluster)))
+        separating = [each for each in card.sides if each.separates]
+        phrases = [*card.model_phrases[:1], *card.human_phrases[:1]]
+        if not card.human or not card.model:
+            kinds.add("alone")
+            assert "alone writes this:" in shown or "No text is in this cluster" in shown
+        elif separating:
+            kinds.add("property")
+            assert any(f"{PROPERTIES[each.name].means(each.effect.second, each.effect.first)} (AUC" in shown
+                       for each in separating if each.effect is not None)  # fmt: skip
+        elif phrases:
+            kinds.add("phrase")
+            best = max(phrases, key=lambda phrase: phrase.z)
+            assert f"“{escaped(best.text)}” more often here:** {best.texts} of" in shown
+    assert kinds
+
+
 def test_the_texts_that_a_link_names_are_open(open_page: OpenPage, stored_run: Run) -> None:
-    labels = stored_run.comparison.joint[0].labels
-    cluster = int(np.bincount(labels[HUMAN]).argmax())
     candidate = stored_run.comparison.candidates[0].name
+    labels = stored_run.comparison.partition("pairwise", candidate).labels
+    cluster = int(np.bincount(labels[HUMAN]).argmax())
     places = {name: np.flatnonzero(labels[name] == cluster) for name in (HUMAN, candidate)}
     wanted = int(places[HUMAN][-1])
     here = {"cluster": str(cluster), "candidate": candidate}
     ids = stored_run.corpora[HUMAN].ids
     app = open_page(VIEW, **here, human_text=str(wanted))
     assert stored_run.corpora[HUMAN].texts[wanted] in [text.value for text in app.text]
+    assert next(item for item in app.expander if item.label.startswith("All ")).proto.expanded
     listing = next(item.value for item in app.dataframe if tuple(item.value.columns) == ("id", "text"))
     last_page = (places[HUMAN].size - 1) // PAGE_SIZE * PAGE_SIZE
     assert listing["id"].tolist() == [ids[place] for place in places[HUMAN][last_page:]]

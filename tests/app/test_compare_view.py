@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import json
 import shutil
+import urllib.parse
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components.markup import escaped
 from app.components.score_controls import SMOOTHING_TITLES
+from app.views.compare import differences_panel, scores_panel
+from app.views.compare.verdict_lines import in_sentences
+from mauve_core.analysis.precomputed import run_main_reason
+from mauve_core.analysis.verdict import Name, Sentence, verdict
 from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
+from mauve_core.corpus.normalizing_steps import Change
+from mauve_core.jobs import queue
+from mauve_core.jobs.state import JobState
 from mauve_core.numerics.divergences.kl import error_shares, kl_divergence
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
 from mauve_core.scoring import tables
+from mauve_core.scoring.advice import minor_advice
 from mauve_core.scoring.estimates import basis_of, estimates_of
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison, Estimate
-from mauve_core.scoring.tables import HALVES_TITLE, rank_sentence, standings
+from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, rank_sentence, standings
+from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.recompare import RecompareTask
 from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
 from tests.synthetic import make_crowd, make_run
 
 OpenPage = Callable[..., AppTest]
+ROOT = Path(__file__).resolve().parents[2]
 
 COLUMNS = dict(zip(SCORES, ("MAUVE ↑", "MAUVE* ↑", "Frontier integral ↓", "Mid-point ↓"), strict=True))
 
@@ -49,13 +66,29 @@ def expect_spread(cell: str, values: Sequence[float]) -> None:
 
 def leaderboard(app: AppTest) -> dict[str, dict[str, str]]:
     """Cells of the leaderboard by candidate, with plain spaces."""
-    table = app.table[0].value
+    table = next(each.value for each in app.table if "Encoder" in each.value)
     cells = table.map(lambda cell: str(cell).replace(UNBROKEN, " "))
     return {row["Candidate"].strip("*"): dict(row) for _, row in cells.iterrows()}
 
 
+def errors_table(app: AppTest) -> pd.DataFrame:
+    """Both errors at the weight."""
+    return next(each.value for each in app.table if "Adds (type I)" in each.value)
+
+
+def help_of_curves(app: AppTest) -> str:
+    (curves,) = [header for header in app.header if header.value == "Divergence curves"]
+    return str(curves.help)
+
+
 def url_of(app: AppTest) -> dict[str, str]:
     return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+
+
+@pytest.fixture
+def open_page(open_page: OpenPage) -> OpenPage:
+    """The page with all that is drawn when it is opened."""
+    return partial(open_page, tabs={scores_panel.KEY: True, differences_panel.KEY: True})
 
 
 @pytest.mark.usefixtures("run_home")
@@ -73,16 +106,39 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
         assert rows[standing.candidate.name]["Rank"].rstrip("=") == str(standing.rank)
     assert list(rows) == [
         *(item.candidate.name for item in standings(stored_run.comparison)),
-        escaped(HALVES_TITLE),
+        escaped(HUMAN_VS_HUMAN),
     ]
     halves = stored_run.comparison.halves
     assert halves is not None
-    assert {name: rows[escaped(HALVES_TITLE)][COLUMNS[name]] for name in SCORES} == {
+    assert {name: rows[escaped(HUMAN_VS_HUMAN)][COLUMNS[name]] for name in SCORES} == {
         name: shown(halves.scores[name]) for name in SCORES
     }
-    assert rows[escaped(HALVES_TITLE)]["Rank"] == "–"
+    assert rows[escaped(HUMAN_VS_HUMAN)]["Rank"] == "–"
     assert any(f"{halves.source.n:,} texts per side" in caption.value for caption in app.caption)
-    assert escaped(HALVES_TITLE) not in leaderboard(open_page(partition="joint"))
+    assert escaped(HUMAN_VS_HUMAN) not in leaderboard(open_page(partition="joint"))
+
+
+@pytest.mark.usefixtures("run_home")
+def test_every_candidate_is_shown_like_for_like_under_the_leaderboard(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page()
+    assert "Like for like with human vs. human" in expanders(app)
+    comparison = stored_run.comparison
+    assert comparison.halves is not None
+    column = f"MAUVE at n = {comparison.halves.source.n}"
+    table = next(each.value for each in app.table if column in each.value)
+    cells = {row["Candidate"].strip("*"): row[column].replace(UNBROKEN, " ") for _, row in table.iterrows()}
+    halves = {escaped(HUMAN_VS_HUMAN): comparison.halves.scores["mauve"]}
+    alike = {each.candidate: each.scores["mauve"] for each in comparison.like_for_like or ()}
+    assert cells == {name: shown(found).replace("**", "") for name, found in (alike | halves).items()}
+    assert len(cells) == 1 + len(comparison.candidates)
+
+
+def test_a_run_from_before_has_no_scores_like_for_like(open_page: OpenPage, stored_run: Run) -> None:
+    before = dataclasses.replace(stored_run.comparison, like_for_like=None)
+    app = open_page(run=saved_as(stored_run, before).id)
+    assert not app.exception
+    assert "Like for like with human vs. human" not in expanders(app)
+    assert escaped(HUMAN_VS_HUMAN) in leaderboard(app)
 
 
 def figure_of(app: AppTest, key: str) -> dict[str, Any] | None:
@@ -128,11 +184,12 @@ def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: Op
 @pytest.mark.usefixtures("run_home")
 def test_ties_are_said_to_come_from_the_tests(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page()
-    (leaders,) = [header for header in app.header if header.value == "Leaderboard"]
-    assert rank_sentence(stored_run.comparison) in leaders.help
+    (scores,) = [header for header in app.header if header.value == "Scores"]
+    assert rank_sentence(stored_run.comparison) in scores.help
+    assert "bootstrap interval over texts at this n and k" in scores.help
     captions = [caption.value for caption in app.caption]
     assert sum("Gray bracket: tied, not told apart." in caption for caption in captions) == 1
-    assert not any("overlap" in text for text in [*captions, leaders.help])
+    assert not any("overlap" in text for text in [*captions, scores.help])
     assert any("bootstrap interval over texts at this n and k" in caption for caption in captions)
 
 
@@ -197,7 +254,7 @@ def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_r
             assert rows[name][COLUMNS[score]] == shown(afresh[score])
     captions = [element.value for element in app.caption]
     described = f"{kind.capitalize()} partition, c = 2, Krichevsky–Trofimov smoothing"
-    assert sum(described in caption for caption in captions) == 2  # the leaderboard and the curves each say so
+    assert sum(described in caption for caption in captions) == 1
 
 
 @pytest.mark.usefixtures("run_home")
@@ -222,7 +279,7 @@ def test_every_smoothing_of_the_core_can_be_chosen(open_page: OpenPage, stored_r
         afresh = score_counts(*counts, smoothing=smoothing)
         for score in SCORES:
             assert rows[candidate.name][COLUMNS[score]].startswith(f"**{afresh[score].mean():.3f}**")
-    two = app.table[1].value.set_index("Candidate")["Adds (type I)"]
+    two = errors_table(app).set_index("Candidate")["Adds (type I)"]
     for candidate in stored_run.comparison.candidates:
         errors = [
             kl_divergence(q, (p + q) / 2)
@@ -275,7 +332,7 @@ def test_the_weight_moves_both_errors_in_words(open_page: OpenPage, stored_run: 
     words = " ".join(element.value for element in app.markdown)
     assert "the model writes what humans don't" in words
     assert "humans write what the model misses" in words
-    rows = app.table[1].value
+    rows = errors_table(app)
     placed = [f"**{standing.candidate.name}**" for standing in standings(stored_run.comparison)]
     assert rows["Candidate"].tolist() == placed  # as in the leaderboard
     for _, row in rows.iterrows():
@@ -294,14 +351,14 @@ def test_of_many_curves_the_chosen_one_has_a_band(open_page: OpenPage, own_home:
     assert picker.value == order[0]
     picker.set_value(order[3]).run()
     assert url_of(app)["candidate"] == order[3]
-    assert any("because more would hide the curves" in caption.value for caption in app.caption)
+    assert "because more would hide the curves" in help_of_curves(app)
 
 
 @pytest.mark.usefixtures("run_home")
 def test_few_curves_all_have_their_band(open_page: OpenPage) -> None:
     app = open_page()
     assert all(box.key != "url_candidate" for box in app.selectbox)
-    assert any("The band around a curve" in caption.value for caption in app.caption)
+    assert "The band around a curve" in help_of_curves(app)
 
 
 @pytest.mark.usefixtures("run_home")
@@ -331,7 +388,7 @@ def test_a_run_that_is_not_there_is_said_and_the_others_are_offered(
     assert picker.value is None
     picker.set_value(stored_run.id).run()
     assert url_of(app)["run"] == stored_run.id
-    assert len(app.table) == 2
+    assert len(app.table) == 3
 
 
 def test_a_run_that_was_replaced_is_read_again(open_page: OpenPage, own_home: Path) -> None:
@@ -382,3 +439,200 @@ def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPa
 @pytest.mark.usefixtures("run_home")
 def test_equal_formats_are_not_mentioned(open_page: OpenPage) -> None:
     assert not [each for each in open_page().expander if "in format" in each.label]
+
+
+def test_a_run_can_be_normalized_as_a_new_one(
+    open_page: OpenPage, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = make_planted_run(own_home)
+    config = dataclasses.replace(planted.comparison.config, encoder=EncoderConfig("minilm"))
+    run = saved_as(planted, dataclasses.replace(planted.comparison, config=config))
+    tasks: list[Task] = []
+
+    def start(task: Task) -> JobState:
+        tasks.append(task)
+        return JobState("20260101-000000000000-abcd", "x", "queued")
+
+    monkeypatch.setattr(queue, "start", start)
+    app = open_page(run=run.id)
+    assert app.pills(key=f"normalize_{run.id}").value == ["whitespace"], "what the flagged kind needs"
+    assert tasks == []
+    app.pills(key=f"normalize_{run.id}").set_value(["whitespace", "quotes"]).run()
+    app.button(key=f"normalize_{run.id}_start").click().run()
+    assert not app.exception
+    (task,) = tasks
+    assert task == RecompareTask(
+        "changed, normalized quotes whitespace", run.id, config, normalize=("quotes", "whitespace")
+    )
+    app.pills(key=f"normalize_{run.id}").set_value([]).run()
+    assert app.button(key=f"normalize_{run.id}_start").disabled
+
+
+def test_given_features_cannot_be_normalized_here(open_page: OpenPage, own_home: Path) -> None:
+    run = make_planted_run(own_home)
+    app = open_page(run=run.id)
+    assert not app.pills
+    assert any(f"mauve-lens runs again {run.id} --normalize" in caption.value for caption in app.caption)
+
+
+def test_read_only_visitors_see_the_format_and_no_button(
+    open_page: OpenPage, own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_planted_run(own_home)
+    monkeypatch.setenv(sharing.READ_ONLY, run.id)
+    app = open_page(run=run.id)
+    assert any("in format" in each.label for each in app.expander)
+    assert not any("--normalize" in caption.value for caption in app.caption)
+
+
+@pytest.mark.usefixtures("run_home")
+def test_the_caption_says_how_texts_are_paired(open_page: OpenPage, stored_run: Run) -> None:
+    assert stored_run.comparison.prompts_by == "prompts"
+    said = "Resampled by prompt: 60 prompts shared with the human texts, matched by equal prompts."
+    assert sum(said in caption.value for caption in open_page().caption) == 1
+
+
+def test_the_caption_says_which_steps_normalized_the_texts(open_page: OpenPage, stored_run: Run) -> None:
+    human = dataclasses.replace(stored_run.comparison.human, normalized=(Change("quotes", 1, 60),))
+    saved_as(stored_run, dataclasses.replace(stored_run.comparison, prompts_by=None, human=human))
+    captions = " ".join(caption.value for caption in open_page(run="changed").caption)
+    assert "Resampled by prompt: 60 prompts shared with the human texts. Normalized" in captions
+    assert "Normalized on every side before encoding: quotes." in captions
+
+
+def elements(app: AppTest) -> list[str]:
+    """Words and keys of what stands on the page, from top to bottom."""
+    found: list[str] = []
+
+    def walk(block: Any) -> None:
+        told = (getattr(block.proto, "id", ""), *(getattr(block, name, "") for name in ("value", "label")))
+        found.extend(each.rsplit("-", 1)[-1] for each in told if isinstance(each, str) and each)
+        for child in getattr(block, "children", {}).values():
+            walk(child)
+
+    for child in app.main.children.values():
+        walk(child)
+    return found
+
+
+@pytest.mark.usefixtures("run_home")
+def test_the_answer_stands_above_the_pictures_and_these_above_the_list(open_page: OpenPage, stored_run: Run) -> None:
+    found = elements(open_page())
+    closest = opening(verdict(stored_run).closest)
+    answer = next(index for index, each in enumerate(found) if each.startswith(closest))
+    places = [
+        found.index("Compare"),
+        answer,
+        found.index("Divergence curves"),
+        found.index("frontier_chart"),
+        found.index("leaderboard_chart"),
+        found.index("Leaderboard"),
+        found.index("**close**", found.index("Leaderboard")),
+        found.index("All scores"),
+        found.index("Report"),
+    ]
+    assert places == sorted(places)
+
+
+@pytest.mark.usefixtures("run_home")
+def test_the_answer_is_the_verdict_of_the_run(open_page: OpenPage, stored_run: Run) -> None:
+    found = verdict(stored_run)
+    assert found.reason is not None
+    app = open_page()
+    (answer,) = [each.value for each in app.markdown if each.value.startswith(opening(found.closest))]
+    own = "At the run's own settings: "
+    leads = f"**{found.leaders[0]}** has the highest MAUVE at the run's own settings. "
+    (rest,) = [each.value.removeprefix(leads) for each in app.caption if each.value.startswith(leads)]
+    first = plain(answer).removesuffix(f" {found.reason}")
+    assert f"{first} {plain(rest)}" == str(found.closest)
+    assert first.count(". ") == 0
+    assert f"**{found.leaders[0]}**" in answer
+    assert any(each.value == f"{own}{answer}" for each in open_page(scale="2").markdown)
+
+
+def plain(markdown: str) -> str:
+    return markdown.replace("**", "").replace("\\", "")
+
+
+def test_sentences_end_where_the_next_one_begins() -> None:
+    parts = ("Which of ", Name("a. B"), " and ", Name("c."), " It", " is", ".", " It leads", " by 0.1.", " End.")
+    found = in_sentences(Sentence(parts))
+    assert [str(each) for each in found] == ["Which of a. B and c. It is.", "It leads by 0.1.", "End."]
+    assert [str(each) for each in in_sentences(Sentence(("One.",)))] == ["One."]
+
+
+def opening(sentence: Sentence) -> str:
+    return sentence.written(lambda name: f"**{name}**", str)[:20]
+
+
+@pytest.mark.usefixtures("run_home")
+def test_what_is_not_opened_is_not_drawn(monkeypatch: pytest.MonkeyPatch, stored_run: Run) -> None:
+    monkeypatch.chdir(ROOT)
+    app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60).run()
+    assert not app.exception
+    drawn = {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")}
+    assert drawn == {"frontier_chart", "leaderboard_chart"}
+    assert not any("Encoder" in table.value for table in app.table)
+    apart = {"All scores", "Texts, exclusions, settings, versions", "Like for like with human vs. human"}
+    assert apart <= set(expanders(app))
+    assert any(label.startswith("Differences: ") for label in expanders(app))
+
+
+def links(app: AppTest) -> list[tuple[str, dict[str, list[str]]]]:
+    """Label and query of every link of the list."""
+    found = [link.proto for link in app.get("page_link") if link.proto.page == "clusters"]
+    return [(link.label, urllib.parse.parse_qs(link.query_string)) for link in found]
+
+
+@pytest.mark.usefixtures("run_home")
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+def test_the_list_has_every_candidate_with_its_score_and_a_link_to_its_main_reason(
+    open_page: OpenPage, stored_run: Run, kind: PartitionKind
+) -> None:
+    app = open_page(partition=kind, seed="1", weight="0.3")
+    assert not app.exception
+    words = [each.value for each in app.markdown]
+    placed = standings(stored_run.comparison, kind=kind)
+    found = links(app)
+    assert len(found) == len(placed)
+    for place, (label, query) in zip(placed, found, strict=True):
+        name = place.candidate.name
+        start = words.index(f"**{name}**")
+        estimate = place.candidate.estimate("mauve", kind)
+        assert words[start - 1] == rank_label(place.rank, place.tied)
+        assert words[start + 1] == f"**{mean_and_spread(estimate)}** ({interval_of(estimate)})"
+        reason = run_main_reason(stored_run, name)
+        expected = {"run": [stored_run.id], "candidate": [name], "weight": ["0.3"]}
+        if reason is not None:
+            expected["cluster"] = [str(reason.cluster)]
+            assert label == escaped(reason.finding)
+        assert query == expected, "the clusters of the reason: pairwise, the median seed"
+    assert any(run_main_reason(stored_run, place.candidate.name) for place in placed)
+    assert (f"**{escaped(HUMAN_VS_HUMAN)}**" in words) == (kind == "pairwise")
+
+
+def test_names_and_words_from_files_are_text(open_page: OpenPage, own_home: Path) -> None:
+    name = "typ*ical*<b>"
+    run = make_planted_run(own_home, model=name)
+    app = open_page(run=run.id)
+    assert not app.exception
+    shown = [each.value for each in app.markdown] + [label for label, _ in links(app)]
+    assert any(escaped(name) in each for each in shown)
+    assert not any("<b>" in each.replace("\\<b\\>", "") for each in shown)
+    for chart in app.get("plotly_chart"):
+        assert "<b>" not in chart.proto.spec.replace("&lt;b&gt;", "").replace("<b>%{meta}</b>", "").replace(
+            f"<b>{html.escape(name)}</b>", ""
+        )
+
+
+def test_warnings_that_put_all_scores_in_doubt_are_not_folded(open_page: OpenPage, stored_run: Run) -> None:
+    comparison = stored_run.comparison
+    serious = "The sides differ in size (human 60, close 30): scores at different sizes are not comparable."
+    mild = minor_advice(comparison.sources, comparison.config)
+    assert set(comparison.warnings) == set(mild)
+    run = saved_as(stored_run, dataclasses.replace(comparison, warnings=(serious, *mild)))
+    app = open_page(run=run.id)
+    (folded,) = [part for part in app.expander if "limit" in part.label]
+    assert [each.value for each in folded.text] == list(mild)
+    assert serious in [each.value for each in app.text]
+    assert not any(serious == each.value for part in app.expander for each in part.text)

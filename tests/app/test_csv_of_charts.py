@@ -32,14 +32,17 @@ from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.tasks.neighbours import NeighboursTask
 from tests.probe_tables import table_of
+from tests.word_files import by_topic
 
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
 
-WALK: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
-    ("compare", {}, {}),
+WALK: tuple[tuple[str, Mapping[str, str | bool], Mapping[str, str]], ...] = (
+    ("compare", {"all_scores": True, "differences": True}, {}),
     ("clusters", {"cluster_detail_tabs": "Why"}, {"cluster": "0"}),
     ("gap", {"gap_tabs": "What would close the gap"}, {"candidate": "shifted", "chosen": "0"}),
     ("gap", {"gap_tabs": "The few clusters that make up most of it"}, {"candidate": "shifted"}),
@@ -47,6 +50,7 @@ WALK: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
     ("decoders", {}, {}),
     ("decoders", {}, {"section": "sweeps", "axis": "scale"}),
     ("methods", {}, {}),
+    ("methods", {}, {"vary": "encoders"}),
     ("probes", {}, {}),
     ("probes", {}, {"part": "flow"}),
     ("probes", {}, {"part": "flow", "moves": "largest"}),
@@ -59,6 +63,7 @@ WALK: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
 
 CSV_OF = {
     "leaderboard_chart": "leaderboard_csv",
+    "scores_chart": "scores_csv",
     "differences_chart": "differences_csv",
     "frontier_chart": "frontier_csv",
     "clusters_chart": "clusters_csv",
@@ -66,16 +71,19 @@ CSV_OF = {
     "attributes_accuracy": "attributes_csv",
     "attributes_agreement": "attributes_csv",
     "attributes_explained": "attributes_csv",
-    "gap_ledger_type_1": "gap_csv_type_1",
-    "gap_ledger_type_2": "gap_csv_type_2",
+    "gap_ledger_adds": "gap_csv_adds",
+    "gap_ledger_misses": "gap_csv_misses",
     "what_if_chart": "what_if_csv",
     "greedy_chart": "greedy_csv",
     "map_chart": "map_csv",
     "measures_chart": "measures_csv",
+    "measure_differences_chart": "measure_differences_csv",
     "plane_chart": "plane_csv",
+    "neighbours_chart": "neighbours_csv",
     "sweep_chart_scale": "sweep_csv",
     "methods_chart": "methods_csv",
     "agreement_chart": "agreement_csv",
+    "encoders_agreement": "encoders_agreement_csv",
     "sampling_n": "sampling_n_csv",
     "sampling_k": "sampling_k_csv",
     "probes_chart": "probes_csv",
@@ -134,7 +142,9 @@ def run(stored_run: Run, own_home: Path) -> Run:
     run = store.save(stored_run.id, comparison, stored_run.corpora, features)
     store.save("again", comparison, stored_run.corpora)
     measure_run(run, ("diversity", "recall", "length"))
+    NeighboursTask(run.id, (1, 5), ("recall",)).compute()
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
+    CompareEncodersTask(run.id, (str(by_topic(own_home / "topics.txt")),)).compute()
     found = AttributesTask(run.id, ks=(3, 6), splits=4).compute()
     number = Attribute("length", "surface", 6, 9, 0, {"r2": SeedSpread(0.4, 0.1, (0.3, 0.5))})
     store.attach(run.id, ATTRIBUTES, dataclass_to_json(AttributeTable((*found.rows, number), found.settings)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import json
 import math
@@ -20,11 +21,21 @@ from mauve_core import encoders
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.formatting import UNBROKEN
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
-from mauve_core.experiments.sweeps import attachment_name, stored_sweep, usual_values
+from mauve_core.experiments.methods import ESTIMATORS
+from mauve_core.experiments.sweeps import (
+    EstimatorSweep,
+    attachment_name,
+    stored_sweep,
+    usual_parameters,
+    usual_values,
+)
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Value, measure_title
+from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, measure_tests_sentence
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
+from mauve_core.figures.estimator_sweeps import score_in_words
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
@@ -194,6 +205,27 @@ def test_the_ranking_shows_the_cores_numbers_beside_mauve(
     assert MEASURES["self-bleu"].description in said(app)
 
 
+@pytest.mark.usefixtures("measured")
+def test_a_tab_holds_the_panels_of_its_group_and_mauve_is_the_first_of_all(open_page: OpenPage) -> None:
+    drawn = {}
+    for tab in ("closeness", "diversity"):
+        app = open_page(VIEW, measured=tab)
+        assert not app.exception
+        figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+        drawn[tab] = [note["text"] for note in figure["layout"]["annotations"] if "yshift" in note or note["y"] > 0]
+    assert drawn["closeness"][0] == "MAUVE ↑"
+    for tab, titles in drawn.items():
+        of_group = [name for name in WITHOUT_TOKENIZER if MEASURES[name].group == tab]
+        assert [title.split("<br>")[0] for title in titles if title != "MAUVE ↑"] == list(map(measure_title, of_group))
+
+
+@pytest.mark.usefixtures("measured")
+def test_a_link_to_a_tab_that_the_run_lacks_opens_the_first(open_page: OpenPage) -> None:
+    app = open_page(VIEW, measured="likelihood")
+    assert not app.exception
+    assert [tab.label for tab in app.tabs] == ["Closeness", "Repetition and length", "Table"]
+
+
 def test_the_wide_tables_hold_every_value_and_gap(open_page: OpenPage, run: Run, measured: Measurements) -> None:
     app = open_page(VIEW, measured="table")
     values, gaps = (frame.value for frame in app.dataframe[:2])
@@ -208,6 +240,32 @@ def test_the_wide_tables_hold_every_value_and_gap(open_page: OpenPage, run: Run,
             assert plain(values[name][place + 1]) == digits(row.model)
             assert plain(values[name][0]) == digits(row.human)
             assert plain(gaps[name][place]) == digits(row.gap)
+
+
+def test_ties_come_from_tests_and_the_matrix_is_folded_below(
+    open_page: OpenPage, run: Run, measured: Measurements
+) -> None:
+    app = open_page(VIEW, measure="precision")
+    assert not app.exception
+    names = [candidate.name for candidate in run.comparison.candidates]
+    placed = measure_standings(measured, "precision", names)
+    assert app.table[0].value["Rank"].tolist() == [f"{each.rank}{'=' if each.tied else ''}" for each in placed]
+    assert closest_sentence(measured, "precision", names, lambda name: f"**{name}**") in said(app)
+    tests = measured.tests("precision")
+    apart = sum(each.told_apart for each in tests)
+    assert f"Differences: {apart} of {len(tests)} pairs told apart" in [item.label for item in app.expander]
+    assert measure_tests_sentence(tests) in said(app)
+
+
+def test_measures_from_before_there_were_tests_say_how_to_get_them(
+    open_page: OpenPage, run: Run, measured: Measurements
+) -> None:
+    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(dataclasses.replace(measured, differences=None)))
+    app = open_page(VIEW, measure="recall")
+    assert not app.exception
+    assert f"`mauve-lens measure {run.id} --measure recall`" in said(app)
+    assert "= where intervals of gaps overlap" in said(app)
+    assert not any("told apart" in item.label for item in app.expander)
 
 
 @pytest.mark.usefixtures("measured")
@@ -367,6 +425,39 @@ def test_a_stored_sweep_can_be_computed_again_with_other_values(
     assert stored_sweep(run, "scale") is not None  # the old one stays until the new one is there
 
 
+@pytest.mark.parametrize(
+    ("axis", "values"), [("neighbors", (7.0, 50.0)), ("components", (3.0,)), ("bandwidth", (0.5, 1.0))]
+)
+def test_a_sweep_of_estimators_is_offered_and_shown_as_it_was_computed(
+    open_page: OpenPage, run: Run, started: list[tuple[str, SweepTask]], axis: Any, values: tuple[float, ...]
+) -> None:
+    app = open_page(VIEW, section="sweeps", axis=axis)
+    assert not app.exception
+    assert not [item for item in app.segmented_control if item.label == "Score"]  # it is always MAUVE
+    usual = usual_parameters(run, axis)
+    assert input_of(app, "sweep_values").value == ", ".join(f"{value:g}" for value in usual)
+    input_of(app, "sweep_seeds").set_value(2).run()
+    button(app, "Compute").click().run()
+    assert started == [("sweep", SweepTask(run.id, axis, usual, 2))]
+
+    sweep = SweepTask(run.id, axis, values, 2).compute()
+    assert isinstance(sweep, EstimatorSweep)
+    app = open_page(VIEW, section="sweeps", axis=axis)
+    assert not app.exception
+    assert len(app.get("plotly_chart")) == 1
+    assert "one standard deviation over texts" in said(app)
+    app = open_page(VIEW, section="sweeps", axis=axis, swept="table")
+    assert not app.exception
+    table = app.dataframe[0].value
+    for point in sweep.points:
+        title = ESTIMATORS[point.method].title
+        chosen = (table["estimator"] == title) & (table["value"] == f"{point.value:g}")
+        (cell,) = table.loc[chosen, f"line_{sweep.candidates.index(point.candidate)}"]
+        assert cell == score_in_words(point)
+    for note in sweep.notes:
+        assert note in said(app)
+
+
 def test_a_damaged_sweep_is_said(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, attachment_name("k"), {"over": "k"})
     app = open_page(VIEW, section="sweeps", axis="k")
@@ -472,10 +563,12 @@ def test_a_study_continues_the_prompts_of_the_open_run(
     app.number_input(key="study_max_tokens").set_value(40).run()
     app.number_input(key="study_min_tokens").set_value(5).run()
     app.number_input(key="study_seed").set_value(7).run()
+    app.number_input(key="study_repeats").set_value(3).run()
     app.toggle(key="study_measures").set_value(False).run()
     app.text_input(key="study_name").set_value("my study").run()
     app.selectbox(key="study_encoder").set_value("minilm").run()
-    assert "**2** decoders × **30** prompts: **60** texts of at most **40** tokens" in said(app)
+    assert "**2** decoders × **30** prompts × **3** generations: **120** texts of at most **40** tokens" in said(app)
+    assert "Written once" in said(app)
     assert "The first 30 of 60 human texts" in said(app)
     button(app, "Start").click().run()
     assert not app.exception
@@ -483,7 +576,7 @@ def test_a_study_continues_the_prompts_of_the_open_run(
     assert kind == "study"
     assert (task.name, task.model, task.measures) == ("my study", app.selectbox(key="study_model").value, False)
     assert task.decoders == ("greedy", "nucleus:p=0.95")
-    assert task.settings == GenerationSettings(max_new_tokens=40, min_new_tokens=5, seed=7)
+    assert task.settings == GenerationSettings(max_new_tokens=40, min_new_tokens=5, seed=7, repeats=3)
     assert task.prompt_tokens is None
     assert task.config.encoder is not None
     assert task.config.encoder.model == "minilm"

@@ -11,14 +11,17 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.gap.gap_ledger import stability_basis
-from mauve_core.analysis.cluster_table import cluster_table, error_intervals
-from mauve_core.analysis.gap_table import error_totals
+from app.views.gap.gap_ledger import shown_parts, stability_basis, sum_in_words
+from mauve_core.analysis.cluster_table import cluster_table, with_intervals
+from mauve_core.analysis.cost_intervals import cost_intervals
+from mauve_core.analysis.gap_table import TOGETHER
+from mauve_core.analysis.gap_test import gap_test
+from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.what_if import WhatIf, prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
-from mauve_core.base.formatting import decimals_of, interval, percent_with_interval, with_spread, written
+from mauve_core.base.formatting import interval, percent_interval, percent_with_interval, with_spread
 from mauve_core.jobs import queue
 from mauve_core.numerics.divergences.greedy import greedy
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
@@ -32,7 +35,13 @@ MODEL = "shifted"
 
 WHAT_IF = {"gap_tabs": "What would close the gap"}
 GREEDY = {"gap_tabs": "The few clusters that make up most of it"}
-LEDGER = ("cluster", "of error", "stability", "texts", "words")
+LEDGER = ("cluster", "cost", "stability", "texts")
+
+
+def number(label: str) -> int:
+    """A cluster's number, which stands behind its name."""
+    return int(label.rpartition(" · ")[2])
+
 
 pytestmark = pytest.mark.usefixtures("run_home")
 
@@ -59,14 +68,15 @@ def says(app: AppTest, text: str) -> bool:
     return any(text in item.value for item in [*app.markdown, *app.caption, *app.info])
 
 
-def part_of(run: Run, kind: PartitionKind = "joint", seed: int = 0) -> Partition:
+def part_of(run: Run, kind: PartitionKind = "pairwise", seed: int | None = None) -> Partition:
     return run.comparison.partition(kind, MODEL, seed)
 
 
 def over_written(run: Run) -> int:
-    """The cluster that adds most to the type I error."""
+    """The costliest cluster of those that the model adds to."""
     part = part_of(run)
-    return int(cluster_table(part.counts(HUMAN), part.counts(MODEL), 0.5)["type_1"].to_numpy().argmax())
+    table = cluster_table(part.counts(HUMAN), part.counts(MODEL), 0.5)
+    return int(table["cost"].where(table["direction"] == "adds", 0).to_numpy().argmax())
 
 
 def scores_shown(app: AppTest) -> pd.DataFrame:
@@ -89,36 +99,72 @@ def expect_scores(app: AppTest, found: WhatIf) -> None:
 def test_the_ledger_is_the_partitions_own_and_adds_up(
     open_page: OpenPage, stored_run: Run, kind: PartitionKind, seed: int
 ) -> None:
-    app = open_page(VIEW, candidate=MODEL, partition=kind, seed=str(seed), weight="0.3")
+    app = open_page(VIEW, candidate=MODEL, partition=kind, seed=str(seed))
     assert not app.exception
-    part = part_of(stored_run, kind, seed)
+    comparison, part = stored_run.comparison, part_of(stored_run, kind, seed)
     counts = part.counts(HUMAN), part.counts(MODEL)
-    table, intervals = cluster_table(*counts, 0.3), error_intervals(*counts, 0.3)
-    parts = [part_of(stored_run, kind, each) for each in (0, 1)]
-    totals = error_totals(np.stack([p.counts(HUMAN) for p in parts]), np.stack([p.counts(MODEL) for p in parts]), 0.3)
-    for shown, error in zip(lists(app, *LEDGER), ("type_1", "type_2"), strict=True):
-        first = table.sort_values(error, ascending=False).iloc[0]
-        low, high = (limit[int(first["cluster"])] for limit in intervals[error])
-        assert shown["cluster"][0] == f"{first['cluster']:.0f}"
-        assert shown["of error"][0] == percent_with_interval(first[error], low, high)
+    found = cost_intervals(comparison, kind, MODEL, seed)
+    table = with_intervals(cluster_table(*counts, 0.5), *found.of_clusters)
+    said = []
+    for shown, direction in zip(lists(app, *LEDGER), ("adds", "misses"), strict=True):
+        own = table[table["direction"] == direction]
+        first = own.sort_values("cost", ascending=False).iloc[0]
+        names = run_cluster_names(stored_run, kind, MODEL, seed)
+        assert shown["cluster"][0] == f"{names[int(first['cluster'])]} · {first['cluster']:.0f}"
+        assert shown["cost"][0] == percent_with_interval(first["cost_share"], first["low"], first["high"])
         texts = np.array([label.split(" : ") for label in shown["texts"]], dtype=np.int64)
         assert texts[0].tolist() == [first["human"], first["model"]]
-        assert texts.sum(axis=0).tolist() == [counts[0].sum(), counts[1].sum()]
-        total = totals[error]
-        over_seeds = with_spread(total.mean(), total.std(ddof=1))
-        here = written(total[seed], decimals_of(total.mean(), total.std(ddof=1)))
-        assert says(app, f"**{here} nats** here, {over_seeds} over 2 seeds")
-        assert says(app, f"sum {total[seed]:.4f} nats.")
+        assert texts.sum(axis=0).tolist() == [own["human"].sum(), own["model"].sum()]
         assert set(shown["stability"]) <= {"stable", "unsure", "noise", ""}
+        said.append(own["cost_share"].sum())
+    sums = [caption.value for caption in app.caption if "together" in caption.value]
+    shares = [float(caption.split("together ")[1].rstrip("%.")) for caption in sums]
+    assert shares == pytest.approx([100 * each for each in said], abs=0.1)
+    assert sum(shares) == pytest.approx(100)
+    score = comparison.candidate(MODEL).estimate("frontier_integral", kind)
+    assert says(app, f"**Frontier integral {with_spread(score.mean, score.sd, 3)} over 2 seeds**")
+    assert says(app, f"({interval(score.low, score.high, 3)}). With these clusters it is {table['cost'].sum():.3f}.")
+    assert says(app, f":orange[**{shares[0]:.1f}%**] ({percent_interval(*found.adds)}) is what the model adds")
+    assert says(app, "draws. Texts: human : model.")
 
 
-def test_the_weight_moves_the_ledger(open_page: OpenPage) -> None:
-    app = open_page(VIEW, candidate=MODEL)
-    before = [table["of error"].tolist() for table in lists(app, *LEDGER)]
-    app.slider(key="url_weight").set_value(0.9).run()
-    assert url_of(app)["weight"] == "0.9"
-    after = [table["of error"].tolist() for table in lists(app, *LEDGER)]
-    assert all(old != new for old, new in zip(before, after, strict=True))
+def test_shown_parts_add_up_in_words() -> None:
+    rows = pd.DataFrame({"cluster": [3, 1, TOGETHER], "clusters": [1, 1, 4], "share": [0.2004, 0.1004, 0.0334]})
+    other = pd.DataFrame({"cluster": [0], "clusters": [1], "share": [0.6658]})
+    parts = shown_parts({"adds": rows, "misses": other})
+    assert parts == {"adds": pytest.approx([0.301, 0.033]), "misses": pytest.approx([0.666, 0])}
+    assert sum_in_words(rows, parts["adds"]) == "2 clusters shown: 30.1%; 4 more: 3.3%; together 33.4%."
+    assert sum_in_words(other, parts["misses"]) == "1 cluster shown: 66.6%; together 66.6%."
+
+
+def test_the_weight_leaves_the_ledger_alone(open_page: OpenPage) -> None:
+    ledgers = [
+        [table["cost"].tolist() for table in lists(open_page(VIEW, candidate=MODEL, weight=weight), *LEDGER)]
+        for weight in ("0.5", "0.9")
+    ]
+    assert ledgers[0] == ledgers[1]
+
+
+def test_a_gap_no_larger_than_chance_has_counts_alone(open_page: OpenPage, stored_run: Run) -> None:
+    tested = gap_test(stored_run.comparison, "pairwise", "close")
+    assert not tested.explains
+    app = open_page(VIEW, candidate="close", cluster="1")
+    assert not app.exception
+    assert says(app, f"at least as large in {tested.reached} of {tested.draws} draws;")
+    assert not lists(app, *LEDGER)
+    (shown,) = lists(app, "cluster", "human", "model")
+    part = stored_run.comparison.partition("pairwise", "close")
+    assert dict(zip(map(number, shown["cluster"]), shown["human"], strict=True)) == dict(enumerate(part.counts(HUMAN)))
+    assert dict(zip(map(number, shown["cluster"]), shown["model"], strict=True)) == dict(
+        enumerate(part.counts("close"))
+    )
+    sizes = (shown["human"] + shown["model"]).tolist()
+    assert sizes == sorted(sizes, reverse=True)
+    assert says(app, "No cost is shown without a gap to explain.")
+    assert not any("frontier integral" in item.value.lower() for item in [*app.markdown, *app.caption])
+    show_tab(app, GREEDY)
+    assert not any("over seeds" in item.value.columns for item in app.dataframe)
+    assert sum("Nothing to explain" in info.value for info in app.info) == 2
 
 
 def test_without_a_cluster_the_page_says_what_to_do(open_page: OpenPage) -> None:
@@ -141,7 +187,7 @@ def test_the_cluster_of_the_url_shows_its_texts_and_fills_the_what_if(open_page:
     show_tab(app, WHAT_IF)
     assert app.multiselect(key="url_chosen").value == [cluster]
     weights = text_weights(part, MODEL, dropped(part.k, [cluster]))
-    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=weights))
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL), model=weights))
     chosen = int((part.labels[MODEL] == cluster).sum())
     assert says(app, f"Chosen: {chosen} of 60 texts of {MODEL}")
 
@@ -167,7 +213,7 @@ def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_
     }  # fmt: skip
     by_cluster = np.where(np.isin(np.arange(part.k), [1, 2]), 0.3, 1.0)
     sides = {name: text_weights(part, name, by_cluster) for name in (HUMAN, MODEL)}
-    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), human=sides[HUMAN], model=sides[MODEL]))
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL), human=sides[HUMAN], model=sides[MODEL]))
     app.button(key="what_if_clear").click().run()
     assert url_of(app)["chosen"] == "none"
     assert app.multiselect(key="url_chosen").value == []
@@ -197,7 +243,7 @@ def test_a_slice_of_the_metadata(open_page: OpenPage, stored_run: Run) -> None:
     app.selectbox(key="url_value").set_value("engine").run()
     assert {name: url_of(app)[name] for name in ("field", "value")} == {"field": "topic", "value": "engine"}
     kept = (stored_run.corpora[MODEL].metadata["topic"] != "engine").to_numpy(dtype=np.float64)
-    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=kept))
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL), model=kept))
     app.selectbox(key="url_field").set_value("words").run()
     assert "value" not in url_of(app)
     assert not any("Change" in table.value.columns for table in app.table)
@@ -208,7 +254,7 @@ def test_an_area_of_the_map(
 ) -> None:
     app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1")
     assert not app.exception
-    assert says(app, "made without a map")
+    assert says(app, "has no map yet")
     places = np.random.default_rng(3).uniform(-1, 1, (240, 2)).astype(np.float32)
     comparison = dataclasses.replace(stored_run.comparison, projection=places)
     home = tmp_path / "mapped"
@@ -220,7 +266,7 @@ def test_an_area_of_the_map(
     kept = {
         source: ~(places[60 * place : 60 * place + 60] > 0).all(axis=1) for source, place in ((HUMAN, 0), (MODEL, 2))
     }
-    found = what_if(prepare(comparison, MODEL, "joint"), human=kept[HUMAN], model=kept[MODEL])
+    found = what_if(prepare(comparison, MODEL), human=kept[HUMAN], model=kept[MODEL])
     expect_scores(app, found)
     gone = {source: int((~each).sum()) for source, each in kept.items()}
     assert says(app, f"Chosen: {gone[HUMAN]} of 60 texts of {HUMAN} and {gone[MODEL]} of 60 texts of {MODEL}")
@@ -255,9 +301,9 @@ def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, store
     app.segmented_control(key="url_score").set_value("frontier_integral").run()
     assert url_of(app)["score"] == "frontier_integral"
     steps = greedy(part.counts(HUMAN), part.counts(MODEL), score="frontier_integral")
-    columns = ("cluster", "Frontier integral", "over seeds", "closed", "texts", "words")
+    columns = ("cluster", "Frontier integral", "over seeds", "closed", "texts")
     (shown,) = lists(app, *columns)
-    assert shown["cluster"].tolist() == [step.cluster for step in steps]
+    assert list(map(number, shown["cluster"])) == [step.cluster for step in steps]
     np.testing.assert_allclose(shown["Frontier integral"], [step.scores["frontier_integral"] for step in steps])
     np.testing.assert_allclose(shown["closed"], [100 * step.closed for step in steps])
     assert says(app, f"{len(steps)} of {part.k} clusters close {steps[-1].closed:.0%} of the gap")
@@ -267,7 +313,7 @@ def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, store
     assert url_of(app)["action"] == "match"
     show_tab(app, WHAT_IF)
     weights = text_weights(part, MODEL, matched(part.counts(HUMAN), part.counts(MODEL), clusters))
-    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL, "joint"), model=weights))
+    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL), model=weights))
 
 
 def test_a_list_that_no_cluster_helps_says_so(open_page: OpenPage, stored_run: Run) -> None:
@@ -318,16 +364,18 @@ def test_one_seed_has_no_other_seeds_to_compare_with() -> None:
 def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page(VIEW, candidate="shifted")
     comparison = stored_run.comparison
-    own = comparison.partition("joint", "shifted", 0)
-    others = repartition(stored_run, "shifted", "joint")
+    own = comparison.partition("pairwise", "shifted")
+    others = repartition(stored_run, "shifted", "pairwise")
     ids = {name: stored_run.corpora[name].ids for name in (HUMAN, "shifted")}
-    judged = assess_stability(comparison, "shifted", "joint", 0, others=others, prompts=ids)
+    judged = assess_stability(comparison, "shifted", "pairwise", own.seed, others=others, prompts=ids)
     assert judged.elsewhere.shape == (comparison.config.score.seeds - 1 + len(others), own.k)
     told = f"compared with {comparison.config.score.seeds - 1} other seeds and k = {others[0].k} and k = {others[1].k}"
     assert any(told in caption.value for caption in app.caption)
     shown = [row for found in lists(app, *LEDGER) for row in found.itertuples() if row.stability]
-    assert len(shown) >= own.k
-    assert [row.stability for row in shown] == [judged.label[int(row.cluster)] for row in shown]
+    table = cluster_table(own.counts(HUMAN), own.counts("shifted"), 0.5)
+    assert len(shown) == (table["direction"] != "").sum() < own.k
+    assert says(app, f"{own.k} clusters (1 of them cost nothing")
+    assert [row.stability for row in shown] == [judged.label[number(row.cluster)] for row in shown]
 
 
 def test_a_tab_that_is_not_open_is_not_made(open_page: OpenPage) -> None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app.components.job_panel import FEW, SHOWN
+from app.components.job_panel import COMPARE_PAGE, FEW, SHOWN
 from mauve_core.jobs import queue
-from mauve_core.jobs.state import CANCEL, TASK, JobState
+from mauve_core.jobs.state import CANCEL, TASK, JobState, write_state
 from mauve_core.store import RunStore
 from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import job
@@ -199,3 +201,27 @@ def test_older_jobs_are_not_out_of_reach(open_page: OpenPage, own_home: Path) ->
     app.button(key="jobs_show_all").click().run()
     assert oldest.id in listed(app)
     assert len(listed(app)) == SHOWN + 1
+
+
+def test_scores_that_are_ready_are_opened_while_the_job_goes_on(
+    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(st, "switch_page", lambda page, query_params: opened.append((page, query_params)))
+    with job(1, status="running", stage="Encoding") as state:
+        app = open_page(VIEW)
+        assert "Open results" not in labels(app)
+        assert not app.toast
+        write_state(queue.jobs_folder() / state.id, dataclasses.replace(state, run="made", stage="drawing the map"))
+        app.run()
+        assert [toast.value for toast in app.toast] == ["The scores of **job 1** are ready."]
+        (button,) = [button for button in app.button if button.label == "Open results"]
+        assert app.button(f"open_{state.id}").proto.type == "primary"
+        assert "Cancel" in labels(app)
+        button.click().run()
+        assert opened == [(COMPARE_PAGE, {"run": "made"})]
+        assert not app.run().toast, "said once"
+    app = open_page(VIEW)  # its worker is gone: the run is there all the same
+    assert "Resume" in labels(app)
+    assert "Open results" not in labels(app)
+    assert [link.proto.label for link in app.get("page_link")].count("Open in Compare") == 1

@@ -19,7 +19,14 @@ from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.experiments.indicators import measure_indicators, score_indicators
+from mauve_core.experiments.indicators import (
+    measure_indicators,
+    method_indicators,
+    run_indicators,
+    score_indicators,
+)
+from mauve_core.experiments.methods.method import parse_method
+from mauve_core.experiments.methods.table import ATTACHMENT, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.figures.judgments import points
 from mauve_core.judgments import (
@@ -376,7 +383,7 @@ def test_every_score_is_correlated_with_people(
         assert found.spearman is not None
         assert found.worst is not None
         assert row["Spearman"].replace("−", "-") in (f"{found.spearman:+.2f}", "0.00")
-        assert row["Worst case within 1 sd"].endswith("exact")
+        assert row["Worst case within 1 sd over seeds / texts"].endswith("exact")
         assert row["n"] == "3"  # the candidates; the human side has no score
     assert any("6 orders" in element.value for element in app.caption)
 
@@ -400,6 +407,25 @@ def test_measures_without_a_gap_are_no_indicators() -> None:
     )
     (indicator,) = measure_indicators(Measurements(rows, {})).values()
     assert (dict(indicator.values), dict(indicator.sds), indicator.higher_is_closer) == ({"a": 0.2}, {"a": 0.1}, False)
+
+
+def test_stored_methods_are_indicators_too(run: Run) -> None:
+    names = [candidate.name for candidate in run.comparison.candidates]
+    scores = {name: MethodScore(0.1 * index, 0.01 if index else None, 0.2, None, None, 50)
+              for index, name in enumerate(names)}  # fmt: skip
+    table = MethodTable(tuple(MethodResult(parse_method(spec), scores, None, 1.0) for spec in (
+        "kmeans", "kmeans:summary=mid", "knn")))  # fmt: skip
+    found = method_indicators(table)
+    assert [indicator.higher_is_closer for indicator in found.values()] == [False, True]  # k-means is the run's MAUVE
+    (mid, knn) = found.values()
+    assert dict(mid.values) == dict(knn.values) == {name: score.value for name, score in scores.items()}
+    assert dict(knn.sds) == dict.fromkeys(names[1:], 0.01)
+    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(table))
+    assert run_indicators(run) == (score_indicators(run.comparison) | found, ())
+    (run.path / "attached" / "methods.json").write_text("{}")
+    rest, problems = run_indicators(run)
+    assert list(rest) == [TITLES[score] for score in SCORES]
+    assert len(problems) == 1
 
 
 def test_ties_and_fast_pairs_as_chosen(open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan) -> None:

@@ -11,13 +11,19 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import page_chrome
+from app.components import news, page_chrome
 from app.views.map.map_selection import cluster_counts, source_counts
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.figures import map as map_figures
+from mauve_core.jobs import queue
+from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.draw_map import MapTask
+from tests.app.test_job_panel import progress
+from tests.job_folders import job
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/map/map.py"
@@ -71,7 +77,7 @@ def test_a_map_of_a_sample_says_so(open_page: OpenPage, mapped_run: Run) -> None
 def test_a_run_without_a_map_says_so(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert any("without a map" in element.value for element in app.markdown)
+    assert any("has no map yet" in element.value for element in app.markdown)
 
 
 def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_run: Run) -> None:
@@ -80,7 +86,7 @@ def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_r
     for shown, source in zip(tables(app, "id", "text"), (HUMAN, "shifted"), strict=True):
         assert shown["id"].tolist() == ids_in_quarter(mapped_run, source)[:8]
     app = open_page(VIEW, candidate="shifted", lasso=LASSO, area="list")
-    listing = tables(app, "source", "id", "cluster", "text")[0]
+    listing = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
     for source in mapped_run.corpora:
         assert listing["id"][listing["source"] == source].tolist() == ids_in_quarter(mapped_run, source)
     app = open_page(VIEW, candidate="shifted", lasso=LASSO, area="counts")
@@ -92,7 +98,7 @@ def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_r
 
 def test_hidden_sources_are_neither_drawn_nor_selected(open_page: OpenPage, mapped_run: Run) -> None:
     app = open_page(VIEW, {"map_area_tabs": "List"}, lasso=LASSO, hidden="2,3")
-    listing = tables(app, "source", "id", "cluster", "text")[0]
+    listing = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
     assert set(listing["source"]) == {HUMAN, "close"}
     left = sum(mapped_run.comparison.sources[place].n for place in (0, 1))
     assert any(f"{left} of {left} texts shown" in caption.value for caption in app.caption)
@@ -136,7 +142,7 @@ def test_an_empty_area_says_so(open_page: OpenPage, mapped_run: Run) -> None:
 
 
 def test_the_chosen_cluster_is_read_beside_the_map(open_page: OpenPage, mapped_run: Run) -> None:
-    partition = mapped_run.comparison.partition("joint", "close")
+    partition = mapped_run.comparison.partition("pairwise", "close")
     cluster = int(np.minimum(partition.counts(HUMAN), partition.counts("close")).argmax())
     app = open_page(VIEW, candidate="close", cluster=str(cluster))
     for shown, source in zip(tables(app, "id", "text"), (HUMAN, "close"), strict=True):
@@ -169,26 +175,93 @@ def test_counts_of_an_area_by_hand() -> None:
     np.testing.assert_allclose(table["overall"], [4 / 5, 1 / 5])
 
 
-@pytest.mark.parametrize("error", ["type_1", "type_2"])
-def test_texts_of_an_area_are_ranked_by_their_cluster_s_share_of_the_error(
-    open_page: OpenPage, mapped_run: Run, error: str
-) -> None:
+def test_texts_of_an_area_are_ranked_by_their_cluster_s_cost(open_page: OpenPage, mapped_run: Run) -> None:
     tabs = {"map_area_tabs": "List"}
-    app = open_page(VIEW, tabs, run=mapped_run.id, candidate="shifted", lasso=LASSO, weight="0.2")
-    assert all(slider.key != "url_weight" for slider in app.slider)
-    in_order = tables(app, "source", "id", "cluster", "text")[0]
-    app.segmented_control(key="url_colour").set_value(error).run()
+    app = open_page(VIEW, tabs, run=mapped_run.id, candidate="shifted", lasso=LASSO)
+    in_order = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
+    app.segmented_control(key="url_colour").set_value("cost").run()
     assert not app.exception
-    assert app.slider(key="url_weight").value == 0.2
-    partition = mapped_run.comparison.partition("joint", "shifted", 0)
-    shares = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.2)[error].to_numpy()
-    ranked = tables(app, "source", "id", "cluster", "text")[0]
-    own = shares[ranked["cluster"]]
+    partition = mapped_run.comparison.partition("pairwise", "shifted")
+    costs = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)["cost_share"].to_numpy()
+    ranked = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
+    inside = ranked["source"].isin([HUMAN, "shifted"])
+    assert ranked["cluster"].notna().tolist() == inside.tolist()  # a pairwise partition leaves the others out
+    assert not inside[inside.sum() :].any()
+    own = costs[ranked["cluster"].dropna()]
     assert (np.diff(own) <= 0).all()
     assert own[0] > own[-1]
     assert sorted(zip(ranked["source"], ranked["id"], strict=True)) == sorted(
         zip(in_order["source"], in_order["id"], strict=True)
     )
-    app.slider(key="url_weight").set_value(0.8).run()
-    again = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.8)[error].to_numpy()
-    assert (np.diff(again[tables(app, "source", "id", "cluster", "text")[0]["cluster"]]) <= 0).all()
+
+
+def test_without_a_gap_to_explain_the_map_has_no_costs(open_page: OpenPage, mapped_run: Run) -> None:
+    app = open_page(VIEW, {"map_area_tabs": "List"}, run=mapped_run.id, candidate="close", lasso=LASSO)
+    in_order = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
+    app.segmented_control(key="url_colour").set_value("cost").run()
+    assert not app.exception
+    assert any("Nothing to explain" in info.value for info in app.info)
+    assert tables(app, "source", "id", "cluster name", "cluster", "text")[0].equals(in_order)
+
+
+@pytest.fixture
+def unmapped(stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """``stored_run`` without a map in a home of its own, which tests may change."""
+    home = tmp_path / "unmapped"
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
+    return RunStore(home / "runs").save("unmapped", stored_run.comparison, stored_run.corpora)
+
+
+def buttons(app: AppTest) -> list[str]:
+    return [
+        button.label for button in app.button if button.label in ("Make the map", "Resume", "Cancel", "Open results")
+    ]
+
+
+def test_while_the_map_is_made_the_page_says_so_with_its_progress(open_page: OpenPage, unmapped: Run) -> None:
+    at_work = {"status": "running", "stage": "drawing the map", "done": 30, "total": 120}
+    with job(1, kind="comparison", run=unmapped.id, **at_work), job(2, kind="comparison", run="other", **at_work):
+        app = open_page(VIEW)
+        assert not app.exception
+        assert any("still being made" in element.value for element in app.markdown)
+        assert progress(app) == ["Drawing the map: 30 of 120"], "that of this run alone"
+        assert buttons(app) == ["Cancel"], "its results are this run, and no second map is begun"
+    assert "still being made" not in " ".join(element.value for element in open_page(VIEW).markdown)
+
+
+def test_the_map_appears_when_it_is_there(open_page: OpenPage, unmapped: Run) -> None:
+    with job(1, kind="map", status="running", stage="drawing the map"):
+        app = open_page(VIEW)
+        assert any("still being made" in element.value for element in app.markdown)
+        seen = news.sign()
+        total = sum(source.n for source in unmapped.comparison.sources)
+        places = np.random.default_rng(8).uniform(-1, 1, (total, 2)).astype(np.float32)
+        RunStore().add_map(unmapped, dataclasses.replace(unmapped.comparison, projection=places, map_fitted=total))
+        assert news.sign() != seen, "the browser asks for the page again"
+        app.run()
+        assert any(f"{total:,} of {total:,} texts shown" in caption.value for caption in app.caption)
+
+
+def test_a_map_that_failed_can_be_resumed_or_made_anew(
+    open_page: OpenPage, unmapped: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Task] = []
+    monkeypatch.setattr(queue, "start", started.append)
+    with job(1, kind="comparison", run=unmapped.id, status="failed", message="No space left."):
+        pass
+    with job(2, kind="comparison", run=unmapped.id, status="done"):
+        pass
+    app = open_page(VIEW)
+    assert [error.value for error in app.error] == ["No space left\\."]
+    assert buttons(app) == ["Resume", "Make the map"]
+    (button,) = [button for button in app.button if button.label == "Make the map"]
+    button.click().run()
+    assert started == [MapTask(unmapped.id)]
+
+
+def test_a_read_only_app_makes_no_map(open_page: OpenPage, unmapped: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sharing.READ_ONLY, unmapped.id)
+    app = open_page(VIEW)
+    assert not app.exception
+    assert any("has no map yet" in element.value for element in app.markdown)
+    assert buttons(app) == []

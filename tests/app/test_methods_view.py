@@ -16,15 +16,16 @@ from app.caching import cache
 from app.components.markup import with_minus
 from app.views.methods.method_form import GROUPS
 from app.views.methods.method_table import SHOWN, shown_scores
-from mauve_core.base.formatting import UNBROKEN, with_two_spreads
+from mauve_core.base.formatting import with_plain_spaces, with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.methods.evaluation import SEEDS
-from mauve_core.figures.methods import score_labels
+from mauve_core.figures.methods import leaderboard_decimals, score_labels
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_methods import CompareMethodsTask
@@ -96,7 +97,7 @@ def offered(app: AppTest, part: str) -> list[str]:
 def parts(app: AppTest) -> set[str]:
     """Parts of the builder that are asked for."""
     keys = [str(item.key) for item in (*app.selectbox, *app.number_input)]
-    return {part for part in ("estimator", "summary", "divergence", "smoothing", "scale") if any(
+    return {part for part in ("estimator", "summary", "divergence", "smoothing", "expectation", "scale") if any(
         key.startswith(f"methods_{part}") for key in keys
     )}  # fmt: skip
 
@@ -143,7 +144,9 @@ def test_groups_are_added_and_removed_and_share_what_they_share(
     assert found(app.pills, "methods_groups").value == []
     found(app.number_input, "methods_seeds").set_value(5).run()
     start(app)
-    assert started == [("methods", CompareMethodsTask(run.id, ("kmeans", "kde", "classifier", "gaussian"), 5))]
+    usual = [method.spec for method in PRESETS["estimators"] if method.spec != "knn"]
+    assert "knn:expectation=other" in usual
+    assert started == [("methods", CompareMethodsTask(run.id, tuple(usual), 5))]
 
 
 def test_permutations_go_with_the_job_and_come_back(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -191,6 +194,24 @@ def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, 
     assert started == [("methods", CompareMethodsTask(run.id, tuple(method.spec for method in wanted), SEEDS))]
 
 
+def test_the_papers_expectation_is_chosen_and_named_in_the_table(
+    open_page: OpenPage, run: Run, started: list[Any]
+) -> None:
+    app = open_page(VIEW)
+    assert "Expectations:" not in said(app)
+    found(app.multiselect, "methods_chosen").set_value(["knn"]).run()
+    choose(app, "estimator", "knn")
+    choose(app, "expectation", "other")
+    found(app.button, "methods_add").click().run()
+    start(app)
+    assert started == [("methods", CompareMethodsTask(run.id, ("knn", "knn:expectation=other"), SEEDS))]
+    CompareMethodsTask(run.id, ("knn", "knn:expectation=other"), 1).compute()
+    app = open_page(VIEW)
+    titles = list(app.dataframe[0].value["method"])
+    assert titles == ["1  Nearest neighbors · MAUVE ↑", "2  Nearest neighbors · other sample · MAUVE ↑"]
+    assert "Expectations: union, the default, averages density ratios over both samples" in said(app)
+
+
 @pytest.mark.usefixtures("run")
 def test_only_parts_that_go_together_are_offered(open_page: OpenPage) -> None:
     app = open_page(VIEW)
@@ -208,7 +229,20 @@ def test_only_parts_that_go_together_are_offered(open_page: OpenPage) -> None:
     choose(app, "summary", "forward-kl")
     assert parts(app) == {"estimator", "summary", "smoothing"}
     choose(app, "estimator", "kde")
-    assert parts(app) == {"estimator", "summary"}
+    assert parts(app) == {"estimator", "summary", "expectation"}
+    assert offered(app, "expectation") == ["Both samples", "Other sample"]
+    said_of_it = found(app.selectbox, "methods_expectation").help
+    assert "union, the default, averages density ratios over both samples" in said_of_it
+    assert "equations 24 to 29" in said_of_it
+    choose(app, "estimator", "direct")
+    assert offered(app, "expectation") == ["Both samples", "Own sample"]
+    choose(app, "summary", "frontier-integral")
+    assert parts(app) == {"estimator", "summary", "divergence"}
+    choose(app, "summary", "mauve")
+    choose(app, "divergence", "chi2")
+    assert parts(app) == {"estimator", "summary", "divergence", "scale"}
+    choose(app, "estimator", "strings")
+    assert "expectation" not in parts(app)
     choose(app, "estimator", "mmd")
     assert parts(app) == {"estimator"}
     assert ESTIMATORS["mmd"].reason in said(app)
@@ -278,16 +312,17 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
     assert [row.lstrip("1234 ").rstrip("↑↓ ") for row in rows["method"]] == [i.method.title for i in table.results]
     for (_, row), result in zip(rows.iterrows(), table.results, strict=True):
         assert ("↑" in row["method"]) == result.method.higher_is_closer
-        for place, expected in enumerate(score_labels([result.scores[name] for name in table.candidates])):
+        decimals = leaderboard_decimals(result.method)
+        labels = score_labels([result.scores[name] for name in table.candidates], decimals)
+        for place, expected in enumerate(labels):
             assert row[f"line_{place}"].startswith(f"{expected}  (")
         assert result.ceiling is not None
         ceiling = result.ceiling
-        assert row["ceiling"] == with_two_spreads(ceiling.value, ceiling.sd_seeds, ceiling.sd_texts)
+        assert row["ceiling"] == with_two_spreads(ceiling.value, ceiling.sd_seeds, ceiling.sd_texts, decimals)
     # MAUVE of k-means has the leaderboard's value
     for place, name in enumerate(table.candidates):
-        first = rows[f"line_{place}"][0].split(UNBROKEN)[0]
-        own = run.comparison.candidate(name).scores["mauve"].mean
-        assert first == f"{own:.{len(first.partition('.')[2])}f}"
+        own = run.comparison.candidate(name).scores["mauve"]
+        assert rows[f"line_{place}"][0].startswith(mean_and_spread(own))
     assert "30 texts per side" in said(app)
     assert len(app.get("plotly_chart")) == 4
 
@@ -386,13 +421,13 @@ def test_the_advice_is_the_cores_for_the_candidate_of_the_url(open_page: OpenPag
     assert not app.exception
     assert app.selectbox(key="url_candidate").value == "shifted"
     texts, clusters = cache.sampling_advice(run.id, "shifted")
-    assert with_minus(texts.reason) in said(app)
+    assert with_plain_spaces(with_minus(texts.reason)) in said(app)
     assert "to the power −" in said(app)
-    assert with_minus(clusters.reason) in said(app)
+    assert with_plain_spaces(with_minus(clusters.reason)) in said(app)
     assert (texts.n, texts.k) == (60, run.comparison.candidate("shifted").partitions[0].k)
     assert clusters.curve.k[-1] == texts.k
     app.selectbox(key="url_candidate").set_value("collapsed").run()
-    assert with_minus(cache.sampling_advice(run.id, "collapsed")[0].reason) in said(app)
+    assert with_plain_spaces(with_minus(cache.sampling_advice(run.id, "collapsed")[0].reason)) in said(app)
     assert app.query_params["candidate"] in ("collapsed", ["collapsed"])
 
 

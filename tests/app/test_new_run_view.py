@@ -17,10 +17,14 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.testing.v1 import AppTest
 
 from app import uploads
+from app.caching import format_check
 from app.components.job_panel import SHOWN
 from app.components.job_progress import progress_text
 from app.uploads import safe_name
 from mauve_core import encoders
+from mauve_core.analysis.format_kinds import KINDS
+from mauve_core.analysis.format_steps import drawn_texts
+from mauve_core.analysis.preflight import Preflight, preflight
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.formats import Table
@@ -31,12 +35,14 @@ from mauve_core.jobs.state import ALIVE
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.comparison import ComparisonTask
 from tests.layouts import LAYOUTS, Layout, text
+from tests.planted_formats import planted
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/new_run/new_run.py"
 N = 25
 MORE = {
-    "explained_variance": 0.85, "restarts": 2, "confidence": 0.9, "scale": 2.5, "bootstrap": 300, "seed": 7
+    "explained_variance": 0.85, "restarts": 2, "confidence": 0.9, "scale": 2.5, "bootstrap": 300, "seed": 7,
+    "unit_rows": "after",
 }  # fmt: skip
 """Settings that are folded away."""
 
@@ -197,7 +203,8 @@ def test_what_is_started_is_what_was_chosen(open_page: OpenPage, started: list[d
     app.number_input(key="more_minilm_layer").set_value(2).run()
     app.selectbox(key="more_minilm_dtype").set_value("bfloat16").run()
     for name, value in MORE.items():
-        app.number_input(key=f"more_{name}").set_value(value).run()
+        kind = app.selectbox if isinstance(value, str) else app.number_input
+        kind(key=f"more_{name}").set_value(value).run()
     app.toggle(key="draw_map").set_value(False).run()
     app.text_input(key="run_name").set_value("my study").run()
     start_button(app).click().run()
@@ -505,3 +512,108 @@ def test_progress_says_stage_amount_and_estimate() -> None:
     assert progress_text(running) == "Encoding human: 1,500 of 4,500, about 2 min left"
     assert progress_text(JobState("i", "n", "running", stage="drawing the map", total=1)) == "Drawing the map"
     assert progress_text(JobState("i", "n", "running")) == "Starting"
+
+
+# The format of what was uploaded
+
+
+def planted_file(kind: str, name: str) -> bytes:
+    side = planted(kind)[name]
+    rows = zip(side.ids, side.texts, side.prompts or (), strict=True)
+    return "".join(f"{json.dumps({'id': i, 'text': text, 'prompt': prompt})}\n" for i, text, prompt in rows).encode()
+
+
+def with_files(open_page: OpenPage, kind: str) -> AppTest:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", planted_file(kind, "human")))
+    assert not any(header.value == "Format" for header in app.header), "one side alone differs from nothing"
+    return upload(app, "models", ("typ.jsonl", planted_file(kind, "model")))
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    (button,) = [button for button in app.button if button.label == label]
+    button.click().run()
+    assert not app.exception
+    return app
+
+
+def shown_kinds(app: AppTest) -> dict[str, list[str]]:
+    """Cells of the folded table by the kind that they begin with."""
+    (table,) = [table.value for table in app.table if "What to do" in table.value]
+    return {str(row.iloc[0]).partition(":")[0]: [str(cell) for cell in row] for _, row in table.iterrows()}
+
+
+def test_differences_of_format_are_shown_before_the_start(open_page: OpenPage) -> None:
+    app = with_files(open_page, "leading_space")
+    assert not app.exception
+    found = preflight(planted("leading_space"))
+    (row,) = found.flagged
+    (warning,) = [element.value.replace("\\", "") for element in app.warning]
+    assert f"leading white space (AUC {row.auc:.3f})" in warning
+    assert f"{round((row.candidate_value or 0) * 200)} of 200" in warning.replace("\u00a0", " ").replace("\u202f", " ")
+    assert list(shown_kinds(app)) == [kind.title for kind in KINDS.values()]
+    assert not start_button(app).disabled
+
+
+def test_nothing_is_normalized_unless_someone_asks(open_page: OpenPage, started: list[dict[str, Any]]) -> None:
+    app = with_files(open_page, "leading_space")
+    app.selectbox(key="encoder_model").set_value("minilm").run()
+    start_button(app).click().run()
+    assert ComparisonTask.from_json(started[0]).normalize is None
+
+
+def test_a_press_ticks_the_flagged_steps_and_unticking_undoes_it(
+    open_page: OpenPage, started: list[dict[str, Any]]
+) -> None:
+    app = press(with_files(open_page, "leading_space"), "Normalize: white space")
+    assert app.pills(key="normalize").value == ["whitespace"]
+    assert not [button for button in app.button if button.label.startswith("Normalize:")]
+    both = planted("leading_space")
+    counts = {name: sum(text != text.strip() for text in side.texts) for name, side in both.items()}
+    said = markdown(app).replace("\\", "")
+    assert f"white space: changes {counts['human']} of 200 human texts, {counts['model']} of 200 of typ" in said
+    assert any("Normalized: No difference of format was found" in each.value for each in app.caption)
+    app.number_input(key="normalize_words").set_value(20).run()
+    assert "length of 20 words: changes" in markdown(app).replace("\\", "")
+    app.selectbox(key="encoder_model").set_value("minilm").run()
+    start_button(app).click().run()
+    assert ComparisonTask.from_json(started[0]).normalize == ("whitespace", "words:20")
+    app.pills(key="normalize").set_value([]).run()
+    app.number_input(key="normalize_words").set_value(None).run()
+    start_button(app).click().run()
+    assert ComparisonTask.from_json(started[1]).normalize is None
+
+
+def test_files_alike_in_format_say_so(open_page: OpenPage) -> None:
+    app = with_files(open_page, "none")
+    assert not app.warning
+    assert any("No difference of format was found in 12 kinds" in each.value for each in app.caption)
+    assert not [button for button in app.button if button.label.startswith("Normalize:")]
+    app.pills(key="normalize").set_value(["quotes"]).run()
+    assert "quotes: changes" in markdown(app).replace("\\", "")
+
+
+def test_a_large_file_is_checked_on_some_texts_once(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    def counted(corpora: dict[str, Corpus]) -> Preflight:
+        seen.append(max(map(len, corpora.values())))
+        return preflight(corpora)
+
+    monkeypatch.setattr(format_check, "preflight", counted)
+    monkeypatch.setattr(format_check, "drawn_texts", lambda corpus: drawn_texts(corpus, 50))
+    app = with_files(open_page, "leading_space")
+    assert any("Checked on 50 of 200 texts" in each.value for each in app.caption)
+    app.run()
+    assert seen == [50]
+
+
+def test_normalizing_that_leaves_nothing_is_said_and_the_start_stays(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    upload(app, "human", ("human.jsonl", jsonl()))
+    empty = "".join(json.dumps({"id": f"t{i}", "text": "Once ", "prompt": "Once"}) + "\n" for i in range(N)).encode()
+    upload(app, "models", ("greedy.jsonl", empty))
+    app.pills(key="normalize").set_value(["echo"]).run()
+    assert not app.exception
+    assert any("leaves nothing of the texts of" in error.value.replace("\\", "") for error in app.error)
+    assert not start_button(app).disabled

@@ -4,28 +4,42 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
 from app.caching import cache
+from app.components.markup import escaped
 from app.views.probes import text_lab
 from app.views.probes.moved_texts import PAGE_SIZE
 from app.views.probes.probe_table import shown_scores
+from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.perturbations import parse_perturbation, perturb
-from mauve_core.experiments.robustness import PROBE_SCORES, SPLITS, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness import (
+    PROBE_SCORES,
+    SPLITS,
+    ProbeTable,
+    detections,
+    positions_sentence,
+    probe_run,
+    stored_probes,
+    summary,
+)
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.figures.flows import flows_frame, moved_along, moves
 from mauve_core.figures.probes import by_distance, spread_label
@@ -124,6 +138,12 @@ def url_of(app: AppTest) -> dict[str, str]:
     return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
 
 
+def scores_of(app: AppTest) -> pd.DataFrame:
+    """The table of all measures."""
+    (shown,) = [item.value for item in app.dataframe if "half" in item.value]
+    return shown
+
+
 def html_of(app: AppTest) -> list[str]:
     """What stands on the page as HTML, in order; without the styles, which every page has."""
     return [element.proto.body for element in app.get("html") if not element.proto.body.startswith("<style>")]
@@ -138,8 +158,8 @@ def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page
     assert not app.exception
     assert "Nothing has been probed yet" in said(app)
     assert chosen(app) == list(ProbeTask.perturbations)
-    assert set(found(app.pills, "probes_pills").value) == set(ProbeTask.perturbations)
-    assert "Each half has 30 texts" in said(app)
+    most = 5 * 30 * SPLITS if SPLITS == 1 else 4 * 60 + 30 * SPLITS  # halves are swapped within each split's half
+    assert f"Each half has 30 texts; at most {most} changed texts are encoded again." in said(app)
 
 
 def test_the_papers_perturbations_start_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -148,49 +168,30 @@ def test_the_papers_perturbations_start_as_one_job(open_page: OpenPage, run: Run
     assert started == [("probes", ProbeTask(run.id, splits=SPLITS))]
 
 
-def test_pills_add_and_remove(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+def test_the_page_says_which_part_of_a_text_is_read(open_page: OpenPage, run: Run) -> None:
+    apart = table_of(run, {"shuffle-beginning": {}, "shuffle-end": {}})
+    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(apart))
+    sentence = positions_sentence(apart)
+    assert sentence
+    assert sentence in said(open_page(VIEW))
+    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(table_of(run, {"shuffle-end": {}})))
+    assert "Shuffling the last" not in said(open_page(VIEW))
+
+
+def test_perturbations_and_splits_are_chosen_in_one_place(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
-    choose(app, "typos:rate=0.2", "lowercase")
-    assert found(app.pills, "probes_pills").value == ["lowercase"]
-    found(app.pills, "probes_pills").set_value(["typos", "shuffle-words"]).run()
-    assert chosen(app)[0] == "typos:rate=0.2"
-    assert set(chosen(app)[1:]) == {"typos", "shuffle-words"}
+    choose(app, "typos:rate=0.2", "lowercase", "shuffle-end")
     found(app.number_input, "probes_splits").set_value(2).run()
     start(app)
-    assert started == [("probes", ProbeTask(run.id, tuple(chosen(app)), splits=2))]
+    assert started == [("probes", ProbeTask(run.id, ("typos:rate=0.2", "lowercase", "shuffle-end"), splits=2))]
 
 
-def test_a_perturbation_is_put_together_and_added_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+def test_a_pattern_is_typed(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
-    choose(app, "lowercase")
-    found(app.selectbox, "probes_kind").set_value("typos").run()
-    found(app.number_input, "probes_rate_typos").set_value(0.1).run()
-    found(app.number_input, "probes_dose").set_value(0.5).run()
-    found(app.button, "probes_add").click().run()
-    found(app.button, "probes_add").click().run()
-    found(app.selectbox, "probes_kind").set_value("repeat-last-sentence").run()
-    found(app.number_input, "probes_times").set_value(3).run()
-    found(app.button, "probes_add").click().run()
-    start(app)
-    wanted = ("lowercase", "typos:rate=0.1@0.5", "repeat-last-sentence:times=3@0.5")
-    assert started == [("probes", ProbeTask(run.id, wanted))]
-
-
-def test_a_pattern_is_written_and_a_broken_one_is_said(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    app = open_page(VIEW)
-    choose(app, "lowercase")
-    found(app.selectbox, "probes_kind").set_value("replace").run()
-    assert found(app.button, "probes_add").disabled
-    assert not app.error
-    found(app.text_input, "probes_pattern").set_value("(").run()
-    assert found(app.button, "probes_add").disabled
-    assert "The pattern cannot be used" in said(app)
-    found(app.text_input, "probes_pattern").set_value("colou?r/s").run()
-    found(app.text_input, "probes_with").set_value("hue").run()
-    found(app.button, "probes_add").click().run()
+    choose(app, "lowercase", r"replace:/colou?r\/s/hue/")
     start(app)
     (task,) = [task for _, task in started]
-    assert task.perturbations == ("lowercase", r"replace:/colou?r\/s/hue/")
+    assert task == ProbeTask(run.id, ("lowercase", r"replace:/colou?r\/s/hue/"))
     assert parse_perturbation(task.perturbations[1]).values["pattern"] == "colou?r/s"
 
 
@@ -215,7 +216,7 @@ def test_texts_of_a_cluster_are_counted_and_may_be_too_few(open_page: OpenPage, 
     cluster = int(part.counts("collapsed").argmax())
     count = int((part.labels["collapsed"] == cluster).sum())
     assert 0 < count < 40
-    app = open_page(VIEW, cluster=str(cluster))
+    app = open_page(VIEW, cluster=str(cluster), partition="joint", seed="0")
     found(app.selectbox, "probes_source").set_value("collapsed").run()
     found(app.button_group, "probes_which").set_value("cluster").run()
     assert f"{count} of 60 texts. Two halves need at least 40." in said(app)
@@ -266,10 +267,76 @@ def test_a_run_without_features_says_so(open_page: OpenPage, run: Run) -> None:
 # What came out
 
 
+def answers_of(app: AppTest) -> pd.DataFrame:
+    (shown,) = [item.value for item in app.dataframe if "outcome" in item.value]
+    return shown
+
+
+def test_the_answer_stands_first_with_the_detected_on_top(open_page: OpenPage, table: ProbeTable) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    shown, expected = answers_of(app), detections(table)
+    assert app.markdown[0].value.replace("\\", "") == f"**{summary(table)}**"
+    assert shown["perturbation"].tolist() == [each.title for each in expected]
+    assert shown["outcome"].tolist() == [each.outcome for each in expected]
+    assert shown["p"].tolist() == [significant(each.p_adjusted) for each in expected]
+    assert "Not detected does not mean" in said(app)
+
+
+def test_detected_and_not(open_page: OpenPage, run: Run) -> None:
+    far = table_of(run, {"drop-articles": {}, "typos": {}})
+    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(far))
+    shown = answers_of(open_page(VIEW))
+    assert shown["perturbation"].tolist() == ["Typos, 5% of letters", "Articles dropped"]
+    assert shown["outcome"].tolist() == ["detected", "not detected"]
+    assert shown["p"].tolist() == ["0.008", "0.6"]  # Holm: twice 2 x 0.002; 2 x 0.3
+
+
+def test_probes_without_a_test_are_not_called_anything(open_page: OpenPage, run: Run) -> None:
+    values = dataclass_to_json(table_of(run, {"typos": {}}))
+    for line in values["lines"]:
+        line.pop("p_values", None)
+    RunStore().attach(run.id, ATTACHMENT, values)
+    app = open_page(VIEW)
+    assert not app.exception
+    assert answers_of(app)["outcome"].tolist() == ["not tested"]
+    assert "probe again to learn what MAUVE detects" in said(app)
+    assert "detected)" not in said(app)
+
+
+@pytest.mark.usefixtures("table")
+def test_the_chosen_perturbations_texts_stand_side_by_side(open_page: OpenPage, run: Run, table: ProbeTable) -> None:
+    flow = table.line("typos").flow
+    assert flow is not None
+    texts = dict(zip(run.corpora[HUMAN].ids, run.corpora[HUMAN].texts, strict=True))
+    done = perturb([texts[i] for i in flow.ids], flow.ids, parse_perturbation("typos"), seed=0)
+    changed = [i for i, other in zip(flow.ids, done.changed, strict=True) if other]
+    app = open_page(VIEW, perturbation="typos")
+    assert not app.exception
+    assert [element.value for element in app.text if element.value in flow.ids] == changed[:PAGE_SIZE]
+    assert html_of(app) == expected_html(run, flow.ids, changed[:PAGE_SIZE], "typos")
+    sentences = {each.name: each.sentence for each in detections(table)}
+    assert sentences["typos"] in said(app)
+    app.selectbox(key="url_perturbation").set_value("shuffle-words").run()
+    assert url_of(app)["perturbation"] == "shuffle-words"
+    assert sentences["shuffle-words"] in said(app)
+    assert html_of(app) != expected_html(run, flow.ids, changed[:PAGE_SIZE], "typos")
+
+
+@pytest.mark.usefixtures("encoded")
+def test_the_time_is_measured_when_asked(open_page: OpenPage) -> None:
+    app = open_page(VIEW)
+    assert "on this machine" not in said(app)
+    app.button(key="probes_time").click().run()
+    assert not app.exception
+    assert re.search(r"encoded again, in at most about \d+ (s|min) on this machine", said(app))
+    assert not [item for item in app.button if item.key == "probes_time"]
+
+
 def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: ProbeTable) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    shown = app.dataframe[0].value
+    shown = scores_of(app)
     lines = [table.control, *by_distance(table, "jensen-shannon")]
     for (_, row), line in zip(shown.iterrows(), lines, strict=True):
         for measure in PROBE_SCORES:
@@ -285,7 +352,7 @@ def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: Pr
 def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeTable) -> None:
     app = open_page(VIEW)
     app.button_group(key="url_baseline").set_value("control").run()
-    shown = app.dataframe[0].value
+    shown = scores_of(app)
     typos = shown[shown["half"] == "Typos, 5% of letters"].iloc[0]
     assert typos["auc"] == spread_label(table.over_control(table.line("typos"), "auc"))
     assert set(shown.iloc[0][list(PROBE_SCORES)]) == {"–"}
@@ -294,7 +361,7 @@ def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeT
 def test_what_sorts_is_chosen(open_page: OpenPage, table: ProbeTable) -> None:
     app = open_page(VIEW)
     app.selectbox(key="url_probes_order").set_value("mauve").run()
-    assert app.dataframe[0].value.equals(shown_scores(table, "mauve", over=False))
+    assert scores_of(app).equals(shown_scores(table, "mauve", over=False))
 
 
 @pytest.mark.usefixtures("table")
@@ -346,7 +413,9 @@ def test_a_flow_in_the_url_lists_exactly_the_texts_that_moved(open_page: OpenPag
     moved = [i for i, b, a in zip(flow.ids, flow.before, flow.after, strict=True) if (b, a) == (source, target)]
     app = open_page(VIEW, part="flow", perturbation="shuffle-words", flow=f"{source},{target}")
     assert not app.exception
-    assert f"From cluster {source} to {target}: 5 texts" in said(app)
+    names = run_cluster_names(run, "joint", run.comparison.candidates[0].name, 0)
+    titles = [f"{names[cluster]} · {cluster}" for cluster in (source, target)]
+    assert f"From {titles[0]} to {titles[1]}: 5 texts" in said(app)
     shown = [element.value for element in app.text if element.value in flow.ids]
     assert shown == moved[:PAGE_SIZE]
     assert html_of(app) == expected_html(run, flow.ids, moved[:PAGE_SIZE], "shuffle-words")
@@ -485,14 +554,18 @@ def test_a_text_of_the_run_is_in_its_cluster_and_not_its_own_neighbour(open_page
     corpus, labels = encoded.corpora[HUMAN], encoded.comparison.joint[0].labels[HUMAN]
     app.selectbox(key="lab_id_encoded").set_value("human-7").run()
     assert app.text_area[0].value == corpus.texts[7]
-    assert app.metric[0].value == str(labels[7]) or f"in cluster {labels[7]}" in said(app)
+    names = run_cluster_names(encoded, "joint", encoded.comparison.candidates[0].name, 0)
+    title = f"{names[labels[7]]} · {labels[7]}"
+    assert f"**Cluster: {title}**" in said(app) or f"in cluster {title}," in said(app)
     human, model = (item.value for item in app.dataframe)
     assert "human-7" not in human["id"].tolist()
     assert len(human) == len(model) == text_lab.NEIGHBOURS
     assert set(model["source"]) == {"model"}
     assert human["distance"].is_monotonic_increasing
     place = {text_id: row for row, text_id in enumerate(corpus.ids)}
-    assert human["cluster"].tolist() == [labels[place[text_id]] for text_id in human["id"]]
+    assert human["cluster"].tolist() == [
+        f"{names[labels[place[text_id]]]} · {labels[place[text_id]]}" for text_id in human["id"]
+    ]
 
 
 def test_an_edited_text_has_other_neighbours_and_knows_where_it_is_from(open_page: OpenPage, encoded: Run) -> None:
@@ -543,7 +616,9 @@ def test_perturbations_say_where_the_text_goes(open_page: OpenPage, encoded: Run
     before, after = space.clusters(vectors)
     (title,) = [item.label for item in app.expander]
     assert title.startswith("Lower case: ")
-    assert (f"stays in cluster {before}" if before == after else f"cluster {before} → **{after}**") in title
+    names = run_cluster_names(encoded, "joint", encoded.comparison.candidates[0].name, 0)
+    here, there = (escaped(f"{names[cluster]} · {cluster}") for cluster in (before, after))
+    assert (f"stays in {here}" if before == after else f"{here} → **{there}**") in title
     assert f"moved {text_lab.cosine_distance(*vectors):.4f}" in title
     pair = marked(corpus.texts[0], lowered)
     assert html_of(app) == [pair.before, pair.after]

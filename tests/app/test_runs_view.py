@@ -257,7 +257,7 @@ def test_comparable_runs_share_a_leaderboard(open_page: OpenPage, store: RunStor
     left, right = store.load("one").comparison, store.load("two").comparison
     board = one_leaderboard(left, right, ("A", "B"))
     assert sorted(shown[:-1]) == sorted(candidate.name for candidate in board.candidates)
-    assert shown[-1] == "ceiling: human vs. human"
+    assert shown[-1] == "human vs. human"
     assert f"The same texts in both runs: {AWKWARD}, b" in said(app)
 
 

@@ -22,20 +22,21 @@ states = st.builds(
     State,
     run=st.none() | names,
     candidate=st.none() | names,
-    partition=st.sampled_from([None, "pairwise", "joint"]),
+    partition=st.sampled_from(["pairwise", "joint"]),
     cluster=st.none() | st.integers(0, 10**6),
     weight=st.floats(0, 1, allow_subnormal=False).map(lambda x: float(f"{x:.5g}")),
     scale=st.none() | st.floats(0.001, 1000).map(lambda x: float(f"{x:.5g}")),
     smoothing=st.sampled_from(list(SMOOTHINGS)),
-    seed=st.integers(0, 100),
+    seed=st.none() | st.integers(0, 100),
     map_hidden=st.frozensets(st.integers(0, 20)).map(lambda places: tuple(sorted(places))),
     lasso=st.none() | st.lists(st.tuples(numbers, numbers), min_size=3, max_size=20).map(tuple),
     decoders_section=st.sampled_from([None, "measures", "sweeps", "generate"]),
     ranking_measure=st.none() | names,
     plot_x_measure=st.none() | names,
     plot_y_measure=st.none() | names,
-    sweep_axis=st.sampled_from(["length", "n", "k", "scale", "decoder"]),
+    sweep_axis=st.sampled_from(["length", "n", "k", "scale", "decoder", "neighbors", "components", "bandwidth"]),
     score=st.sampled_from(["mauve", "mauve_star", "frontier_integral", "mid"]),
+    methods_section=st.sampled_from(["methods", "encoders"]),
     judge_section=st.sampled_from(["rate", "results"]),
     judge_rater=st.none() | names.map(lambda name: " ".join(name.split()) or None),
     judge_question=st.none() | names,
@@ -63,6 +64,7 @@ states = st.builds(
     clusters_order=st.sampled_from(list(ORDERS)),
     map_colour=st.sampled_from(list(COLOURINGS)),
     gap_tab=st.sampled_from(["texts", "what-if", "few"]),
+    texts_paired=st.booleans(),
     human_text=st.none() | st.integers(0, 10_000),
     model_text=st.none() | st.integers(0, 10_000),
     nearest_pair=st.integers(0, 9),
@@ -72,7 +74,7 @@ states = st.builds(
     numeric_columns=st.none() | sets_of_places,
     purity_side=st.sampled_from([None, "model", "human", "both"]),
     purity_column=st.none() | names,
-    measures_as=st.sampled_from(["chart", "table"]),
+    measures_as=st.sampled_from(["closeness", "diversity", "likelihood", "table"]),
     sweep_as=st.sampled_from(["chart", "table"]),
     probes_order=st.none() | names,
     probes_other_sources=st.booleans(),
@@ -211,29 +213,33 @@ def test_a_new_partition_forgets_the_cluster_unless_it_comes_with_one() -> None:
     def other() -> None:
         from app.url import session
 
-        session.update(partition="pairwise")
+        session.update(partition="joint")
 
     def with_cluster() -> None:
         from app.url import session
 
-        session.update(partition="pairwise", cluster=5)
+        session.update(partition="joint", cluster=5)
 
-    assert after({"cluster": "3", "chosen": "3,4"}, other) == {"partition": "pairwise"}
-    assert after({"cluster": "3"}, with_cluster) == {"partition": "pairwise", "cluster": "5"}
+    assert after({"cluster": "3", "chosen": "3,4"}, other) == {"partition": "joint"}
+    assert after({"cluster": "3"}, with_cluster) == {"partition": "joint", "cluster": "5"}
 
 
-def test_a_new_candidate_forgets_the_cluster_of_a_pairwise_partition_only() -> None:
+def test_a_new_candidate_forgets_the_cluster_unless_its_clusters_are_the_same() -> None:
     def script() -> None:
         from app.url import session
 
         session.update(candidate="y")
 
-    pairwise = {"candidate": "x", "partition": "pairwise", "cluster": "3"}
-    assert after(pairwise, script) == {"candidate": "y", "partition": "pairwise"}
-    assert after({"candidate": "x", "cluster": "3"}, script) == {"candidate": "y", "cluster": "3"}
+    first, other = {"candidate": "x", "cluster": "3"}, {"candidate": "y"}
+    assert after(first | {"chosen": "3,4"}, script) == other
+    assert after({"cluster": "3"}, script) == other  # the candidate before was the run's first
+    assert after(first | {"seed": "1"}, script) == other | {"seed": "1"}
+    same = {"partition": "joint"}  # one seed for all candidates
+    assert after(first | same | {"seed": "1"}, script) == other | same | {"seed": "1", "cluster": "3"}
+    assert after(first | same, script) == other | same | {"cluster": "3"}
     opened = {"human_text": "4", "model_text": "5"}
-    kept = {"candidate": "y", "cluster": "3", "human_text": "4"}  # the human list is the same
-    assert after({"candidate": "x", "cluster": "3"} | opened, script) == kept
+    kept = other | same | {"cluster": "3", "human_text": "4"}  # the human list is the same
+    assert after(first | same | opened, script) == kept
 
 
 def test_another_cluster_or_area_forgets_the_texts_that_were_read_in_it() -> None:
@@ -352,9 +358,25 @@ def test_clearing_the_url_on_the_same_page_is_respected() -> None:
     assert url_of(app) == {}
 
 
-def test_partition_defaults_are_the_views_own() -> None:
-    assert State().partition_or("joint") == "joint"
-    assert State(partition="pairwise").partition_or("joint") == "pairwise"
+def test_one_partition_and_seed_are_the_default_of_every_page() -> None:
+    assert (State().partition, State().seed) == ("pairwise", None)
+    assert to_query(State(partition="pairwise")) == {}
+    assert to_query(State(partition="joint", seed=0)) == {"partition": "joint", "seed": "0"}
+
+
+def test_a_link_to_another_run_keeps_the_settings_of_the_visit() -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from app.url import session
+
+        st.session_state["link"] = session.link_to_run("b")
+
+    app = AppTest.from_function(script)
+    settings = {"partition": "joint", "weight": "0.3", "scale": "2", "smoothing": "laplace"}
+    app.query_params.update({"run": "a", "seed": "1", "candidate": "x", "cluster": "3", **settings})
+    app.run()
+    assert app.session_state["link"] == {"run": "b", **settings}
 
 
 OLD_LINK = {
@@ -381,6 +403,7 @@ OLD_LINK = {
     "colour": ("log_ratio", "map_colour", "log_ratio"), "below": ("few", "gap_tab", "few"),
     "form": ("table", "clusters_as", "table"), "detail": ("why", "cluster_tab", "why"),
     "area": ("list", "area_tab", "list"), "human_text": ("4", "human_text", 4), "model_text": ("5", "model_text", 5),
+    "paired": ("on", "texts_paired", True),
     "pair": ("1", "nearest_pair", 1), "column": ("topic", "metadata_column", "topic"),
     "captured": ("table", "attributes_as", "table"),
     "categories": ("1,3", "categorical_columns", (1, 3)), "numbers": ("0", "numeric_columns", (0,)),
@@ -394,6 +417,7 @@ OLD_LINK = {
     "seconds": ("45", "judge_min_seconds", 45), "paper": ("neurips-2021", "published_paper", "neurips-2021"),
     "published": ("self_bleu", "published_measure", "self_bleu"),
     "against": ("stories,x", "published_reference", ("stories", "x")),
+    "vary": ("encoders", "methods_section", "encoders"),
     "plane": ("ranks", "published_axes", "ranks"), "table": ("news_grover", "published_table", "news_grover"),
 }  # fmt: skip
 """A parameter by its name in the URL: what stands there, the field of the state, and its value."""

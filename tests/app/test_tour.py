@@ -45,7 +45,7 @@ def test_the_story_follows_the_run(stored_run: Run) -> None:
     inside = [step for step in found if step.state.cluster is not None]
     assert {step.state.candidate for step in inside} == {"collapsed"}
     (cluster,) = {step.state.cluster for step in inside}
-    part = stored_run.comparison.partition("joint", "collapsed", 0)
+    part = stored_run.comparison.partition("pairwise", "collapsed")
     more = part.counts("collapsed") - part.counts(HUMAN)  # as many texts on both sides
     assert more[cluster] == np.max(more)
 

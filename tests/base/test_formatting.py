@@ -25,6 +25,7 @@ from mauve_core.base.formatting import (
     as_percent,
     decimals_of,
     even_decimals,
+    even_parts,
     file_size,
     interval,
     percent_interval,
@@ -311,3 +312,18 @@ def test_the_search_notices_a_number_written_by_hand(tmp_path: Path, monkeypatch
 def test_the_module_knows_nothing_of_ours() -> None:
     tree = ast.parse(Path(str(formatting.__file__)).read_text(encoding="utf-8"))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and "mauve" in str(node.module)]
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(0, 2))
+def test_rounded_parts_add_up(shares: list[float], decimals: int) -> None:
+    unit = 10.0 ** (-2 - decimals)
+    parts = even_parts(shares, decimals)
+    assert round(sum(parts) / unit) == round(sum(share / unit for share in shares))
+    for part, share in zip(parts, shares, strict=True):
+        assert abs(part - share) < unit * (1 + 1e-6)
+        assert part / unit == pytest.approx(round(part / unit), abs=1e-6)
+
+
+def test_the_largest_remainders_are_rounded_up() -> None:
+    assert even_parts([1 / 3, 1 / 3, 1 / 3], 0) == pytest.approx([0.34, 0.33, 0.33])
+    assert even_parts([0.0044, 0.0046, 0.991], 1) == pytest.approx([0.004, 0.005, 0.991])

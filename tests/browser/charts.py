@@ -8,13 +8,15 @@ noticed what the test did: wait for an effect, with ``until`` or on the page, be
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 TIMEOUT_S = 120
+REOPEN_MS = 5000
 POLL_MS = 50
 
 Trace = dict[str, Any]
@@ -116,3 +118,48 @@ def table(page: Page, column: str) -> Locator:
     """The table that has a column of that title: its place on the page says less, for tables come and go."""
     header = page.get_by_role("columnheader", name=column, exact=True)
     return page.get_by_test_id("stTable").filter(has=header)
+
+
+def place(page: Page, name: str) -> Locator:
+    """The row of the candidate of that name in the list on Compare."""
+    return page.locator('[class*="st-key-place_"]').filter(has=page.get_by_text(name, exact=True))
+
+
+def open_errors(page: Page) -> Locator:
+    """Show both errors at a weight on Compare; the panel, once it has the focus."""
+    page.get_by_role("button", name="Errors").click()
+    panel = page.get_by_test_id("stPopoverBody")
+    expect(panel).to_be_focused()
+    return panel
+
+
+def open_sensitivity(page: Page) -> Locator:
+    """Fold out the settings of scores and clusters; the panel, once it has the focus."""
+    page.get_by_role("button", name="Sensitivity").click()
+    panel = page.get_by_test_id("stPopoverBody")
+    expect(panel).to_be_focused()
+    return panel
+
+
+def choose(page: Page, label: str | re.Pattern[str], option: str) -> None:
+    """Choose from the select box of that label, by keyboard, and wait until the box holds it.
+
+    The list shuts when the page scrolls, as it does when a box at the window's edge takes the focus, and when a rerun
+    draws the box anew. So the box is brought to the middle first, and a list that has shut is opened again.
+    """
+    box = page.get_by_role("combobox", name=label)
+    found = page.get_by_role("option", name=option, exact=True)
+    deadline = time.monotonic() + TIMEOUT_S
+    while True:
+        settle(page)
+        box.evaluate("element => element.scrollIntoView({block: 'center'})")
+        box.fill(option)
+        try:
+            expect(found).to_be_visible(timeout=REOPEN_MS)
+            box.press("Enter")
+            expect(box).to_have_value(option, timeout=REOPEN_MS)
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+        else:
+            return settle(page)

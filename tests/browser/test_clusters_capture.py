@@ -57,15 +57,17 @@ def test_compute_read_tick_and_reload(page: Page, empty_app: str, run: Run) -> N
     assert table is not None
     assert table.ks == KS
     expect_result(page, table)
-    partition = run.comparison.joint[0]
+    partition = run.comparison.partition("pairwise", run.comparison.candidates[0].name)
     topics = np.array(run.corpora[HUMAN].metadata["topic"].tolist(), dtype=object)
     purest = purest_clusters(partition.labels[HUMAN], partition.k, topics)
     place = 2
     around = page.locator(".st-key-purity_table")
-    expect(around.locator(f'td[data-testid="glide-cell-1-{place}"]')).to_have_text(str(purest["cluster"][place]))
+    expect(around.locator(f'td[data-testid="glide-cell-1-{place}"]')).to_have_text(
+        re.compile(rf" · {purest['cluster'][place]}$")
+    )
     expect(around.locator(f'td[data-testid="glide-cell-2-{place}"]')).to_have_text(purest["value"][place])
     tick_row(page, around, place + 1)
-    heading = page.get_by_role("heading", name=f"Cluster {purest['cluster'][place]}", exact=True)
+    heading = page.get_by_text(f"Cluster {purest['cluster'][place]}", exact=True)
     expect(heading).to_be_visible()
     expect(page).to_have_url(re.compile(rf"[?&]cluster={purest['cluster'][place]}(&|$)"))
     page.reload()

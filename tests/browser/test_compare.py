@@ -11,10 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from mauve_core.analysis.precomputed import run_main_reason
 from mauve_core.base.formatting import with_spreads
+from mauve_core.figures.frontier import DRAWN_WEIGHTS, leading_clusters
+from mauve_core.store import Run
 from tests.browser import charts
 from tests.synthetic import make_comparison_inputs
 
@@ -48,7 +52,7 @@ def marks(page: Page, *, until: Callable[[dict[str, Mark]], bool] = lambda _: Tr
         return {str(name): Mark(x, y, *hovered) for name, x, y, *hovered in rows}
 
     reader = """plot => plot._fullData.filter(t => t.mode === 'markers').map(t => {
-        return [t.meta, t.x[0], t.y[0], ...t.customdata[0]];
+        return [t.meta, t.x[0], t.y[0], ...Array.from(t.customdata[0]).slice(0, 5)];
     })"""
     return of(charts.read_chart(page, "frontier_chart", reader, until=lambda rows: until(of(rows))))
 
@@ -62,6 +66,7 @@ def test_the_slider_moves_a_mark_on_every_curve_and_the_words(page: Page, live_a
     before = marks(page)
     assert set(before) == set(CANDIDATES)
     assert {mark.weight for mark in before.values()} == {0.5}
+    charts.open_errors(page)
     weight_slider(page).focus()
     for _ in range(10):
         page.keyboard.press("ArrowLeft")
@@ -78,16 +83,18 @@ def test_the_slider_moves_a_mark_on_every_curve_and_the_words(page: Page, live_a
         expect(row).to_contain_text(adds)
         expect(row).to_contain_text(misses)
     page.reload()
+    charts.settle(page)
+    charts.open_errors(page)
     expect(weight_slider(page)).to_have_value("0.4")
     assert marks(page) == after
 
 
 def test_the_scaling_constant_acts_at_once_on_table_and_curves(page: Page, live_app: str) -> None:
     open_compare(page, live_app)
-    row = charts.table(page, "MAUVE ↑").get_by_role("row").filter(has_text="collapsed")
+    row = charts.place(page, "collapsed")
     said, before = row.text_content() or "", marks(page)["collapsed"]
     expect(row).to_have_text(said)
-    slider = page.get_by_role("slider", name=re.compile("Scaling constant"))
+    slider = charts.open_sensitivity(page).get_by_role("slider", name=re.compile("Scaling constant"))
     slider.focus()
     page.keyboard.press("ArrowRight")
     expect(page).to_have_url(re.compile(r"[?&]scale=6(&|$)"))
@@ -98,7 +105,9 @@ def test_the_scaling_constant_acts_at_once_on_table_and_curves(page: Page, live_
     assert math.log(after.x) / math.log(before.x) == pytest.approx(6 / 5, rel=1e-3)
 
 
-def test_a_hover_names_candidate_weight_and_both_errors(page: Page, live_app: str) -> None:
+def test_a_hover_names_candidate_weight_both_errors_and_their_clusters(
+    page: Page, live_app: str, live_run: Run
+) -> None:
     open_compare(page, live_app)
     plot = charts.chart(page, "frontier_chart")
     x, y = charts.read_chart(
@@ -118,6 +127,10 @@ def test_a_hover_names_candidate_weight_and_both_errors(page: Page, live_app: st
     expect(hover).to_contain_text("weight of P 0.50")
     expect(hover).to_contain_text(re.compile(r"type I 0\.\d{2,}\s±\s0\.\d{2,} nats"))
     expect(hover).to_contain_text(re.compile(r"type II 0\.\d{2,}\s±\s0\.\d{2,} nats"))
+    one, two = leading_clusters(live_run.comparison, "pairwise", "collapsed")
+    for title, found in (("I", one), ("II", two)):
+        numbers = ", ".join(map(str, found[int(np.argmin(np.abs(DRAWN_WEIGHTS - 0.5)))]))
+        expect(hover).to_contain_text(re.compile(rf"type {title} .* nats, most in clusters? {numbers}"))
 
 
 def test_the_data_of_the_curves_comes_as_csv(page: Page, live_app: str) -> None:
@@ -130,6 +143,31 @@ def test_the_data_of_the_curves_comes_as_csv(page: Page, live_app: str) -> None:
     (row,) = [row for row in rows if row["candidate"] == "collapsed" and float(row["weight"]) == 0.5]
     mark = marks(page)["collapsed"]
     assert (mark.x, mark.y) == pytest.approx((float(row["x"]), float(row["y"])), abs=1e-6)  # float32
+
+
+def test_a_main_reason_leads_to_the_texts_of_its_cluster(page: Page, live_app: str, live_run: Run) -> None:
+    open_compare(page, live_app, candidate="close", seed="1")
+    reason = run_main_reason(live_run, "collapsed")
+    assert reason is not None
+    charts.settle(page)
+    charts.place(page, "collapsed").get_by_role("link", name=reason.finding).click()
+    expect(page.get_by_text(f"Cluster {reason.cluster}", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile(rf"/clusters\?.*candidate=collapsed.*cluster={reason.cluster}(&|$)"))
+    expect(page).not_to_have_url(re.compile("seed="))
+    page.go_back()
+    expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
+
+
+def test_what_is_folded_is_drawn_when_it_is_opened(page: Page, live_app: str) -> None:
+    open_compare(page, live_app)
+    charts.settle(page)
+    expect(page.locator(".st-key-scores_chart, .st-key-differences_chart")).to_have_count(0)
+    page.get_by_text("All scores", exact=True).click()
+    charts.chart(page, "scores_chart")
+    expect(charts.table(page, "MAUVE ↑").get_by_role("row")).to_have_count(2 + len(CANDIDATES))
+    page.get_by_text(re.compile("^Differences: ")).click()
+    charts.chart(page, "differences_chart")
+    charts.chart(page, "scores_chart")
 
 
 @pytest.mark.parametrize("image", ["PNG", "SVG"])
@@ -156,6 +194,8 @@ def test_a_change_of_page_keeps_what_is_looked_at(page: Page, live_app: str) -> 
     expect(page.get_by_role("heading", name="New run")).to_be_visible()
     expect(page).to_have_url(re.compile(r"run=synthetic.*weight=0\.3.*scale=2"))
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Compare").click()
+    charts.settle(page)
+    charts.open_errors(page)
     expect(weight_slider(page)).to_have_value("0.3")
     assert {round(mark.weight, 6) for mark in marks(page).values()} == {0.3}
 
@@ -170,7 +210,7 @@ def test_dark_is_dark_and_every_text_is_readable(dark_page: Page, live_app: str)
     fills = charts.read_chart(
         dark_page,
         "frontier_chart",
-        "plot => Array.from(plot.querySelectorAll('.xtick text, .ytick text, .legendtext, .xtitle, .ytitle'))"
+        "plot => Array.from(plot.querySelectorAll('.xtick text, .ytick text, .annotation-text, .xtitle, .ytitle'))"
         ".map(text => getComputedStyle(text).fill)",
     )
     assert len(fills) > 10

@@ -60,13 +60,17 @@ def test_press_measure_and_see_the_cores_numbers(page: Page, empty_app: str, run
     wanted = [name for name, item in MEASURES.items() if "model" not in item.needs and name not in TOKENIZED]
     assert list(measured.measures) == wanted
 
-    dots = [trace for trace in charts.traces(page, "measures_chart") if trace["mode"] == "markers"]
-    drawn = {(trace["meta"], trace["x"][0]) for trace in dots}
-    assert drawn == {(row.candidate, row.model.value) for row in measured.rows if row.model is not None}
+    drawn: set[tuple[str, float]] = set()
+    for tab, first in (("Closeness", "MAUVE ↑"), ("Repetition and length", MEASURES["diversity"].title)):
+        page.get_by_role("tab", name=tab).click()
+        titles = "plot => plot._fullLayout.annotations.map(note => note.text)"
+        charts.read_chart(page, "measures_chart", titles, until=lambda found, first=first: found[0] == first)
+        dots = [trace for trace in charts.traces(page, "measures_chart") if trace["mode"] == "markers"]
+        drawn |= {(trace["meta"], trace["x"][0]) for trace in dots}
+    scores = {(candidate.name, candidate.scores["mauve"].mean) for candidate in run.comparison.candidates}
+    assert drawn == scores | {(row.candidate, row.model.value) for row in measured.rows if row.model is not None}
 
-    box = page.get_by_role("combobox", name="Measure")
-    box.click()
-    page.get_by_role("option", name="Self-BLEU").click()
+    charts.choose(page, "Measure", "Self-BLEU")
     expect(page).to_have_url(re.compile(r"[?&]measure=self-bleu(&|$)"))
     for candidate in run.comparison.candidates:
         row = measured.row("self-bleu", candidate.name)

@@ -1,4 +1,4 @@
-"""Gap in the real browser: the ledger follows the weight, a clicked bar opens its texts, a what-if moves the scores."""
+"""Gap in the real browser: the ledger is the core's, a clicked bar opens its texts, a what-if moves the scores."""
 
 from __future__ import annotations
 
@@ -30,31 +30,31 @@ BARS = """plot => [Array.from(plot._fullData[0].x),
 
 def open_gap(page: Page, url: str, **parameters: str) -> None:
     page.goto(f"{url}/gap?{urllib.parse.urlencode({'run': 'synthetic', 'candidate': CANDIDATE, **parameters})}")
-    expect(charts.chart(page, "gap_ledger_type_1")).to_be_visible()
+    expect(charts.chart(page, "gap_ledger_adds")).to_be_visible()
 
 
-def expected_bars(run: Run, error: str, weight: float) -> dict[int, float]:
-    partition = run.comparison.partition("joint", CANDIDATE)
-    table = cluster_table(partition.counts(HUMAN), partition.counts(CANDIDATE), weight)
-    rows = table.sort_values([f"{error}_nats", "cluster"], ascending=[False, True]).head(12)
-    return dict(zip(rows["cluster"].tolist(), rows[f"{error}_nats"].tolist(), strict=True))
+def expected_bars(run: Run, direction: str, smoothing: str = "none") -> dict[int, float]:
+    partition = run.comparison.partition("pairwise", CANDIDATE)
+    table = cluster_table(partition.counts(HUMAN), partition.counts(CANDIDATE), 0.5, smoothing)
+    rows = table[table["direction"] == direction].sort_values(["cost", "cluster"], ascending=[False, True]).head(12)
+    return dict(zip(rows["cluster"].tolist(), rows["cost_share"].tolist(), strict=True))
 
 
-def expect_bars(page: Page, run: Run, error: str, weight: float) -> None:
-    expected = expected_bars(run, error, weight)
+def expect_bars(page: Page, run: Run, direction: str, smoothing: str = "none") -> None:
+    expected = expected_bars(run, direction, smoothing)
 
     def there(found: Any) -> bool:
-        nats, clusters = found
-        return clusters == list(expected) and bool(np.allclose(nats, list(expected.values()), atol=SINGLE))
+        shares, clusters = found
+        return clusters == list(expected) and bool(np.allclose(shares, list(expected.values()), atol=SINGLE))
 
-    charts.read_chart(page, f"gap_ledger_{error}", BARS, until=there)
+    charts.read_chart(page, f"gap_ledger_{direction}", BARS, until=there)
 
 
-def click_row(page: Page, error: str, place: int) -> int:
+def click_row(page: Page, direction: str, place: int) -> int:
     """Click near the right end of a bar's row, beyond the bar; the cluster that Plotly has there."""
     x, y, cluster = charts.read_chart(
         page,
-        f"gap_ledger_{error}",
+        f"gap_ledger_{direction}",
         """(plot, place) => {
             const layout = plot._fullLayout, rows = plot._fullData[1];
             return [layout.xaxis._offset + layout.xaxis._length - 6, layout.yaxis._offset + layout.yaxis.d2p(place),
@@ -62,48 +62,45 @@ def click_row(page: Page, error: str, place: int) -> int:
         }""",
         place,
     )
-    charts.chart(page, f"gap_ledger_{error}").click(position={"x": x, "y": y})
+    charts.chart(page, f"gap_ledger_{direction}").click(position={"x": x, "y": y})
     return int(cluster)
 
 
 def expected_ids(run: Run, source: str, cluster: int) -> list[str]:
-    labels = run.comparison.partition("joint", CANDIDATE).labels[source]
+    labels = run.comparison.partition("pairwise", CANDIDATE).labels[source]
     return [run.corpora[source].ids[i] for i in np.flatnonzero(labels == cluster)]
 
 
 def expect_cluster(page: Page, run: Run, cluster: int) -> None:
     """Exactly that cluster's texts stand below the ledger."""
     expect(page).to_have_url(re.compile(rf"[?&]cluster={cluster}(&|$)"))
-    expect(page.get_by_role("heading", name=f"Cluster {cluster}", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"Cluster {cluster}", exact=True)).to_be_visible()
+    lists = page.get_by_text(re.compile(r"^All \d+ human and \d+ model texts$"))
+    if not page.locator("details[open]", has=lists).count():
+        lists.click()
     for side, title, source in (("human", "Human", HUMAN), ("model", CANDIDATE, CANDIDATE)):
         expected = expected_ids(run, source, cluster)
         total = len(run.corpora[source])
-        expect(page.get_by_text(f"{title} · {len(expected)} of {total} texts", exact=True)).to_be_visible()
+        expect(page.get_by_text(f"{title} · {len(expected)} of {total} texts", exact=True).first).to_be_visible()
         cells = page.locator(f'[class*="st-key-cluster_texts_{side}"] td[data-testid^="glide-cell-1-"]')
         expect(cells).to_have_text(expected[:8])
 
 
-def test_the_ledger_follows_the_weight(page: Page, live_app: str, live_run: Run) -> None:
+def test_the_ledger_follows_the_smoothing_of_the_link(page: Page, live_app: str, live_run: Run) -> None:
     open_gap(page, live_app)
-    for error in ("type_1", "type_2"):
-        expect_bars(page, live_run, error, 0.5)
-    slider = page.get_by_role("slider", name=re.compile("Weight"))
-    for step in range(1, 21):  # a key that comes while the page draws the last one's value may be lost
-        slider.press("ArrowLeft")
-        expect(slider).to_have_attribute("aria-valuetext", re.compile(rf"^{0.5 - step / 100:.2f}".rstrip("0")))
-    expect(page).to_have_url(re.compile(r"[?&]weight=0\.3(&|$)"))
-    for error in ("type_1", "type_2"):
-        expect_bars(page, live_run, error, 0.3)
-        assert expected_bars(live_run, error, 0.3) != expected_bars(live_run, error, 0.5)
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Clusters").click()
-    expect(page.get_by_role("slider", name=re.compile("Weight"))).to_have_value("0.3")
+    for direction in ("adds", "misses"):
+        expect_bars(page, live_run, direction)
+    open_gap(page, live_app, smoothing="laplace", weight="0.3")
+    for direction in ("adds", "misses"):
+        expect_bars(page, live_run, direction, "laplace")
+        assert expected_bars(live_run, direction, "laplace") != expected_bars(live_run, direction)
 
 
 def test_a_clicked_bar_opens_exactly_that_clusters_texts(page: Page, live_app: str, live_run: Run) -> None:
     open_gap(page, live_app)
-    for error, place in (("type_1", 1), ("type_2", 0)):
-        cluster = click_row(page, error, place)
-        assert cluster == list(expected_bars(live_run, error, 0.5))[place]
+    for direction, place in (("adds", 1), ("misses", 0)):
+        cluster = click_row(page, direction, place)
+        assert cluster == list(expected_bars(live_run, direction))[place]
         expect_cluster(page, live_run, cluster)
     page.reload()
     expect_cluster(page, live_run, cluster)
@@ -113,12 +110,12 @@ def test_a_clicked_bar_opens_exactly_that_clusters_texts(page: Page, live_app: s
 
 def test_a_what_if_moves_the_scores_and_is_undone(page: Page, live_app: str, live_run: Run) -> None:
     open_gap(page, live_app)
-    cluster = click_row(page, "type_1", 0)
+    cluster = click_row(page, "adds", 0)
     expect_cluster(page, live_run, cluster)
     page.get_by_role("tab", name="What would close the gap").click()
-    part = live_run.comparison.partition("joint", CANDIDATE)
+    part = live_run.comparison.partition("pairwise", CANDIDATE)
     weights = text_weights(part, CANDIDATE, dropped(part.k, [cluster]))
-    found = what_if(prepare(live_run.comparison, CANDIDATE, "joint"), model=weights)
+    found = what_if(prepare(live_run.comparison, CANDIDATE), model=weights)
     row = charts.table(page, "Change").get_by_role("row").filter(has_text=re.compile(r"MAUVE ↑"))
     for estimate, sign in ((found.before["mauve"], ""), (found.after["mauve"], ""), (found.change["mauve"], "+")):
         expect(row).to_contain_text(written(estimate.mean, 3, signed=bool(sign)))

@@ -41,14 +41,15 @@ def test_from_two_files_to_the_texts_behind_the_score(page: Page, empty_app: str
 
     run = RunStore(tmp_path / "live-home" / "runs").load("human-vs-close")
     score = run.comparison.candidate("close").scores["mauve"]
-    row = charts.table(page, "MAUVE ↑").get_by_role("row").filter(has_text="close")
+    row = charts.place(page, "close")
     for number in (score.mean, score.low, score.high):
         expect(row).to_contain_text(f"{number:.3f}")
 
     visit(page, "Clusters")
-    cluster = clusters.click_column(page, 1)
-    expect(page.get_by_role("heading", name=f"Cluster {cluster}", exact=True)).to_be_visible()
-    labels = run.comparison.partition("joint", "close").labels
+    cluster = clusters.click_row(page, 1)
+    expect(page.get_by_text(f"Cluster {cluster}", exact=True)).to_be_visible()
+    clusters.open_lists(page)
+    labels = run.comparison.partition("pairwise", "close").labels
     expected = {
         side: [run.corpora[source].ids[i] for i in np.flatnonzero(labels[source] == cluster)]
         for side, source in (("human", HUMAN), ("model", "close"))

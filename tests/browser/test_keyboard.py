@@ -10,6 +10,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from docs.screenshots import VIEWS, open_view
+from mauve_core.analysis.cluster_table import cluster_table, ordered
+from mauve_core.analysis.gap_test import gap_test
+from mauve_core.analysis.precomputed import run_cluster_names
+from mauve_core.base.config import HUMAN
 from mauve_core.store import Run, RunStore
 from tests.browser import charts
 from tests.browser.conftest import serving
@@ -47,22 +51,35 @@ def choose(page: Page, key: str, typed: str) -> None:
 
 
 @pytest.mark.parametrize("view", ["clusters", "gap", "map"])
-def test_a_cluster_by_its_number(page: Page, full: tuple[str, Run], view: str) -> None:
-    url, _ = full
+@pytest.mark.parametrize("typed", ["number", "name"])
+def test_a_cluster_by_its_number_or_name(page: Page, full: tuple[str, Run], view: str, typed: str) -> None:
+    url, run = full
     open_view(page, VIEWS[view], url, RUN)
-    choose(page, "url_cluster", "3")
+    candidate = run.comparison.candidates[0].name
+    name = run_cluster_names(run, "pairwise", candidate, run.comparison.median_seed(candidate))[3]
+    choose(page, "url_cluster", "3" if typed == "number" else name)
     expect(page).to_have_url(re.compile(r"[?&]cluster=3(&|$)"))
-    expect(page.get_by_role("heading", name="Cluster 3", exact=True)).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile(rf"^{re.escape(name)}( · 3)?$"))).to_be_visible()
 
 
 def test_a_row_of_the_table_of_clusters(page: Page, full: tuple[str, Run]) -> None:
-    url, _ = full
+    url, run = full
     open_view(page, VIEWS["clusters-table"], url, RUN)
+    table = costed_table(run, run.comparison.candidates[0].name)
     tab_to(page, ".st-key-clusters_table canvas")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("Shift+Space")
-    expect(page).to_have_url(re.compile(r"[?&]cluster=\d+(&|$)"))
+    for cluster in table[1:3]:  # from the first row; the marked cell takes the choice along
+        page.keyboard.press("ArrowDown")
+        expect(page).to_have_url(re.compile(rf"[?&]cluster={cluster}(&|$)"))
+        charts.settle(page)
+
+
+def costed_table(run: Run, candidate: str) -> list[int]:
+    """Clusters in the order in which the page shows them at first."""
+    shown = run.comparison.partition("pairwise", candidate)
+    table = cluster_table(shown.counts(HUMAN), shown.counts(candidate), 0.5)
+    tested = gap_test(run.comparison, "pairwise", candidate)
+    found: list[int] = ordered(table, "cost" if tested.explains else "difference")["cluster"].tolist()
+    return found
 
 
 def test_a_perturbation_and_a_flow(page: Page, full: tuple[str, Run]) -> None:
@@ -73,7 +90,7 @@ def test_a_perturbation_and_a_flow(page: Page, full: tuple[str, Run]) -> None:
     charts.settle(page)
     choose(page, "url_flow", "4 texts")
     expect(page).to_have_url(re.compile(r"[?&]flow=\d+%2C\d+(&|$)"))
-    expect(page.get_by_role("heading", name=re.compile("From cluster"))).to_be_visible()
+    expect(page.get_by_role("heading", name=re.compile(r"^From .+ to .+: \d+ texts?$"))).to_be_visible()
 
 
 def test_an_area_that_scrolls_takes_the_focus(page: Page, full: tuple[str, Run]) -> None:

@@ -51,7 +51,7 @@ def test_clusters(copying: Page, page: Page, live_app: str) -> None:
     chosen = copying.get_by_test_id("stSelectbox").filter(has_text="Sort by").inner_text()
     bars = charts.read_chart(copying, "clusters_chart", "plot => Array.from(plot._fullData[0].y)")
     page.goto(copied(copying))
-    expect(page.get_by_role("heading", name="Cluster 5")).to_be_visible()
+    expect(page.get_by_text("Cluster 5", exact=True)).to_be_visible()
     charts.settle(page)
     assert page.get_by_test_id("stSelectbox").filter(has_text="Sort by").inner_text() == chosen
     assert charts.read_chart(page, "clusters_chart", "plot => Array.from(plot._fullData[0].y)") == bars
@@ -103,7 +103,7 @@ def test_published(copying: Page, page: Page, live_app: str) -> None:
     expect(charts.chart(copying, "published_settings_chart")).to_be_visible()
     copying.get_by_role("radio", name="Ranks").click()
     expect(copying).to_have_url(re.compile("plane=ranks"))
-    choose(copying, "Reference", "Discriminator accuracy · News, Grover")
+    charts.choose(copying, "Reference", "Discriminator accuracy · News, Grover")
     page.goto(copied(copying))
     charts.settle(page)
     for opened in (copying, page):
@@ -113,14 +113,3 @@ def test_published(copying: Page, page: Page, live_app: str) -> None:
     assert charts.read_chart(page, key, places) == charts.read_chart(copying, key, places)
     assert page.url == copying.url
     copying.context.close()
-
-
-def choose(page: Page, label: str, option: str) -> None:
-    """Pick from a select box, and wait until the page has taken it."""
-    before = page.url
-    charts.settle(page)
-    page.get_by_role("combobox", name=label).fill(option)  # by keyboard: a list that a click opened shuts on scrolling
-    expect(page.get_by_role("option", name=option, exact=True)).to_be_visible()
-    page.keyboard.press("Enter")
-    expect(page).not_to_have_url(before)
-    charts.settle(page)

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Error, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from app.views.methods.method_table import shown_scores
 from mauve_core.base.formatting import correlation
@@ -45,21 +45,6 @@ def press(page: Page, name: str, *, lit: bool) -> None:
     pill(page, name).click()
     expect_lit(page, name, lit=lit)
     charts.settle(page)
-
-
-def choose(page: Page, label: str, option: str) -> None:
-    """Open the list of that label and choose; a rerun that comes in between closes the list, which is then reopened."""
-    found = page.get_by_role("option", name=option, exact=True)
-    for _ in range(5):
-        charts.settle(page)
-        page.get_by_role("combobox", name=label, exact=True).click()
-        try:
-            found.click(timeout=5000)
-        except Error:
-            page.keyboard.press("Escape")
-        else:
-            return
-    pytest.fail(f"the list {label} stays closed")
 
 
 def fill_number(page: Page, label: str, value: int) -> None:
@@ -108,7 +93,7 @@ def test_choose_compute_read_and_reload(page: Page, empty_app: str, run: Run) ->
     expect_lit(page, "Divergences and summaries", lit=True)
     press(page, "Smoothing", lit=True)
     press(page, "Divergences and summaries", lit=False)
-    choose(page, "Estimator", "Fréchet distance")
+    charts.choose(page, "Estimator", "Fréchet distance")
     expect(page.get_by_text(ESTIMATORS["frechet"].reason)).to_be_visible()  # before that, Add is of the one before
     charts.settle(page)
     page.get_by_role("button", name="Add", exact=True).click()
@@ -133,7 +118,7 @@ def test_the_advice_follows_its_candidate_and_a_link_keeps_it(page: Page, empty_
     page.goto(f"{empty_app}/methods?run={run.id}")
     expect(page.get_by_role("combobox", name="Candidate")).to_be_visible()
     before = [trace["y"] for trace in charts.traces(page, "sampling_n")]
-    choose(page, "Candidate", "collapsed")
+    charts.choose(page, "Candidate", "collapsed")
     expect(page).to_have_url(re.compile(r"[?&]candidate=collapsed(&|$)"))
     after = [t["y"] for t in charts.traces(page, "sampling_n", until=lambda found: [t["y"] for t in found] != before)]
     page.reload()

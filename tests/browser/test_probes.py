@@ -10,12 +10,14 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.views.probes.moved_texts import PAGE_SIZE
+from mauve_core.analysis.cluster_names import labelled
+from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.perturbations import parse_perturbation
-from mauve_core.experiments.robustness import Flow, probe_run, stored_probes
+from mauve_core.experiments.robustness import Flow, detections, probe_run, stored_probes, summary
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.figures.flows import Move, exchanging, flows_frame, moved_along, moves
 from mauve_core.scoring.compare import compare
@@ -88,7 +90,9 @@ def expect_texts(page: Page, run: Run, flow: Flow, move: Move) -> None:
     ids = moved_along(flow, move.source, move.target)
     texts = dict(zip(run.corpora[HUMAN].ids, run.corpora[HUMAN].texts, strict=True))
     plural = "s" if len(ids) > 1 else ""
-    title = f"From cluster {move.source} to {move.target}: {len(ids)} text{plural}"
+    names = run_cluster_names(run, "joint", "model", 0)
+    source, target = (labelled(names, cluster) for cluster in (move.source, move.target))
+    title = f"From {source} to {target}: {len(ids)} text{plural}"
     expect(page.get_by_role("heading", name=title)).to_be_visible()
     expect(page).to_have_url(re.compile(rf"flow={move.source}%2C{move.target}(&|$)"))
     cards = page.locator('[class*="st-key-probe_moved_"][class*="_card_1_"]')
@@ -125,8 +129,30 @@ def test_select_a_flow_and_read_the_texts_that_moved(page: Page, empty_app: str,
     assert flows_frame(flow)["texts"][row] == moves(flow)[row].texts
 
 
-def test_a_dot_of_the_chart_opens_its_flow(page: Page, empty_app: str, run: Run, flow: Flow) -> None:
+@pytest.mark.usefixtures("flow")
+def test_choose_a_perturbation_and_read_its_texts(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/probes?run={run.id}")
+    table = stored_probes(run)
+    assert table is not None
+    expect(page.get_by_text(summary(table))).to_be_visible()
+    expect(charts.chart(page, "probes_chart")).not_to_be_visible()
+    found = detections(table)
+    charts.settle(page)
+    rows = page.locator(".st-key-probes_answers").get_by_test_id("stDataFrame")
+    rows.click(position={"x": 17, "y": ROW_PX * 2 + 17})
+    expect(page).to_have_url(re.compile(rf"perturbation={found[1].name}(&|$)"))
+    expect(page.get_by_text(found[1].sentence)).to_be_visible()
+    cards = page.locator('[class*="st-key-probe_changed_"][class*="_card_1_"]')
+    expect(cards).to_have_count(PAGE_SIZE)
+    flow = table.line(found[1].name).flow
+    assert flow is not None
+    expect(cards.first.get_by_test_id("stText")).to_have_text(flow.ids[0])
+    assert cards.first.locator("del").count() > 0
+    assert cards.first.locator("i").count() == 0
+
+
+def test_a_dot_of_the_chart_opens_its_flow(page: Page, empty_app: str, run: Run, flow: Flow) -> None:
+    page.goto(f"{empty_app}/probes?run={run.id}&by=auc")
     table = stored_probes(run)
     assert table is not None
     place = [line.name for line in table.lines].index("typos")
@@ -153,8 +179,10 @@ def test_probe_with_a_typed_perturbation(page: Page, empty_app: str, run: Run) -
     expect(page.get_by_text(re.compile("Nothing has been probed yet"))).to_be_visible()
     tags = page.get_by_test_id("stMultiSelectTagsContainer")
     for name in PAPER:
-        charts.settle(page)
-        page.get_by_role("button", name=name, exact=True).click()
+        expect(tags).to_contain_text(name)
+    charts.settle(page)
+    page.locator('[class*="st-key-probes_chosen_"]').get_by_role("button", name="Clear all").click()
+    for name in PAPER:
         expect(tags).not_to_contain_text(name)
     box = page.get_by_role("combobox", name=re.compile("Perturbations"))
     probe = page.locator(".st-key-probes_start button")
@@ -180,22 +208,22 @@ def test_edit_a_text_and_see_its_cluster_and_neighbours_change(page: Page, empty
     page.get_by_role("button", name=re.compile("Load the encoder")).click()
     text = page.get_by_role("textbox", name="Text", exact=True)
     expect(text).to_have_value(corpus.texts[0])
-    cluster = page.get_by_test_id("stMetricValue")
+    cluster = page.get_by_text(re.compile("^Cluster: "))
     nearest = page.locator('[class*="st-key-lab_human_"] td[data-testid="glide-cell-2-0"]')
-    expect(cluster).to_have_text(str(labels[0]))
+    expect(cluster).to_have_text(re.compile(f" · {labels[0]}$"))
     expect(nearest).not_to_have_text(corpus.ids[0])
     other = next(row for row in range(1, N) if labels[row] != labels[0])
     charts.settle(page)
     text.fill(corpus.texts[other])
     text.press("Control+Enter")
-    expect(cluster).to_have_text(str(labels[other]))
+    expect(cluster).to_have_text(re.compile(f" · {labels[other]}$"))
     expect(nearest).to_have_text(corpus.ids[other])
     expect(page.get_by_text(f"Edited version of {corpus.ids[0]}.")).to_be_visible()
 
 
 @pytest.mark.usefixtures("flow")
 def test_the_page_fits_in_the_dark(dark_page: Page, empty_app: str, run: Run) -> None:
-    for part, key in (("scores", "probes_chart"), ("flow", MATRIX)):
-        dark_page.goto(f"{empty_app}/probes?run={run.id}&part={part}")
+    for part, key in (("part=scores&by=auc", "probes_chart"), ("part=flow", MATRIX)):
+        dark_page.goto(f"{empty_app}/probes?run={run.id}&{part}")
         expect(charts.chart(dark_page, key)).to_be_visible()
         assert dark_page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
+from mauve_core.analysis.precomputed import run_gap_test
 from mauve_core.reporting.html_report import html_report
 from mauve_core.store import Run
 from tests.browser import charts
@@ -84,6 +86,7 @@ def test_the_app_saves_it_and_it_opens_from_disk_with_the_network_off(
         download.value.save_as(saved)
     with opened(chromium, saved) as report:
         frontier = report.locator("[data-chart=frontier]")
+        frontier.scroll_into_view_if_needed()  # figures are drawn when they come into view
         expect(frontier.locator(".main-svg").first).to_be_visible()
         names = frontier.evaluate("plot => plot._fullData.map(trace => trace.meta).filter(Boolean)")
         assert len(set(names)) == len(NAMES)
@@ -91,12 +94,14 @@ def test_the_app_saves_it_and_it_opens_from_disk_with_the_network_off(
         expect(report.get_by_role("rowheader", name=NAMES[0]).first).to_be_visible()
 
 
-def test_every_figure_is_drawn_once_it_comes_into_view(chromium: Browser, report: Path) -> None:
+def test_every_figure_is_drawn_once_it_comes_into_view(chromium: Browser, report: Path, hostile: Run) -> None:
+    explained = [run_gap_test(hostile, "pairwise", name).explains for name in NAMES]
+    assert len(set(explained)) == 2
     with opened(chromium, report) as page:
         page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
         places = page.locator(".plot")
         count = places.count()
-        assert count == 3 + 3 * len(NAMES)
+        assert count == 3 + sum(3 if gap else 1 for gap in explained)  # the ledger has two figures
         for place in range(count):
             places.nth(place).scroll_into_view_if_needed()
             charts.in_sight(page, places.nth(place).locator(".main-svg").first, whole=False)
@@ -141,6 +146,7 @@ def test_dark_is_dark_and_paper_is_white(chromium: Browser, report: Path, tmp_pa
     paper = "() => getComputedStyle(document.body).backgroundColor"
     with opened(chromium, report, scheme="dark") as page:
         plot = page.locator("[data-chart=frontier]")
+        plot.scroll_into_view_if_needed()
         expect(plot.locator(".main-svg").first).to_be_visible()
         assert brightness(page.evaluate(paper)) < 60
         assert brightness(plot.evaluate(fill)) > 150
@@ -153,35 +159,25 @@ def test_dark_is_dark_and_paper_is_white(chromium: Browser, report: Path, tmp_pa
         assert brightness(page.evaluate(paper)) > 240
 
 
-def test_names_in_the_legend_of_the_curves_stand_clear(chromium: Browser, tmp_path: Path) -> None:
+def test_names_at_the_ends_of_the_curves_stand_clear(chromium: Browser, tmp_path: Path) -> None:
     run = make_crowd(tmp_path / "home")
     path = tmp_path / "crowd.html"
     path.write_bytes(html_report(run))
     with opened(chromium, path) as page:
-        legend = page.locator("[data-chart=frontier] .legend .traces")
-        page.locator("[data-chart=frontier]").scroll_into_view_if_needed()
-        expect(legend).to_have_count(CROWD)
-        charts.in_sight(page, page.locator("[data-chart=frontier]"), whole=False)
-        ends = page.evaluate(
-            """() => [...document.querySelectorAll('[data-chart=frontier] .legend .traces')].map(each => {
-                const {left, top} = each.querySelector('.legendlines path').getBoundingClientRect();
-                const name = each.querySelector('.legendtext').getBoundingClientRect();
-                return {left, right: name.right, row: Math.round(name.top)};
-            })"""
-        )
-        title, drawing = (
-            page.locator(f"[data-chart=frontier] {part}").first.bounding_box() for part in (".ytitle", ".main-svg")
-        )
-        assert title is not None
+        plot = page.locator("[data-chart=frontier]")
+        plot.scroll_into_view_if_needed()
+        expect(plot.locator(".annotation-text")).to_have_count(CROWD)
+        charts.in_sight(page, plot, whole=False)
+        drawing = plot.locator(".main-svg").first.bounding_box()
         assert drawing is not None
-        assert title["y"] >= drawing["y"]
-        for one in ends:
-            assert all(one["right"] <= other["left"] for other in ends if same_row(one, other))
-
-
-def same_row(one: dict[str, float], other: dict[str, float]) -> bool:
-    """Whether the other entry stands to the right in the same line of a legend."""
-    return abs(one["row"] - other["row"]) <= 2 and other["left"] > one["left"]
+        names = [each.bounding_box() for each in plot.locator(".annotation-text").all()]
+        ordered = sorted((name for name in names if name is not None), key=lambda name: name["y"])
+        assert len(ordered) == CROWD
+        for name in ordered:
+            assert drawing["x"] <= name["x"] < name["x"] + name["width"] <= drawing["x"] + drawing["width"]
+        for upper, lower in pairwise(ordered):
+            middle = upper["y"] + upper["height"] / 2, lower["y"] + lower["height"] / 2
+            assert middle[1] - middle[0] >= min(upper["height"], lower["height"]) * 0.7
 
 
 def test_no_figure_is_cut_on_paper(chromium: Browser, report: Path) -> None:
@@ -215,6 +211,7 @@ def test_no_figure_is_cut_on_paper(chromium: Browser, report: Path) -> None:
 @pytest.mark.parametrize("width", [1920, 1280, 768, 390])
 def test_nothing_is_wider_than_the_window(chromium: Browser, report: Path, width: int) -> None:
     with opened(chromium, report, width=width) as page:
+        page.locator("[data-chart=frontier]").scroll_into_view_if_needed()
         expect(page.locator(DRAWN).first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 

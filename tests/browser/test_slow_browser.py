@@ -59,7 +59,7 @@ def _ends_a_run(message: str | bytes) -> bool:
 def test_it_keeps_what_the_link_says(page: Page, live_app: str) -> None:
     link = f"{live_app}/clusters?run=synthetic&cluster=3&weight=0.3&whose=model&order=p"
     opened_slowly(page, link)
-    expect(page.get_by_role("heading", name="Cluster 3")).to_be_visible()
+    expect(page.get_by_text("Cluster 3", exact=True)).to_be_visible()
     page.get_by_role("tab", name="Table", exact=True).click()
     expect(page).to_have_url(f"{link}&form=table")
 

@@ -16,7 +16,7 @@ TELEPHONE = (375, 667)
 STYLES = re.compile(r"/static/js/Html\.[^/]*\.js$")
 """Streamlit's part that applies styles: without it there are charts, but no panel that stays above them."""
 
-TALLER, GONE = "chart => { chart.style.minHeight = '900px'; }", "chart => { chart.style.display = 'none'; }"
+TALLER, GONE = "above => { above.style.minHeight = '900px'; }", "above => { above.style.display = 'none'; }"
 
 _SCROLLED = "() => document.querySelector('[data-testid=\"stMain\"]').scrollTop"
 _NOTICED = """() => {
@@ -56,7 +56,7 @@ def let_the_page_notice(page: Page) -> None:
 
 def test_the_tour_by_keyboard_from_the_offer_to_its_end(page: Page, live_app: str) -> None:
     page.goto(f"{live_app}/?run=synthetic")
-    take = page.get_by_role("button", name="Take the tour")
+    take = page.get_by_role("button", name="Take the three-minute tour")
     take.focus()
     page.keyboard.press("Enter")
     at_stop(page, 1)
@@ -78,7 +78,7 @@ def test_a_stop_is_in_sight_below_its_words_and_its_link_opens_it(page: Page, li
     in_sight_below_the_words(page, "frontier_chart")
     page.get_by_role("button", name="Next Shortcut").click()
     at_stop(page, 3)
-    in_sight_below_the_words(page, "clusters_chart")
+    in_sight_below_the_words(page, "clusters_list", whole=False)
 
 
 def test_a_stop_comes_into_sight_when_styles_come_late(page: Page, live_app: str) -> None:
@@ -99,7 +99,7 @@ def test_a_stop_stays_in_sight_when_what_stands_above_it_changes_its_size(page: 
     at_stop(page, 2)
     for change in (TALLER, GONE):
         in_sight_below_the_words(page, "frontier_chart")
-        page.locator(".st-key-leaderboard_chart").evaluate(change)
+        page.locator(".st-key-verdict").evaluate(change)
         let_the_page_notice(page)
     in_sight_below_the_words(page, "frontier_chart")
 
@@ -109,9 +109,9 @@ def test_a_stop_is_in_sight_below_its_words_on_a_telephone(page: Page, live_app:
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{live_app}/clusters?run=synthetic&tour=3")
     at_stop(page, 3)
-    in_sight_below_the_words(page, "clusters_chart", whole=False)
+    in_sight_below_the_words(page, "clusters_list", whole=False)
     page.set_viewport_size({"width": height, "height": width})  # turned
-    in_sight_below_the_words(page, "clusters_chart", whole=False)
+    in_sight_below_the_words(page, "clusters_list", whole=False)
 
 
 def test_a_reader_who_scrolls_is_left_where_they_are(page: Page, live_app: str) -> None:
@@ -121,22 +121,22 @@ def test_a_reader_who_scrolls_is_left_where_they_are(page: Page, live_app: str) 
     page.mouse.move(700, 700)
     page.mouse.wheel(0, -5000)
     page.wait_for_function(f"{_SCROLLED} === 0")
-    page.locator(".st-key-leaderboard_chart").evaluate(TALLER)
+    page.locator(".st-key-verdict").evaluate(TALLER)
     let_the_page_notice(page)
     assert page.evaluate(f"({_SCROLLED})()") == 0
     page.keyboard.press("n")
     at_stop(page, 3)
-    in_sight_below_the_words(page, "clusters_chart")
+    in_sight_below_the_words(page, "clusters_list", whole=False)
 
 
 def test_whoever_says_no_is_not_asked_again_and_finds_it_in_the_sidebar(page: Page, live_app: str) -> None:
     page.goto(f"{live_app}/?run=synthetic")
     page.get_by_role("button", name="Not now").click()
-    expect(page.get_by_role("button", name="Take the tour")).to_have_count(0)
+    expect(page.get_by_role("button", name="Take the three-minute tour")).to_have_count(0)
     page.wait_for_function("() => document.cookie.includes('mauve_lens_tour')")
     page.reload()
     expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
     charts.settle(page)
-    expect(page.get_by_role("button", name="Take the tour")).to_have_count(0)
+    expect(page.get_by_role("button", name="Take the three-minute tour")).to_have_count(0)
     page.get_by_role("button", name="Guided tour").click()
     at_stop(page, 1)

@@ -71,7 +71,7 @@ def test_upload_start_reload_and_read_the_score(page: Page, empty_app: str, tmp_
     run = RunStore(tmp_path / "live-home" / "runs").load("human-vs-close-repetitive-b")
     assert "run=human-vs-close-repetitive-b" in page.url
     for candidate in run.comparison.candidates:
-        row = charts.table(page, "MAUVE ↑").get_by_role("row").filter(has_text=candidate.name)
+        row = charts.place(page, candidate.name)
         expect(row).to_contain_text(f"{candidate.scores['mauve'].mean:.3f}")
         assert candidate.source.n == N
 

@@ -10,12 +10,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mauve_core.__main__ import build_parser, main
 from mauve_core.analysis.preflight import preflight
+from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
@@ -24,7 +26,7 @@ from mauve_core.base.progress import Progress
 from mauve_core.cli import models, serving
 from mauve_core.cli.comparing import task_of
 from mauve_core.cli.options import for_source, named
-from mauve_core.scoring.tables import to_json
+from mauve_core.scoring.comparison_json import to_json
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
 from tests.files_on_disk import write_study
@@ -60,7 +62,19 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     record = json.loads(captured.out)
     run = RunStore().load("my-run")
     found = dataclass_to_json(preflight(run.corpora))
-    assert record == json.loads(json.dumps({**to_json(run.comparison), "preflight": found, "run": "my-run"}))
+    assert record == json.loads(
+        json.dumps(
+            {
+                "verdict": verdict(run).as_dict(),
+                **to_json(run.comparison),
+                "preflight": found,
+                "run": "my-run",
+            }
+        )
+    )
+    assert next(iter(record)) == "verdict"
+    assert record["verdict"]["closest"].startswith("close is closer to the human texts than collapsed: MAUVE 0.")
+    assert record["verdict"]["leaders"] == ["close"]
     assert len(found["rows"]) == 24, "two candidates, twelve kinds"
     assert {"human", "settings", "warnings", "candidates"} <= set(record)
     close, collapsed = record["candidates"]
@@ -75,11 +89,26 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     assert np.array_equal(stored, np.load(study / "close.npy"))
 
 
+def test_steps_of_normalizing_are_options(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = compare_arguments(study, features=False)
+    task = task_of(build_parser().parse_args([*plain, "--quiet", "--normalize", "whitespace, line-breaks,words:40"]))
+    assert task.normalize == ("line-breaks", "whitespace", "words:40")
+    assert task_of(build_parser().parse_args([*plain, "--quiet"])).normalize is None
+    assert main([*plain, "--quiet", "--normalize", "spaces"]) == 2
+    assert "Allowed: unicode, token-marks, echo, line-breaks" in capsys.readouterr().err
+    assert main([*compare_arguments(study), "--quiet", "--normalize", "quotes"]) == 2
+    assert "cannot be normalized if their features are given" in capsys.readouterr().err
+
+
 def test_compare_prints_a_table_that_says_where_the_run_is(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*compare_arguments(study), "--quiet"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
-    assert captured.out.startswith("Rank  Candidate")
+    opening, table = captured.out.split("\n\n", 1)
+    assert opening.startswith("close and collapsed (40 texts each) compared with 40 human texts: 40 ids shared ")
+    assert "close is closer to the human texts than collapsed: MAUVE 0." in opening.replace("\n", " ")
+    assert max(map(len, opening.splitlines())) <= 110
+    assert table.startswith("Rank  Candidate")
     assert "Stored as run human-vs-close-collapsed" in captured.out
     assert "?run=human-vs-close-collapsed" in captured.out
 
@@ -109,7 +138,10 @@ def test_runs_lists_shows_and_deletes(study: Path, capsys: pytest.CaptureFixture
         assert main(arguments) == 0
         assert json.loads(capsys.readouterr().out) == compared
     assert main(["runs", "show", "one"]) == 0
-    assert "Rank  Candidate" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "Rank  Candidate" in shown
+    above = " ".join(shown.partition("Rank  Candidate")[0].split())
+    assert above.index("Run one (one)") < above.index(compared["verdict"]["closest"])
 
     assert main(["runs", "delete", "one"]) == 0
     assert main(["runs", "show", "one"]) == 2
@@ -293,9 +325,9 @@ def test_what_libraries_print_does_not_mix_with_the_result(
 ) -> None:
     make = ComparisonTask.make
 
-    def chatty(task: ComparisonTask, progress: Progress) -> Run:
+    def chatty(task: ComparisonTask, progress: Progress, **others: Any) -> Run:
         sys.stdout.write("Loading weights...\n")
-        return make(task, progress)
+        return make(task, progress, **others)
 
     monkeypatch.setattr(ComparisonTask, "make", chatty)
     assert main([*compare_arguments(study), "--json", "--quiet"]) == 0
@@ -351,7 +383,9 @@ def test_exit_codes_of_the_process(study: Path) -> None:
     assert run_process("nonsense").returncode == 2
     done = run_process(*compare_arguments(study), "--json", "--quiet", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["candidates"][0]["name"] == "close"
+    record = json.loads(done.stdout)
+    assert record["candidates"][0]["name"] == "close"
+    assert " ± " in record["verdict"]["closest"], "escaped, where the encoding lacks it"
     table = run_process("runs", "show", "human-vs-close-collapsed", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert (table.returncode, r"\xb1" in table.stdout) == (0, True), "a terminal without plus-minus still gets a table"
 

@@ -1,7 +1,8 @@
-"""``mauve-lens test``: a table, JSON, what is refused, and runs stored before there were tests."""
+"""``mauve-lens test``: a table, JSON, what is refused, and runs and measures stored before there were tests."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from itertools import combinations
@@ -12,6 +13,10 @@ import pytest
 
 from mauve_core.__main__ import DONE, WRONG_INPUT, main
 from mauve_core.base.config import SCORES
+from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.experiments.text_measures import Measurements
+from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings
+from mauve_core.experiments.text_measures.stored import measure_run, stored_measurements
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import COMPARISON, Run, RunStore
 from tests.handmade import make_comparison, make_corpora, with_tests
@@ -46,6 +51,13 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = DONE) 
 
 def found_in(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(said(capsys, *arguments, "--json"))
+
+
+def test_the_table_says_how_texts_are_paired(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    paired = "Resampled by prompt: 60 prompts shared with the human texts, matched by equal prompts."
+    assert paired in " ".join(said(capsys, run.id).split())
+    make_older(run)
+    assert "Resampled" not in said(capsys, run.id)
 
 
 def make_older(run: Run) -> None:
@@ -193,6 +205,104 @@ def test_names_from_files_cannot_steer_the_terminal(own_home: Path, capsys: pyte
     table = said(capsys, "evil")
     assert all(character == "\n" or character.isprintable() for character in table)
     assert r"b\x1b[2J\u202e" in table
+
+
+# Text measures
+
+
+MEASURED = ("length", "precision", "self-bleu")
+MEASURE_KEYS = {"measure", "a", "b", "paired", "n"} | {
+    f"{prefix}{name}"
+    for prefix in ("", "gap_")
+    for name in ("difference", "low", "high", "p", "p_adjusted", "told_apart")
+}
+
+
+@pytest.fixture
+def measured(run: Run) -> Measurements:
+    return measure_run(run, MEASURED)
+
+
+def test_every_pair_is_listed_by_a_measure(
+    run: Run, measured: Measurements, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for measure in MEASURED:
+        found = found_in(capsys, run.id, "--measure", measure)
+        assert [(each["a"], each["b"]) for each in found] == list(combinations(NAMES, 2))
+        tests = zip(measured.tests(measure), measured.tests(measure, "value"), strict=True)
+        for each, (gap, value) in zip(found, tests, strict=True):
+            assert set(each) == MEASURE_KEYS
+            assert (each["measure"], each["paired"], each["n"]) == (measure, True, 60)
+            for prefix, test in (("gap_", gap), ("", value)):
+                names = ("difference", "low", "high", "p", "p_adjusted", "told_apart")
+                expected = (test.difference, test.low, test.high, test.p_value, test.p_adjusted, test.told_apart)
+                assert tuple(each[f"{prefix}{name}"] for name in names) == expected
+
+
+def test_one_pair_by_a_measure_is_one_object_from_the_side_that_is_asked_for(
+    run: Run, measured: Measurements, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = found_in(capsys, run.id, "--measure", "precision", "--a", "close", "--b", "collapsed")
+    other = found_in(capsys, run.id, "--measure", "precision", "--a", "collapsed", "--b", "close")
+    value = measured.tests("precision", "value")[1]
+    assert (one["a"], one["b"], one["difference"], one["low"]) == ("close", "collapsed", value.difference, value.low)
+    assert (other["a"], other["difference"], other["low"]) == ("collapsed", -value.difference, -(value.high or 0))
+    assert (other["gap_difference"], other["gap_p"]) == (-one["gap_difference"], one["gap_p"])
+
+
+def test_the_table_of_a_measure_has_both_differences_and_who_is_closest(
+    run: Run, measured: Measurements, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = said(capsys, run.id, "--measure", "precision")
+    rows = table.splitlines()
+    assert rows[0].startswith("a ")
+    assert "gap of Precision: a − b" in rows[0]
+    assert rows[0].count("told apart") == 2
+    assert [row.split()[:2] for row in rows[1:4]] == [list(pair) for pair in combinations(NAMES, 2)]
+    assert all(row.endswith("60 prompts") for row in rows[1:4])
+    assert closest_sentence(measured, "precision", NAMES) in table.replace("\n", " ")
+    assert "jackknife t test" in table.replace("\n", " ")
+
+
+def test_measure_as_json_holds_the_tests_and_its_table_the_ranks(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["measure", run.id, "--measure", "length", "--json"]) == DONE
+    found = json.loads(capsys.readouterr().out)["differences"]
+    assert [(each["of"], each["first"], each["second"]) for each in found] == [
+        (of, *pair) for of in ("gap", "value") for pair in combinations(NAMES, 2)
+    ]
+    assert main(["measure", run.id, "--measure", "length"]) == DONE
+    table = capsys.readouterr().out
+    stored = stored_measurements(run)
+    assert stored is not None
+    assert table.splitlines()[0].split()[-1] == "Rank"
+    ranks = {
+        each.row.candidate: f"{each.rank} =" if each.tied else str(each.rank)
+        for each in measure_standings(stored, "length", NAMES)
+    }
+    for line in table.splitlines()[1:4]:
+        assert line.endswith(ranks[line.split()[1]])
+    assert f"Length. {closest_sentence(stored, 'length', NAMES)}" in table.replace("\n  ", " ")
+    assert f"mauve-lens test {run.id} --measure NAME" in table
+
+
+def test_a_measure_without_tests_says_how_to_get_them(
+    run: Run, measured: Measurements, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for arguments, message in (
+        (["--measure", "bleu"], "No measure is named 'bleu'. Allowed: perplexity, zipf"),
+        (["--measure", "recall"], f"not computed for run {run.id}. Run mauve-lens measure {run.id} --measure recall"),
+        (["--measure", "perplexity"], f"Run mauve-lens measure {run.id} --measure perplexity --scorer MODEL"),
+        (["--measure", "length", "--a", "close"], "Two candidates are needed for a test"),
+        (["--measure", "length", "--score", "mid"], "not allowed with"),
+    ):
+        assert message in said(capsys, run.id, *arguments, "--json", code=WRONG_INPUT)
+    older = dataclasses.replace(measured, differences=None)
+    RunStore().attach(run.id, "measures", dataclass_to_json(older))
+    message = said(capsys, run.id, "--measure", "length", code=WRONG_INPUT)
+    assert f"before there were tests. Run mauve-lens measure {run.id} --measure length" in message
+    measure_run(run, ["length"])
+    assert len(found_in(capsys, run.id, "--measure", "length")) == 3
+    assert "before there were tests" in said(capsys, run.id, "--measure", "precision", code=WRONG_INPUT)
 
 
 def _renamed(mapping: Any, name: str) -> dict[str, Any]:

@@ -111,10 +111,13 @@ def test_a_run_is_shown_below_what_its_format_tells_apart(
 ) -> None:
     run = make_planted_run(own_home)
     shown = said(capsys, "show", run.id)
-    warning, line, blank = shown.partition("\n\n")[2].splitlines()[:3]
+    _, opening, below = shown.split("\n\n", 2)
+    assert opening.startswith("model (60 texts) compared with 60 human texts: ")
+    warning, line, todo, blank = below.splitlines()[:4]
     assert warning.startswith("The candidate differs from the human texts in format: leading white space (AUC 0.7")
     assert line.startswith("  ! Leading white space: texts that begin with white space: human 0 of 60 (0%), model ")
     assert line.endswith("Strip white space on both sides and compare again.")
+    assert todo == f"  Normalize both sides: mauve-lens runs again {run.id} --normalize whitespace --encoder MODEL"
     assert blank == ""
     assert shown.index(line) < shown.index("Rank  Candidate")
     record = json.loads(said(capsys, "show", run.id, "--json"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -90,10 +91,10 @@ def test_a_stream_moves_on_with_each_token():
     assert len(set(tokens)) > 15
 
 
-def test_keys_differ_by_seed_decoder_and_prompt():
+def test_keys_differ_by_seed_decoder_prompt_and_generation():
     nucleus, other = parse_decoder("nucleus:p=0.95"), parse_decoder("nucleus:p=0.9")
-    keys = {stream_key(s, d, i) for s in (0, 1) for d in (nucleus, other) for i in ("1", "11")}
-    assert len(keys) == 8
+    keys = {stream_key(s, d, i, g) for s in (0, 1) for d in (nucleus, other) for i in ("1", "11") for g in (0, 1, 11)}
+    assert len(keys) == 24
 
 
 SPECS = [
@@ -146,12 +147,12 @@ def test_files_are_complete_resumable_and_say_how_they_were_made(folder, tmp_pat
     calls = []
     real = generate.continue_prompts
 
-    def counted(loaded, batch, decoder, given):
+    def counted(loaded, batch, decoder, given, generation):
         if len(calls) == 5:
             calls.append("stopped")
             raise KeyboardInterrupt
         calls.append(batch.ids)
-        return real(loaded, batch, decoder, given)
+        return real(loaded, batch, decoder, given, generation)
 
     monkeypatch.setattr(generate, "continue_prompts", counted)
     with pytest.raises(KeyboardInterrupt):
@@ -173,13 +174,79 @@ def test_files_are_complete_resumable_and_say_how_they_were_made(folder, tmp_pat
         assert all(row["parameters"] == parse_decoder(spec).values for row in rows)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["decoders"] == {"greedy": "greedy.jsonl", "nucleus:p=0.95": "nucleus-0.95.jsonl"}
-    assert manifest["settings"] == {"max_new_tokens": 8, "min_new_tokens": 8, "seed": 1}
+    assert manifest["settings"] == {"max_new_tokens": 8, "min_new_tokens": 8, "seed": 1, "repeats": 1}
+    assert (manifest["generations"], manifest["notes"]) == ({"greedy": 1, "nucleus:p=0.95": 1}, [])
     before = len(calls)
     generate_files(folder, prompts, specs, tmp_path / "out", settings=settings)
     assert len(calls) == before  # complete files are kept
     other = GenerationSettings(max_new_tokens=8, min_new_tokens=8, seed=2, batch_rows=3)
     changed = generate_files(folder, prompts, specs, tmp_path / "out", settings=other)
     assert changed["nucleus:p=0.95"].read_bytes() != undisturbed["nucleus:p=0.95"].read_bytes()
+
+
+def rows_of(path):
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_generations_have_streams_of_their_own_and_the_first_is_the_text_without_repeats(folder, tmp_path):
+    prompts = prompts_of(7)
+    settings = GenerationSettings(max_new_tokens=8, min_new_tokens=8, seed=1, batch_rows=3, repeats=3)
+    specs = ["greedy", "ancestral", "adversarial:ppl=20"]
+    paths = generate_files(folder, prompts, specs, tmp_path / "out", settings=settings)
+    once = generate_files(folder, prompts, specs, tmp_path / "once", settings=replace(settings, repeats=1))
+    more = generate_files(folder, prompts, specs, tmp_path / "more", settings=replace(settings, repeats=4))
+    for spec in specs:
+        rows, only = rows_of(paths[spec]), rows_of(once[spec])
+        written = 1 if spec == "greedy" else 3
+        assert [row["generation"] for row in rows] == [g for g in range(written) for _ in prompts.ids]
+        assert [row["id"] for row in rows[:7]] == list(prompts.ids)
+        assert len({row["id"] for row in rows}) == 7 * written
+        assert [row["prompt"] for row in rows] == list(prompts.texts) * written
+        assert not any("generation" in row for row in only)
+        assert [row["text"] for row in rows[:7]] == [row["text"] for row in only]
+        assert rows == rows_of(more[spec])[: len(rows)]
+    texts = [row["text"] for row in rows_of(paths["ancestral"])]
+    assert all(len(set(texts[i::7])) == 3 for i in range(7))
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["settings"]["repeats"] == 3
+    assert manifest["generations"] == {"greedy": 1, "ancestral": 3, "adversarial:ppl=20": 3}
+    assert "Written once" in manifest["notes"][0]
+    assert manifest["notes"][0].endswith("same: greedy")
+
+
+def test_repeats_resume_and_decide_whether_a_file_is_kept(folder, tmp_path, monkeypatch):
+    from mauve_core.decoding import generate
+
+    prompts, calls, real = prompts_of(6), [], generate.continue_prompts
+
+    def counted(loaded, batch, decoder, given, generation):
+        if len(calls) == 3:
+            calls.append("stopped")
+            raise KeyboardInterrupt
+        calls.append((batch.ids, generation))
+        return real(loaded, batch, decoder, given, generation)
+
+    monkeypatch.setattr(generate, "continue_prompts", counted)
+    settings = GenerationSettings(max_new_tokens=4, batch_rows=3, repeats=2)
+    with pytest.raises(KeyboardInterrupt):
+        generate_files(folder, prompts, ["ancestral"], tmp_path, settings=settings)
+    told = []
+    path = generate_files(
+        folder, prompts, ["ancestral"], tmp_path, settings=settings, progress=lambda *state: told.append(state)
+    )["ancestral"]
+    batches = [call for call in calls if call != "stopped"]
+    assert len(batches) == len(set(batches)) == 4  # two batches of each generation, none twice
+    assert told[-1] == ("writing ancestral", 12, 12)
+    assert len(rows_of(path)) == 12
+    generate_files(folder, prompts, ["ancestral"], tmp_path, settings=replace(settings, repeats=1))
+    assert len(rows_of(path)) == 6
+    assert len(calls) == 5 + 2
+
+
+def test_ids_that_another_generation_would_take_are_refused(folder, tmp_path):
+    prompts = Prompts(("a", "a#1"), ("the dog", "the cat"))
+    with pytest.raises(InputError, match=r"tell generations apart.*a#1"):
+        generate_files(folder, prompts, ["ancestral"], tmp_path, settings=GenerationSettings(repeats=2))
 
 
 def test_a_full_disk_leaves_the_finished_batches(folder, tmp_path, monkeypatch):

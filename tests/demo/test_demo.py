@@ -8,16 +8,23 @@ import shutil
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.json_codec import from_json
+from mauve_core.base.formatting import with_plain_spaces, with_spread
+from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.demo import demo_run
+from mauve_core.demo.demo_probes import DEMO_SPLITS, OTHER_CLUSTERS, PROBES_FILE, import_probes, perturbed_digest
 from mauve_core.demo.wikipedia import Paragraph, choose_excerpts, paragraphs
+from mauve_core.experiments.robustness import PAPER, ProbeTable, detections, stored_probes
+from mauve_core.experiments.robustness.halves import split_rows
 from mauve_core.experiments.sweeps import stored_sweep
 from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, measure
 from mauve_core.experiments.text_measures.stored import collection_of, stored_measurements
+from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
 from mauve_core.tasks.study import ADVERSARIAL
+from tests.probe_tables import table_of
+from tests.synthetic import make_comparison_inputs
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +78,7 @@ def test_the_committed_files_hold_no_human_text(corpora):
     files = [demo_run.DATA / file for file in manifest["generation"]["decoders"].values()]
     for file in files:
         assert all(set(json.loads(line)) == {"id", "text"} for line in file.read_text(encoding="utf-8").splitlines())
-    for name in ("manifest.json", demo_run.MEASURES_FILE):
+    for name in ("manifest.json", demo_run.MEASURES_FILE, PROBES_FILE):
         stored = (demo_run.DATA / name).read_text(encoding="utf-8")
         for text in (*human.texts[:50], *(human.prompts or ())[:50]):
             assert text.strip()[:60] not in stored
@@ -150,6 +157,74 @@ def test_committed_measures_are_of_the_committed_texts(corpora):
         assert kept.human.value == pytest.approx(row.human.value, rel=1e-12)
 
 
+def test_committed_probes_are_of_the_committed_texts_and_of_what_perturbations_do(corpora):
+    human, candidates = corpora
+    entry = demo_run.read_manifest()["probes"]
+    assert entry["sources"] == {HUMAN: human.digest} | {name: corpus.digest for name, corpus in candidates.items()}
+    assert entry["config"] == json.loads(json.dumps(demo_run.CONFIG.as_dict()))
+    table = from_json(ProbeTable, json.loads((demo_run.DATA / entry["file"]).read_text(encoding="utf-8")))
+    lines = [line for line in table.lines if line.kind == "perturbation"]
+    assert [line.name for line in lines] == [item.spec for item in PAPER]
+    assert all(each.outcome in ("detected", "not detected") for each in detections(table))
+    seed = demo_run.CONFIG.score.seed
+    (split,) = split_rows({HUMAN: human}, HUMAN, np.arange(len(human)), seed, DEMO_SPLITS, 1)
+    for line in lines:
+        assert line.flow is not None
+        assert line.flow.ids == tuple(human.ids[row] for row in split.comparison)
+        # After a change of a perturbation: mauve-lens demo --rebuild-probes
+        assert perturbed_digest(human, line.flow.ids, line.name, seed) == entry["perturbed"][line.name]
+
+
+@pytest.fixture
+def probed(tmp_path, own_home):
+    """A run, a folder with probes of it, and their entry in a manifest."""
+    human, candidates, features = make_comparison_inputs(60, 16)
+    score = ScoreConfig(seeds=2, restarts=1, bootstrap=100)
+    comparison = compare(human, candidates, CompareConfig(None, score, projection=False), features=features)
+    run = RunStore(own_home / "runs").save("synthetic", comparison, {HUMAN: human, **candidates}, features)
+    table = table_of(run, {"typos": {}})
+    (tmp_path / PROBES_FILE).write_text(json.dumps(dataclass_to_json(table)), encoding="utf-8")
+    config = json.loads(json.dumps(run.comparison.config.as_dict()))
+    sources = {source.name: source.digest for source in run.comparison.sources}
+    return run, tmp_path, {"file": PROBES_FILE, "sources": sources, "config": config}
+
+
+def test_committed_probes_are_kept_beside_the_run(probed):
+    run, data, entry = probed
+    import_probes(run, data, entry)
+    found = stored_probes(RunStore().load(run.id))
+    assert found is not None
+    assert (found.settings["run"], found.settings["created"]) == (run.id, run.created)
+    assert found.lines[1].flow is not None
+    assert OTHER_CLUSTERS not in found.notes
+
+
+def test_stale_probes_are_refused(probed):
+    run, data, entry = probed
+    for stale in (
+        {**entry, "sources": {**entry["sources"], HUMAN: "0" * 64}},
+        {**entry, "config": {**entry["config"], "projection": "other"}},
+        {name: value for name, value in entry.items() if name != "config"},
+    ):
+        with pytest.raises(StorageError, match="rebuild-probes"):
+            import_probes(run, data, stale)
+    assert stored_probes(RunStore().load(run.id)) is None
+
+
+def test_flows_of_other_clusters_are_left_out_and_said(probed):
+    run, data, entry = probed
+    values = json.loads((data / PROBES_FILE).read_text(encoding="utf-8"))
+    flow = values["lines"][1]["flow"]
+    flow["before"][0] = flow["after"][0] = (flow["before"][0] + 1) % flow["k"]
+    (data / PROBES_FILE).write_text(json.dumps(values), encoding="utf-8")
+    import_probes(run, data, entry)
+    found = stored_probes(RunStore().load(run.id))
+    assert found is not None
+    assert OTHER_CLUSTERS in found.notes
+    assert all(line.flow is None for line in found.lines)
+    assert found.lines[1].p_values == tuple(values["lines"][1]["p_values"])
+
+
 def test_adversarial_texts_have_the_perplexity_of_human_ones():
     stored = from_json(Measurements, json.loads((demo_run.DATA / demo_run.MEASURES_FILE).read_text(encoding="utf-8")))
     *_, adversarial = demo_run.read_manifest()["generation"]["decoders"]
@@ -157,6 +232,19 @@ def test_adversarial_texts_have_the_perplexity_of_human_ones():
     target = float(adversarial.split("=")[1])
     assert row.human.value == pytest.approx(target, rel=1e-3)  # the target is the human perplexity to four digits
     assert row.model.value == pytest.approx(target, rel=0.05)
+
+
+def test_gibberish_beats_people_on_precision_as_its_description_says_but_not_on_recall():
+    stored = from_json(Measurements, json.loads((demo_run.DATA / demo_run.MEASURES_FILE).read_text(encoding="utf-8")))
+    *_, adversarial = demo_run.read_manifest()["generation"]["decoders"]
+    said = with_plain_spaces(MEASURES["precision"].description)
+    row = stored.row("precision", adversarial)
+    for value in (row.model, row.human):
+        assert with_plain_spaces(with_spread(value.value, value.sd, 3)) in said
+    assert row.model.value > row.human.value
+    for name in ("recall", "coverage", "vendi"):
+        row = stored.row(name, adversarial)
+        assert row.model.high < row.human.value
 
 
 @pytest.mark.slow

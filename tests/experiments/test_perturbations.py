@@ -53,6 +53,9 @@ def after(spec: str, *texts: str, seed: int = 0) -> tuple[str, ...]:
         ("shuffle-words", "one", "one"),
         ("shuffle-words", " a\tb\n", " b\ta\n"),
         ("shuffle-words", "x x  x", "x x  x"),
+        ("shuffle-beginning", " a\tb\nc", " b\ta\nc"),
+        ("shuffle-end:words=0.5", " a\tb\nc", " a\tc\nb"),
+        ("shuffle-end", "a b c", "a b c"),
         ("shuffle-sentences", "\nIt rains. So what?\n", "\nSo what? It rains.\n"),
         ("shuffle-sentences", "No end here", "No end here"),
         ("lowercase", "ÉTÉ  McX\nΟΔΟΣ", "été  mcx\nοδος"),
@@ -147,6 +150,31 @@ def test_shuffles_keep_the_words_and_the_space(text, spec):
     assert [c for c in shuffled if c.isspace()] == [c for c in text if c.isspace()] or spec == "shuffle-sentences"
     if spec == "shuffle-words":
         assert (shuffled != text) == (len(set(text.split())) > 1)
+
+
+@given(any_text, st.sampled_from(["shuffle-beginning", "shuffle-end"]), st.sampled_from([0, 0.1, 0.3, 0.5, 0.7, 1]))
+def test_plain_twin_of_the_shuffles_of_one_part(text, name, share):
+    (shuffled,) = after(f"{name}:words={share}", text)
+    words, moved = text.split(), shuffled.split()
+    count = 0
+    while count + 1 <= share * len(words) + 0.5:  # to the nearest whole number, a half up
+        count += 1
+    inside = range(count) if name == "shuffle-beginning" else range(len(words) - count, len(words))
+    assert [c for c in shuffled if c.isspace()] == [c for c in text if c.isspace()]
+    assert all(moved[place] == words[place] for place in range(len(words)) if place not in inside)
+    assert Counter(moved[place] for place in inside) == Counter(words[place] for place in inside)
+    assert (shuffled != text) == (len({words[place] for place in inside}) > 1)
+
+
+def test_the_usual_parts_meet_and_are_named():
+    text = " ".join(f"w{place}" for place in range(10))
+    beginning, end = (after(name, text)[0].split() for name in ("shuffle-beginning", "shuffle-end"))
+    assert (beginning[7:], end[:7]) == (text.split()[7:], text.split()[:7])
+    assert beginning[:7] != text.split()[:7]
+    assert end[7:] != text.split()[7:]
+    assert parse_perturbation("shuffle-end:words=0.3") == parse_perturbation("shuffle-end")
+    titles = [parse_perturbation(spec).title for spec in ("shuffle-beginning", "shuffle-end:words=1", "shuffle-words")]
+    assert titles == ["Beginning shuffled, 70% of words", "End shuffled", "Words shuffled"]
 
 
 @given(any_text)

@@ -25,6 +25,7 @@ from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
 from mauve_core.numerics.divergences.summaries import FIVE
 from mauve_core.scoring.compare import compare
+from mauve_core.scoring.partitioning import partitions
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.probe import ProbeTask
 from mauve_core.tasks.registry import read_task
@@ -404,3 +405,16 @@ def test_a_task_is_plain_json():
 def test_a_task_that_is_none_is_refused(values):
     with pytest.raises(InputError):
         ProbeTask.from_json(values)
+
+
+def test_frozen_clusters_lie_in_the_space_that_the_run_was_clustered_in():
+    """Rows of very different lengths, so that the two orders of scaling and projection give other clusters."""
+    rng = np.random.default_rng(0)
+    sides = ((rng.normal(size=(2, 80, 12)) + 2) * np.exp(rng.normal(size=(2, 80, 1)))).astype(np.float32)
+    features = {HUMAN: sides[0], "a": sides[1]}
+    for order in ("before", "after"):
+        score = ScoreConfig(k=6, seeds=1, restarts=3, unit_rows=order)
+        (found,) = partitions("pairwise", features, [np.random.SeedSequence(3)], score, lambda: None)
+        assert freeze_clusters(found, features, score).kept_share > 0.99
+        other = replace(score, unit_rows="before" if order == "after" else "after")
+        assert freeze_clusters(found, features, other).kept_share < 0.95

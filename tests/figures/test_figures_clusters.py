@@ -7,9 +7,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.analysis.cluster_table import cluster_table, ordered
-from mauve_core.figures.clusters import HOVERED, MOST_TICKS, cluster_figure
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR
+from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
+from mauve_core.base.formatting import percent_with_interval
+from mauve_core.figures.clusters import HOVERED, MOST_TICKS, cluster_figure, ranked_figure
+from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 SINGLE = 1e-6
 """Values travel as float32."""
@@ -17,7 +18,12 @@ SINGLE = 1e-6
 
 @pytest.fixture
 def rows() -> pd.DataFrame:
-    return ordered(cluster_table([3, 1, 0, 6], [1, 1, 8, 0], 0.3), "difference")
+    return costed(ordered(cluster_table([3, 1, 0, 6], [1, 1, 8, 0], 0.3), "difference"))
+
+
+def costed(table: pd.DataFrame) -> pd.DataFrame:
+    shares = table["cost_share"].to_numpy()
+    return with_intervals(table, shares - 0.01, shares + 0.05)
 
 
 def bars(figure: go.Figure, place: int) -> go.Bar:
@@ -26,23 +32,38 @@ def bars(figure: go.Figure, place: int) -> go.Bar:
 
 def test_bars_are_the_table_in_its_order(rows: pd.DataFrame) -> None:
     figure = cluster_figure(rows, "greedy")
-    for place, column in enumerate(["p", "q", "type_1", "type_2"]):
+    for place, column in enumerate(["p", "q"]):
         np.testing.assert_allclose(bars(figure, place).y, rows[column], atol=SINGLE)
         np.testing.assert_array_equal(bars(figure, place).x, np.arange(4))
     assert rows["cluster"].tolist() == [3, 0, 1, 2]
     assert list(figure.layout.xaxis.ticktext) == ["3", "0", "1", "2"]
 
 
-def test_negative_shares_are_drawn_below_a_visible_zero_line() -> None:
-    rows = cluster_table([3, 1, 5, 6], [1, 1, 8, 2], 0.3)
+def test_costs_stand_below_by_direction_with_their_intervals(rows: pd.DataFrame) -> None:
     figure = cluster_figure(rows, "greedy")
-    assert min(bars(figure, 2).y) < 0 < max(bars(figure, 2).y)
-    assert min(bars(figure, 3).y) < 0 < max(bars(figure, 3).y)
-    axis = figure.layout.yaxis2
-    assert axis.zeroline
-    assert axis.zerolinecolor == NEUTRAL_COLOUR
-    assert axis.range is None
-    assert axis.rangemode == "tozero"
+    for place, direction in ((2, "adds"), (3, "misses")):
+        trace, own = bars(figure, place), (rows["direction"] == direction).to_numpy()
+        assert own.any()
+        np.testing.assert_array_equal(trace.x, np.flatnonzero(own))
+        np.testing.assert_allclose(trace.y, rows["cost_share"][own], atol=SINGLE)
+        np.testing.assert_allclose(trace.error_y.array, 0.05, atol=SINGLE)
+        np.testing.assert_allclose(trace.error_y.arrayminus, 0.01, atol=SINGLE)
+        assert trace.yaxis == "y2"
+    assert figure.layout.yaxis2.rangemode == "tozero"
+    hovers = figure.data[-1].text
+    shares = zip(rows["cost_share"], rows["low"], rows["high"], strict=True)
+    assert list(hovers) == [
+        f"<b>Cluster {cluster}</b><br>{percent_with_interval(*each)} of the frontier integral"
+        for cluster, each in zip(rows["cluster"], shares, strict=True)
+    ]
+
+
+def test_without_intervals_no_cost_is_drawn_or_told(rows: pd.DataFrame) -> None:
+    figure = cluster_figure(rows.drop(columns=["low", "high"]), "greedy")
+    assert len(figure.data) == 3
+    assert tuple(figure.layout.yaxis.domain) == (0, 1)
+    assert "frontier integral" not in figure.to_json()
+    assert "cost" not in figure.to_json()
 
 
 def test_human_is_blue_and_model_orange(rows: pd.DataFrame) -> None:
@@ -68,9 +89,10 @@ def test_only_the_chosen_column_is_shaded(rows: pd.DataFrame) -> None:
 
 def test_many_clusters_thin_the_numbers_but_not_the_bars() -> None:
     rng = np.random.default_rng(1)
-    rows = cluster_table(rng.integers(1, 9, 500), rng.integers(1, 9, 500), 0.5)
+    rows = costed(cluster_table(rng.integers(1, 9, 500), rng.integers(1, 9, 500), 0.5))
     figure = cluster_figure(rows, "greedy")
-    assert all(trace.x.size == 500 for trace in figure.data)
+    assert all(figure.data[place].x.size == 500 for place in (0, 1, -1))
+    assert sum(figure.data[place].x.size for place in (2, 3)) == (rows["cost"] > 0).sum()
     assert len(figure.layout.xaxis.ticktext) <= MOST_TICKS
     assert all(trace.y.dtype == np.float32 for trace in figure.data)
 
@@ -80,3 +102,21 @@ def test_a_hostile_name_is_escaped(rows: pd.DataFrame) -> None:
     assert "<img" not in text
     assert "\\u003cimg" not in text
     assert "&lt;img" in text or "\\u0026lt;img" in text
+
+
+def test_the_ranked_list_has_a_row_with_name_bars_and_cost_per_cluster(rows: pd.DataFrame) -> None:
+    names = [f"<b>name{cluster}" for cluster in range(int(rows["cluster"].max()) + 1)]
+    chosen = int(rows["cluster"].iloc[1])
+    figure = ranked_figure(rows, "greedy", names, chosen=chosen)
+    human, model, titles, costs, clear = figure.data
+    np.testing.assert_allclose(human.x, rows["p"], atol=SINGLE)
+    np.testing.assert_allclose(model.x, rows["q"], atol=SINGLE)
+    escaped_names = [f"&lt;b&gt;name{cluster}" for cluster in rows["cluster"]]
+    escaped_names[1] = f"<b>{escaped_names[1]}</b>"
+    assert list(titles.text) == escaped_names
+    shares = zip(rows["cost_share"], rows["low"], rows["high"], strict=True)
+    assert list(costs.text) == [percent_with_interval(*each) for each in shares]
+    assert [int(row[0]) for row in clear.customdata] == rows["cluster"].tolist()
+    assert len(set(clear.marker.color)) == 2
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first row stands on top"
+    assert figure.layout.xaxis.range[1] > max(human.x.max(), model.x.max())

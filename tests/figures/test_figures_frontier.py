@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import colorsys
+import html
+import itertools
 import math
 from dataclasses import replace
 
@@ -9,28 +12,46 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import HUMAN, SCORES, PartitionKind, Smoothing
 from mauve_core.base.formatting import UNBROKEN, with_plain_spaces, with_spread
 from mauve_core.figures import leaderboard
 from mauve_core.figures.frontier import (
     DRAWN_WEIGHTS,
     MOST_BANDS,
+    MOST_LEADING,
     ErrorCurve,
     at_weight,
     banded_names,
     bands_in_words,
     curve_points,
+    error_curves,
     frontier_figure,
+    leading_clusters,
 )
-from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, shown_table
-from mauve_core.figures.theme import CATEGORICAL, HUMAN_COLOUR, MODEL_COLOUR, candidate_style, short_name, translucent
+from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, score_figure, shown_table
+from mauve_core.figures.theme import (
+    CATEGORICAL,
+    GLYPHS,
+    HUMAN_COLOUR,
+    MODEL_COLOUR,
+    MOST_SHADES,
+    candidate_style,
+    candidate_styles,
+    family,
+    short_name,
+    translucent,
+)
 from mauve_core.numerics.divergences.frontier import divergence_frontier
+from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
 from tests.handmade import estimate, make_comparison
 
 FLOAT32 = 1e-6
 """Figures carry float32, which keeps seven digits of numbers up to 1."""
+
+NAME_HEIGHT = 14
+"""Pixels of a line of the names' letters."""
 
 NASTY = '<img src=x onerror="alert(1)">'
 
@@ -118,8 +139,9 @@ def test_hovers_have_the_decimals_of_the_spread_and_none_where_there_is_no_sprea
 
 def crowd(size: int) -> list[ErrorCurve]:
     """So many candidates, c0 the best of them."""
+    step = min(0.03, 0.4 / size)
     return [
-        curve_of(f"c{place}", [([0.5, 0.5], [0.5 + step, 0.5 - step]) for step in (0.03 * place, 0.03 * place + 0.05)])
+        curve_of(f"c{place}", [([0.5, 0.5], [0.5 + off, 0.5 - off]) for off in (step * place, step * place + 0.05)])
         for place in range(size)
     ]
 
@@ -143,15 +165,89 @@ def test_few_curves_all_have_a_band_and_of_many_only_the_chosen_one() -> None:
     assert lines[-1] == "c2"  # nothing lies over it
 
 
-def test_the_legend_follows_the_order_and_the_styles_do_not() -> None:
+def test_lines_and_marks_have_the_style_of_their_candidate() -> None:
     points, order = curve_points(crowd(6), 5.0), ["c4", "c0", "c5", "c1", "c3", "c2"]
     figure = frontier_figure(points, 0.5, order=order, chosen="c0")
-    listed = sorted((trace for trace in figure.data if trace.showlegend is None), key=lambda trace: trace.legendrank)
-    assert [trace.name for trace in listed] == order
-    for place in range(6):
-        assert named(figure, "lines", f"c{place}").line.color == candidate_style(place).colour
-        assert named(figure, "markers", f"c{place}").marker.symbol == candidate_style(place).symbol
+    styles = candidate_styles([f"c{place}" for place in range(6)])
+    for name, style in styles.items():
+        assert named(figure, "lines", name).line.color == style.colour
+        assert named(figure, "markers", name).marker.symbol == style.symbol
     assert at_weight(points, 0.5, order)["candidate"].tolist() == order
+
+
+def heights_of_names(figure: go.Figure) -> list[float]:
+    """Pixels of the names' middles above the lower edge of the plot, from the top."""
+    layout = figure.layout
+    low, high = layout.yaxis.range
+    pixels = layout.height - layout.margin.t - layout.margin.b
+    return [(note.ay - low) / (high - low) * pixels for note in layout.annotations]
+
+
+@pytest.mark.parametrize("count", [1, 2, 11, 40])
+def test_every_curve_is_named_at_its_end_and_no_name_lies_on_another(count: int) -> None:
+    figure = frontier_figure(curve_points(crowd(count), 5.0), 0.5)
+    notes, heights = figure.layout.annotations, heights_of_names(figure)
+    styles = candidate_styles([f"c{place}" for place in range(count)])
+    assert {note.hovertext for note in notes} == set(styles)
+    for note in notes:
+        style, line = styles[note.hovertext], named(figure, "lines", note.hovertext)
+        assert note.text == f'<span style="color:{style.colour}">{GLYPHS[style.symbol]}</span> {note.hovertext}'
+        assert note.arrowcolor == style.colour
+        assert (note.x, note.y) == (0.98, pytest.approx(np.interp(0.98, line.x[::-1], line.y[::-1]), abs=FLOAT32))
+    assert all(one - other >= NAME_HEIGHT for one, other in itertools.pairwise(heights))
+    ends = [note.y for note in notes]
+    assert ends == sorted(ends, reverse=True), "lines to names do not cross"
+    assert min(heights) >= 0
+    assert max(heights) <= figure.layout.height - figure.layout.margin.t - figure.layout.margin.b + 1e-9
+
+
+def test_names_of_curves_that_end_at_one_height_are_in_the_order_of_rank() -> None:
+    same = [replace(DISJOINT, candidate=name) for name in "abc"]
+    figure = frontier_figure(curve_points(same, 5.0), 0.5, order=["c", "a", "b"])
+    assert [note.hovertext for note in figure.layout.annotations] == ["c", "a", "b"]
+
+
+def test_the_room_for_names_fits_the_longest() -> None:
+    short = frontier_figure(curve_points([replace(NEAR, candidate="a")], 5.0), 0.5)
+    long = frontier_figure(curve_points([replace(NEAR, candidate="a" * 25)], 5.0), 0.5)
+    assert long.layout.margin.r - short.layout.margin.r >= 24 * 5
+
+
+@pytest.mark.parametrize("kind", ["pairwise", "joint"])
+@pytest.mark.parametrize("smoothing", ["none", "laplace"])
+def test_the_leading_clusters_are_those_with_the_largest_terms(kind: PartitionKind, smoothing: Smoothing) -> None:
+    comparison = make_comparison()
+    name = comparison.candidates[0].name
+    part = comparison.partition(kind, name)
+    p, q = (probabilities(part.counts(side), smoothing) for side in (HUMAN, name))
+    found = leading_clusters(comparison, kind, name, smoothing)
+    for row, weight in enumerate(DRAWN_WEIGHTS):
+        for side, other, clusters in ((q, p, found[0][row]), (p, q, found[1][row])):
+            terms = []
+            for own, of_other in zip(side, other, strict=True):
+                mine = 1 - weight if side is q else weight
+                mixed = mine * own + (1 - mine) * of_other
+                terms.append(own * math.log(own / mixed) if own > 0 else 0.0)
+            assert 1 <= len(clusters) <= MOST_LEADING
+            rest = [term for cluster, term in enumerate(terms) if cluster not in clusters]
+            named_terms = [terms[cluster] for cluster in clusters]
+            assert named_terms == pytest.approx(sorted(named_terms, reverse=True), abs=1e-12)
+            assert min(named_terms) > 0
+            assert min(named_terms) >= max(rest, default=0.0) - 1e-12
+
+
+def test_a_hover_names_the_leading_clusters_of_its_weight() -> None:
+    points = curve_points([NEAR, DISJOINT], 5.0)
+    rows = len(DRAWN_WEIGHTS)
+    one, two = np.arange(2 * rows, dtype=np.int32).reshape(rows, 2), np.full((rows, 1), 7, np.int32)
+    figure = frontier_figure(points, 0.5, leading={"disjoint": (one, two)})
+    line, mark = named(figure, "lines", "disjoint"), named(figure, "markers", "disjoint")
+    assert "nats, most in clusters %{customdata[5]:.0f}, %{customdata[6]:.0f}<br>" in line.hovertemplate
+    assert "nats, most in cluster %{customdata[7]:.0f}<" in line.hovertemplate
+    np.testing.assert_array_equal(line.customdata[:, 5:], np.column_stack([one, two]))
+    half = int(np.argmin(np.abs(DRAWN_WEIGHTS - 0.5)))
+    assert mark.customdata[0, 5:].tolist() == [*one[half], 7]
+    assert "most in" not in named(figure, "lines", html.escape(NASTY)).hovertemplate
 
 
 def test_words_say_whose_band_is_there() -> None:
@@ -202,7 +298,7 @@ def test_the_leaderboard_ranks_as_the_core_does() -> None:
         placed = standings(comparison)
         assert frame["candidate"].tolist() == [
             *(standing.candidate.name for standing in placed),
-            "ceiling: human vs. human",
+            "human vs. human",
         ]
         assert frame["rank"].tolist() == [*(standing.rank for standing in placed), 0]
     assert shown_table(leaderboard_frame(TIED, "pairwise"), str)["Rank"].tolist() == ["1=", "1=", "–"]
@@ -224,10 +320,18 @@ def test_the_leaderboard_carries_every_number_and_setting() -> None:
     assert set(frame["partition"]) == {"joint"}
 
 
+CELLS = {"mauve": 0.84321, "mauve_sd": 0.0123, "mauve_low": 0.79, "mauve_high": 0.9}
+
+
 def test_a_score_is_never_shown_bare() -> None:
-    cell = leaderboard.score_label(0.84321, 0.0123, 0.79, 0.9)
+    cell = leaderboard.score_label(CELLS, "mauve")
     assert with_plain_spaces(cell) == "**0.843** ± 0.012  \n0.790 to 0.900"
-    assert "±" not in leaderboard.score_label(0.84321, float("nan"), 0.79, 0.9)
+    assert "±" not in leaderboard.score_label({**CELLS, "mauve_sd": float("nan")}, "mauve")
+    repeated = {**CELLS, "generations": 5.0, "mauve_generations_sd": 0.0311}
+    cell = with_plain_spaces(leaderboard.score_label(repeated, "mauve"))
+    assert cell == "**0.843** ± 0.012 (seeds) ± 0.031 (5 generations)  \n0.790 to 0.900"
+    once = {**CELLS, "generations": 1.0, "mauve_generations_sd": float("nan")}  # beside a candidate with several
+    assert leaderboard.score_label(once, "mauve") == leaderboard.score_label(CELLS, "mauve")
 
 
 def brackets(figure: go.Figure) -> list[go.Scatter]:
@@ -270,10 +374,121 @@ def test_colours_are_readable_on_light_and_dark(colour: str, background: str) ->
     assert contrast(colour, background) >= 3  # WCAG 2.1, graphical objects
 
 
+FAMILIES = "abcdefghi"
+FULL = [f"{name}:p=0.{place}" for name in FAMILIES for place in range(MOST_SHADES)]
+"""Candidates that take every color."""
+
+
+@pytest.mark.parametrize("colour", sorted({style.colour for style in candidate_styles(FULL).values()}))
+@pytest.mark.parametrize("background", ["#ffffff", "#14181f"])
+def test_shades_are_readable_on_light_and_dark(colour: str, background: str) -> None:
+    assert contrast(colour, background) >= 3
+
+
 def test_candidates_differ_in_more_than_colour() -> None:
     styles = [candidate_style(index) for index in range(16)]
     assert len(set(styles)) == len(styles)
     assert len({(style.dash, style.symbol) for style in styles[:8]}) == 8
+    many = candidate_styles(FULL + [f"{name}:q" for name in "jklmnopqrs"])
+    assert len(set(many.values())) == len(many)
+    assert len({style.symbol for style in list(many.values())[:11]}) == 11
+
+
+def test_decoders_of_one_family_share_a_hue_and_differ_in_lightness() -> None:
+    names = ["nucleus:p=0.7", "greedy", "nucleus:p=0.9", "beam:b=4", "nucleus:p=0.95", "beam:b=8"]
+    colours = {name: style.colour for name, style in candidate_styles(names).items()}
+    assert len(set(colours.values())) == len(names)
+    for one, other in itertools.combinations(names, 2):
+        apart = abs(hue(colours[one]) - hue(colours[other]))
+        same = family(one) == family(other)
+        assert (min(apart, 1 - apart) < 0.03) == same, (one, other)
+        if same:
+            assert abs(contrast(colours[one], "#ffffff") - contrast(colours[other], "#ffffff")) > 0.5
+
+
+def test_curves_and_scores_draw_a_candidate_alike() -> None:
+    styles = candidate_styles([candidate.name for candidate in APART.candidates])
+    curves = frontier_figure(curve_points(error_curves(APART, "pairwise"), 5.0), 0.5)
+    dots = {trace.y[0]: trace.marker for trace in score_figure(APART, "pairwise").data if trace.mode == "markers"}
+    for row, standing in enumerate(standings(APART)):
+        name = standing.candidate.name
+        assert dots[row].color == named(curves, "lines", html.escape(name)).line.color == styles[name].colour
+        assert dots[row].symbol == named(curves, "markers", html.escape(name)).marker.symbol == styles[name].symbol
+
+
+def test_a_large_family_takes_several_hues_and_an_only_one_has_none() -> None:
+    large = candidate_styles([*(f"nucleus:p=0.{place}" for place in range(5)), "greedy"])
+    assert len({style.colour for style in large.values()}) == 6
+    alone = [f"contrastive:k={place}" for place in range(5)]
+    assert [style.colour for style in candidate_styles(alone).values()] == list(CATEGORICAL[:5])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("nucleus:p=0.9", "nucleus"),
+        ("contrastive:alpha=0.6,k=5", "contrastive"),
+        ("nucleus-0.9", "nucleus"),
+        ("nucleus_p0.95", "nucleus"),
+        ("greedy", "greedy"),
+        ("gpt2-xl", "gpt2-xl"),
+        (":p=1", ":p=1"),
+        ("7", "7"),
+    ],
+)
+def test_a_family_is_a_name_without_its_parameters(name: str, expected: str) -> None:
+    assert family(name) == expected
+
+
+MACHADO = {
+    "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "deutan": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
+    "tritan": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.303900)),
+}
+"""What is left of linear red, green and blue (Machado, Oliveira and Fernandes 2009, severity 1)."""
+
+
+@pytest.mark.parametrize("sight", list(MACHADO))
+def test_the_blue_of_humans_is_nobody_elses(sight: str) -> None:
+    for style in candidate_styles(FULL).values():
+        assert difference(style.colour, HUMAN_COLOUR, sight) > 10  # 2.3 can just be noticed
+
+
+def channels(colour: str) -> tuple[float, float, float]:
+    red, green, blue = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
+    return red, green, blue
+
+
+def hue(colour: str) -> float:
+    """From 0 to 1 around the circle."""
+    return colorsys.rgb_to_hls(*channels(colour))[0]
+
+
+def difference(one: str, other: str, sight: str) -> float:
+    """Distance in CIELAB (1976) of two colors as a person of that sight sees them."""
+    found = []
+    for colour in (one, other):
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels(colour)]
+        seen = np.clip(np.array(MACHADO[sight]) @ linear, 0, 1)
+        xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ seen
+        x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz / [0.9505, 1, 1.089])
+        found.append((116 * y - 16, 500 * (x - y), 200 * (y - z)))
+    return math.dist(*found)
+
+
+def test_one_panel_shows_the_scores_of_the_leaderboard() -> None:
+    for comparison in (TIED, APART):
+        figure = score_figure(comparison, "pairwise")
+        whole = interval_figure(comparison, "pairwise")
+        first = [trace for trace in whole.data if trace.xaxis in (None, "x")]
+        assert [(trace.x, trace.y, trace.hovertemplate) for trace in figure.data] == [
+            (trace.x, trace.y, trace.hovertemplate) for trace in first
+        ]
+        assert len(brackets(figure)) == len(brackets(whole))
+        assert figure.layout.xaxis.title.text == "MAUVE ↑"
+        assert figure.layout.yaxis.ticktext == whole.layout.yaxis.ticktext
+        assert figure.layout.height == frontier_figure(curve_points([NEAR], 5.0), 0.5).layout.height
 
 
 def test_helpers_of_the_theme() -> None:
@@ -297,5 +512,5 @@ def test_the_human_halves_are_a_row_in_blue_with_a_line_down_to_the_last_candida
     assert [(dot.x[0], dot.y[0]) for dot in dots] == [(0.6, -1)] * len(SCORES)
     lines = [trace for trace in figure.data if trace.mode == "lines" and trace.line.dash == "dot"]
     assert [(line.x, line.y) for line in lines] == [((0.6, 0.6), (-1, 1.5))] * len(SCORES)
-    assert figure.layout.yaxis.ticktext[-1] == "ceiling: human vs. human"
-    assert "ceiling: human vs. human" not in interval_figure(APART, "joint").layout.yaxis.ticktext
+    assert figure.layout.yaxis.ticktext[-1] == "human vs. human"
+    assert "human vs. human" not in interval_figure(APART, "joint").layout.yaxis.ticktext

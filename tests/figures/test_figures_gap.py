@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.gap_table import TOGETHER, ledger_rows
 from mauve_core.base.config import SCORES
-from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.figures.gap import LABEL_LENGTH, common_reach, ledger_figure, steps_figure, what_if_figure
+from mauve_core.base.formatting import percent_with_interval, with_plain_spaces
+from mauve_core.figures.gap import LABEL_WIDTH, common_reach, ledger_figure, steps_figure, what_if_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 from mauve_core.scoring.result import Estimate
 
@@ -20,39 +20,40 @@ SINGLE = 1e-6
 
 @pytest.fixture
 def table() -> pd.DataFrame:
-    return cluster_table([5, 5, 1, 1, 1, 7], [1, 1, 4, 5, 6, 3], 0.5)
+    """Clusters 2 to 4 are added, 0, 1 and 5 missed; intervals are wider above than below."""
+    return around(cluster_table([5, 5, 1, 1, 1, 7], [1, 1, 4, 5, 6, 3], 0.5), 0.01, 0.05)
 
 
-def around(table: pd.DataFrame, error: str, below: float, above: float) -> tuple[np.ndarray, np.ndarray]:
-    """Intervals of the shares."""
-    shares = table[error].to_numpy()
-    return shares - below, shares + above
+def around(table: pd.DataFrame, below: float, above: float) -> pd.DataFrame:
+    shares = table["cost_share"].to_numpy()
+    return with_intervals(table, shares - below, shares + above)
 
 
 @pytest.fixture
 def rows(table: pd.DataFrame) -> pd.DataFrame:
-    """Two clusters and two sums; intervals that the figure has to turn from shares into nats."""
-    return ledger_rows(table, "type_1", around(table, "type_1", 0.25, 0.5), 2)
+    """Two clusters and a sum."""
+    return ledger_rows(table, "adds", 2)
 
 
-def test_a_bar_a_cluster_in_nats_with_its_interval(table: pd.DataFrame, rows: pd.DataFrame) -> None:
-    figure = ledger_figure(rows, "type_1", {})
-    bars, total = figure.data[0], table["type_1_nats"].sum()
+def test_a_bar_a_cluster_as_a_share_with_its_interval(table: pd.DataFrame, rows: pd.DataFrame) -> None:
+    figure = ledger_figure(rows, "adds")
+    bars = figure.data[0]
     assert bars.orientation == "h"
-    np.testing.assert_allclose(bars.x, table["type_1_nats"][[4, 3]], atol=SINGLE)
-    np.testing.assert_allclose(bars.error_x.arrayminus, [0.25 * total] * 2, atol=SINGLE)
-    np.testing.assert_allclose(bars.error_x.array, [0.5 * total] * 2, atol=SINGLE)
+    np.testing.assert_allclose(bars.x, table["cost_share"][[4, 3]], atol=SINGLE)
+    np.testing.assert_allclose(bars.error_x.arrayminus, [0.01] * 2, atol=SINGLE)
+    np.testing.assert_allclose(bars.error_x.array, [0.05] * 2, atol=SINGLE)
     assert list(figure.layout.yaxis.ticktext) == ["4", "3"]
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the largest stands on top"
+    assert figure.layout.xaxis.tickformat == ".0%"
 
 
 def test_orange_adds_and_blue_misses(rows: pd.DataFrame) -> None:
-    assert ledger_figure(rows, "type_1", {}).data[0].marker.color == MODEL_COLOUR
-    assert ledger_figure(rows, "type_2", {}).data[0].marker.color == HUMAN_COLOUR
+    assert ledger_figure(rows, "adds").data[0].marker.color == MODEL_COLOUR
+    assert ledger_figure(rows, "misses").data[0].marker.color == HUMAN_COLOUR
 
 
 def test_every_row_can_be_clicked_over_its_whole_width(rows: pd.DataFrame) -> None:
-    figure = ledger_figure(rows, "type_1", {}, chosen=3)
+    figure = ledger_figure(rows, "adds", chosen=3)
     clear = figure.data[1]
     assert (clear.x == 1).all()
     assert clear.width == 1
@@ -60,40 +61,36 @@ def test_every_row_can_be_clicked_over_its_whole_width(rows: pd.DataFrame) -> No
     single = rows[rows["cluster"] != TOGETHER]
     np.testing.assert_allclose(clear.customdata, single[["cluster", "human", "model"]], atol=SINGLE)
     lines = [title.split("<br>")[1] for title in clear.text]
-    parts = zip(single["nats"], single["share"], strict=True)
-    assert lines == [f"{nats:.4f} nats, {share:.1%} of the error" for nats, share in parts]
+    parts = zip(single["share"], single["low"], single["high"], strict=True)
+    assert lines == [f"{percent_with_interval(*each)} of the frontier integral" for each in parts]
     assert clear.marker.color[0] != clear.marker.color[1]
 
 
-def test_one_scale_holds_both_errors_and_their_intervals(table: pd.DataFrame) -> None:
-    wide = ledger_rows(table, "type_1", around(table, "type_1", 0.1, 2.0), 3)
-    narrow = ledger_rows(table, "type_2", around(table, "type_2", 0.1, 0.1), 6)
+def test_one_scale_holds_both_directions_and_their_intervals(table: pd.DataFrame) -> None:
+    wide, narrow = ledger_rows(around(table, 0.1, 0.6), "adds", 3), ledger_rows(table, "misses", 6)
     low, high = common_reach(wide, narrow)
-    figures = [ledger_figure(rows, "type_1", {}, reach=(low, high)) for rows in (wide, narrow)]
+    figures = [ledger_figure(rows, "adds", reach=(low, high)) for rows in (wide, narrow)]
     for figure in figures:
         bars = figure.data[0]
         assert tuple(figure.layout.xaxis.range) == (low, high)
         assert (bars.x + bars.error_x.array <= high).all()
-        assert (bars.x - bars.error_x.arrayminus >= low).all()
-    assert low < 0 < high
+    assert low == 0 < high <= 1
 
 
-def test_sides_that_agree_give_a_figure_too() -> None:
-    table = cluster_table([2, 3], [2, 3], 0.5)
-    rows = ledger_rows(table, "type_1", (np.zeros(2), np.zeros(2)))
-    low, high = common_reach(rows)
-    assert low == 0 < high
-    assert not ledger_figure(rows, "type_1", {}, reach=(low, high)).data[0].x.any()
+def test_a_direction_without_clusters_gives_a_figure_too() -> None:
+    rows = ledger_rows(around(cluster_table([2, 3], [2, 3], 0.5), 0, 0), "adds")
+    assert common_reach(rows) == (0.0, 1.0)
+    assert not ledger_figure(rows, "adds", reach=(0, 1)).data[0].x.any()
 
 
-def test_words_stand_by_the_bar_cut_and_escaped(rows: pd.DataFrame) -> None:
-    words = {4: "<b>river</b>", 3: "a, " * 30}
-    figure = ledger_figure(rows, "type_1", words)
-    first, second = figure.layout.yaxis.ticktext
-    assert first == "4 · &lt;b&gt;river&lt;/b&gt;"
-    assert len(second) <= LABEL_LENGTH
-    assert second.endswith("…")
-    assert figure.data[1].text[0].startswith("<b>Cluster 4: &lt;b&gt;river&lt;/b&gt;</b><br>")
+def test_names_stand_by_the_bar_whole_and_escaped(rows: pd.DataFrame) -> None:
+    names = ["", "", "", "ends in a loop: albania, ottoman, collapse", "<b>river</b>", ""]
+    figure = ledger_figure(rows, "adds", names)
+    first, second = map(with_plain_spaces, figure.layout.yaxis.ticktext)
+    assert first == "&lt;b&gt;river&lt;/b&gt; · 4"
+    assert second.split("<br>") == ["ends in a loop: albania, ottoman,", "collapse · 3"]
+    assert max(map(len, second.split("<br>"))) <= LABEL_WIDTH
+    assert figure.data[1].text[0].startswith("<b>&lt;b&gt;river&lt;/b&gt; · 4</b><br>")
     assert "<b>river" not in figure.to_json()
 
 
@@ -122,12 +119,12 @@ def test_steps_show_the_list_and_its_spread_as_far_as_it_is_known() -> None:
             "mauve": [0.5, 0.75, 0.9], "mean": [0.52, 0.7, np.nan], "sd": [0.1, np.nan, np.nan],
         }
     )  # fmt: skip
-    figure = steps_figure(rows, "mauve", {7: "<i>sea</i>"})
+    figure = steps_figure(rows, "mauve", ["", "", "", "sky", "", "", "", "<i>sea</i>"])
     seeds, here = figure.data
     assert list(here.y) == [0.5, 0.75, 0.9]
     assert list(seeds.y) == [0.52, 0.7]
     assert list(seeds.error_y.array) == [0.1, 0.0]
     assert list(figure.layout.xaxis.ticktext) == ["now", "+ 7", "+ 3"]
     assert here.text[0] == "As it is"
-    assert here.text[1] == "+ cluster 7: &lt;i&gt;sea&lt;/i&gt;"
+    assert here.text[1] == "+ &lt;i&gt;sea&lt;/i&gt; · 7"
     assert figure.layout.shapes[0].y0 == 1.0, "MAUVE of equal sides"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.figures.map import COLOURINGS, Colouring, Points, colour_of, map_figure, stratified_sample
+from mauve_core.figures.map import COLOURINGS, Points, colour_of, map_figure, stratified_sample
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
 
 SIZES = (40, 30, 20)
@@ -25,8 +27,7 @@ def points() -> Points:
         names=("human", "a", "<b>b</b>"),
         cluster=cluster,
         log2_ratio=np.array([-7.0, -1.0, 0.0, 1.0, 2.0]),
-        type_1=np.array([0.9, 0.3, 0.0, -0.1, -0.1]),
-        type_2=np.array([-0.4, -0.1, 0.0, 0.5, 1.0]),
+        cost=np.array([0.3, -0.1, 0.0, -0.5, 0.1]),
     )
 
 
@@ -60,7 +61,7 @@ def test_without_webgl_the_same_points_are_drawn_as_svg(points: Points) -> None:
 def test_sources_keep_their_colour(points: Points) -> None:
     for trace in scatters(map_figure(points, np.arange(N))):
         place = int(points.source[int(trace.customdata[0, 0])])
-        assert trace.marker.color == colour_of(place)
+        assert trace.marker.color == colour_of(points.names, place)
 
 
 def test_twenty_sources_look_different() -> None:
@@ -68,7 +69,7 @@ def test_twenty_sources_look_different() -> None:
     each = np.arange(len(names))
     xy = np.column_stack([each, each]).astype(np.float32)
     zeros = np.zeros(1)
-    many = Points(xy, each.astype(np.int16), names, np.zeros(len(names), np.int32), zeros, zeros, zeros)
+    many = Points(xy, each.astype(np.int16), names, np.zeros(len(names), np.int32), zeros, zeros)
     figure = map_figure(many, each)
     looks = {(trace.marker.color, trace.marker.symbol) for trace in scatters(figure)}
     assert len(looks) == len(names)
@@ -126,19 +127,17 @@ def test_a_hostile_name_is_escaped(points: Points) -> None:
         assert "\\u003cb\\u003e" not in text
 
 
-@pytest.mark.parametrize(("colouring", "colour"), [("type_1", MODEL_COLOUR), ("type_2", HUMAN_COLOUR)])
-def test_errors_are_drawn_by_the_cluster_s_share(points: Points, colouring: Colouring, colour: str) -> None:
-    figure = map_figure(points, np.arange(N), colouring=colouring, candidate="a")
-    shares = getattr(points, colouring)
+def test_costs_are_orange_where_the_model_adds_and_blue_where_it_misses(points: Points) -> None:
+    figure = map_figure(points, np.arange(N), colouring="cost", candidate="a")
     for trace in scatters(figure):
         cluster = trace.customdata[:, 1].astype(int)
-        expected = np.where(cluster < 0, 0, shares[cluster])
+        expected = np.where(cluster < 0, 0, points.cost[cluster])
         np.testing.assert_allclose(trace.marker.color, expected, atol=1e-6)
-        assert trace.marker.colorscale[-1] == (1, colour)
-        assert (trace.marker.cmin, trace.marker.cmax) == (-shares.max(), shares.max())
-    bars = [trace.marker.colorbar for trace in figure.data if trace.type == "scatter" and trace.marker.showscale]
-    titles = {"type_1": "share of the type I error", "type_2": "share of the type II error"}
-    assert [bar.title.text for bar in bars] == [titles[colouring]]
+        assert trace.marker.reversescale
+        assert [trace.marker.colorscale[end] for end in (0, -1)] == [(0, MODEL_COLOUR), (1, HUMAN_COLOUR)]
+        assert (trace.marker.cmin, trace.marker.cmid, trace.marker.cmax) == (-0.5, 0, 0.5)
+    (bar,) = [trace.marker.colorbar for trace in figure.data if trace.type == "scatter" and trace.marker.showscale]
+    assert list(bar.ticktext) == ["50% missed", "0", "50% added"]
 
 
 def test_sample_is_all_or_stratified() -> None:
@@ -158,3 +157,19 @@ def test_a_sample_lies_over_the_density_of_all(points: Points) -> None:
     heat = figure.data[0]
     assert heat.type == "heatmap"
     assert np.expm1(heat.z.astype(float)).sum() == pytest.approx(N, rel=1e-5)  # log(1 + count) travels as float32
+
+
+def test_clusters_have_names_in_hovers_and_the_chosen_one_on_the_map(points: Points) -> None:
+    named = dataclasses.replace(points, cluster_names=("a", "b", "<i>c", "<i>d", "e"))
+    figure = map_figure(named, np.arange(N), chosen=3)
+    (label,) = figure.layout.annotations
+    assert label.text == "&lt;i&gt;d"
+    inside = points.xy[points.cluster == 3]
+    assert (label.x, label.y) == pytest.approx(tuple(np.median(inside, axis=0)))
+    for trace in scatters(figure):
+        if trace.text is not None:
+            numbers = trace.customdata[:, 1].astype(int)
+            assert list(trace.text) == [["a", "b", "&lt;i&gt;c", "&lt;i&gt;d", "e"][number] for number in numbers]
+            assert "%{text}" in trace.hovertemplate
+    assert any(trace.text is not None for trace in scatters(figure))
+    assert not map_figure(points, np.arange(N), chosen=3).layout.annotations

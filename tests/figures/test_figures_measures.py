@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 
 import plotly.graph_objects as go
@@ -21,6 +22,7 @@ from mauve_core.figures.measures import (
     value_of,
 )
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
+from mauve_core.scoring.result import Estimate
 
 NASTY = '<img src=x onerror="alert(1)">'
 ORDER = ["near", NASTY, "far"]
@@ -108,6 +110,24 @@ def test_a_panel_draws_value_and_interval_of_every_candidate_in_its_style() -> N
         assert reach == pytest.approx((row.model.value - row.model.low, row.model.high - row.model.value), abs=1e-15)
         style = candidate_style(ORDER.index("far"))
         assert (dot.marker.color, dot.marker.symbol) == (style.colour, style.symbol)
+
+
+def test_the_scores_have_a_first_panel_with_their_intervals_and_no_human_line() -> None:
+    mauve = {
+        name: Estimate(mean, 0.01, mean - 0.1, mean + 0.05, (mean,))
+        for name, mean in zip(reversed(ORDER), (0.3, 0.6, 0.9), strict=True)
+    }
+    figure = panels_figure(MEASURED, ORDER, ["distinct"], mauve)
+    assert [note.text for note in figure.layout.annotations] == ["MAUVE ↑", MEASURES["distinct"].title]
+    for name in ORDER:
+        dot, distinct = dots(figure, html.escape(name))
+        assert (dot.xaxis, distinct.xaxis) == ("x", "x2")
+        assert tuple(dot.x) == (mauve[name].mean,)
+        assert tuple(dot.y) == (ORDER.index(name),)
+        assert (dot.error_x.arrayminus[0], dot.error_x.array[0]) == pytest.approx((0.1, 0.05))
+        assert "MAUVE = " in dot.hovertemplate
+        assert "T(Q) = " in distinct.hovertemplate
+    assert [trace.xaxis for trace in figure.data if trace.meta == HUMAN] == ["x2"]
 
 
 def test_the_human_value_is_a_blue_line_with_its_interval() -> None:

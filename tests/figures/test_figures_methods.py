@@ -13,19 +13,19 @@ from app.views.methods.method_table import shown_scores
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import correlation, with_plain_spaces
 from mauve_core.cli.methods import scores_table
-from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
+from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable, parse_method
 from mauve_core.figures.agreement import (
     agreement_figure,
     agreement_frame,
     disagreements_frame,
     reason,
 )
-from mauve_core.figures.leaderboard import rank_label
 from mauve_core.figures.method_tests import LEVEL, about_tests, about_z, p_label, p_values_of, z_label
 from mauve_core.figures.methods import (
     NAMED,
     bump_figure,
     column_labels,
+    leaderboard_decimals,
     method_standings,
     score_label,
     score_labels,
@@ -35,7 +35,7 @@ from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_f
 from mauve_core.figures.theme import NEUTRAL_COLOUR, SIGNED_SCALE, Style, candidate_style, ink, luminance
 from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
-from mauve_core.scoring.tables import overlap, shared_ranks
+from mauve_core.scoring.tables import overlap, rank_label, shared_ranks
 
 NASTY = "grün & <b>"
 ORDER = ["absent", NASTY, "b", "c"]
@@ -249,8 +249,8 @@ def test_standard_scores_are_shown_where_they_are() -> None:
     assert frame["z"].dropna().tolist() == [12.34, -0.56]
     drawn = paths(bump_figure(table, ORDER))
     assert [trace.customdata[1].partition("<br>z ")[2] for trace in drawn.values()] == [
-        "12.3 above the ceiling",
-        "−0.6 above the ceiling",
+        "12.3 above human vs. human",
+        "−0.6 above human vs. human",
         "",
     ]
     cells = shown_scores(table)
@@ -276,6 +276,15 @@ def test_scores_of_one_method_have_even_decimals() -> None:
         "0.970 ± 0.012 / 0.005",
         "0.970 ± 0.009 / 0.005",
     ]
+
+
+def test_scores_of_the_leaderboard_have_its_decimals() -> None:
+    own = ("kmeans", "kmeans:summary=frontier-integral", "kmeans:summary=mid", "kmeans:smoothing=krichevsky-trofimov")
+    others = ("kmeans:divergence=js,summary=divergence", "kmeans:summary=jensen-shannon", "knn", "frechet")
+    assert {leaderboard_decimals(parse_method(spec)) for spec in own} == {3}
+    assert {leaderboard_decimals(parse_method(spec)) for spec in others} == {None}
+    shown = score_labels([replace(score(0.97), sd_seeds=sd) for sd in (0.0011, 0.11)], 3)
+    assert [with_plain_spaces(said) for said in shown] == ["0.970 ± 0.001 / 0.005", "0.970 ± 0.110 / 0.005"]
 
 
 def test_the_grid_holds_the_correlations() -> None:

@@ -215,6 +215,9 @@ def test_a_curve_starts_from_the_control() -> None:
 # Flows
 
 
+NAMES = ["a", "<b>", "c", "d", "e"]
+
+
 def test_flows_by_size_and_the_texts_along_them() -> None:
     assert moves(FLOW) == [Move(0, 1, 2), Move(1, 0, 1), Move(3, 4, 1)]
     assert moved_along(FLOW, 0, 1) == ("b", "c")
@@ -241,8 +244,11 @@ def test_clusters_that_exchange_most_come_first() -> None:
 
 
 def test_the_matrix_shows_counts_and_takes_clicks_on_flows_alone() -> None:
-    figure = matrix_figure(FLOW, [1, 0, 3], (0, 1))
+    figure = matrix_figure(FLOW, [1, 0, 3], NAMES, (0, 1))
     heat, numbers, cells = figure.data
+    assert [each.replace("\u00a0", " ") for each in figure.layout.yaxis.ticktext] == ["&lt;b&gt; · 1", "a · 0", "d · 3"]
+    assert list(figure.layout.xaxis.ticktext) == ["1", "0", "3"]
+    assert cells.text[0] == "<b>From &lt;b&gt; · 1<br>to a · 0</b>"
     shown = {(int(y), int(x)): text for y, x, text in zip(numbers.y, numbers.x, numbers.text, strict=True)}
     assert shown == {(0, 0): "1", (0, 1): "1", (1, 0): "2", (1, 1): "1", (2, 2): "2"}
     assert np.nansum(heat.z) == 3
@@ -251,11 +257,11 @@ def test_the_matrix_shows_counts_and_takes_clicks_on_flows_alone() -> None:
     assert list(zip(cells.y, cells.x, strict=True)) == [(0, 1), (1, 0)]
     (box,) = figure.layout.shapes
     assert (box.x0, box.y0) == (-0.5, 0.5)
-    assert not matrix_figure(FLOW, [1, 0], (3, 4)).layout.shapes
+    assert not matrix_figure(FLOW, [1, 0], NAMES, (3, 4)).layout.shapes
 
 
 def test_numbers_of_texts_that_stayed_are_grey() -> None:
-    numbers = matrix_figure(FLOW, [1, 0, 3]).data[1]
+    numbers = matrix_figure(FLOW, [1, 0, 3], NAMES).data[1]
     stayed = numbers.x == numbers.y
     assert {c for c, s in zip(numbers.textfont.color, stayed, strict=True) if s} == {NEUTRAL_COLOUR}
     assert NEUTRAL_COLOUR not in {c for c, s in zip(numbers.textfont.color, stayed, strict=True) if not s}
@@ -278,7 +284,7 @@ def contrast(one: str, other: str) -> float:
 def test_numbers_stand_out_from_their_cells(top: int) -> None:
     before = np.repeat(np.arange(top, dtype=np.int32), np.arange(1, top + 1))  # cluster i sends i + 1 texts to the last
     flow = Flow(top + 1, tuple(map(str, range(before.size))), before, np.full_like(before, top))
-    numbers = matrix_figure(flow, list(range(top + 1))).data[1]
+    numbers = matrix_figure(flow, list(range(top + 1)), ["a"] * (top + 1)).data[1]
     ends = [[int(end[i : i + 2], 16) for i in (1, 3, 5)] for _, end in FLOW_SCALE]
     for text, colour in zip(numbers.text, numbers.textfont.color, strict=True):
         share = int(text) / top
@@ -287,9 +293,9 @@ def test_numbers_stand_out_from_their_cells(top: int) -> None:
 
 
 def test_the_bands_are_the_flows() -> None:
-    (sankey,) = sankey_figure(moves(FLOW), (1, 0)).data
+    (sankey,) = sankey_figure(moves(FLOW), NAMES, (1, 0)).data
     ends = [(sankey.node.label[s], sankey.node.label[t]) for s, t in zip(sankey.link.source, sankey.link.target, strict=True)]  # fmt: skip  # noqa: E501
-    assert ends == [("from 0", "to 1"), ("from 1", "to 0"), ("from 3", "to 4")]
+    assert ends == [("a · 0", "&lt;b&gt; · 1"), ("&lt;b&gt; · 1", "a · 0"), ("d · 3", "e · 4")]
     assert list(sankey.link.value) == [2, 1, 1]
     assert len(set(sankey.link.color)) == 2
 
@@ -299,7 +305,8 @@ def test_sensitivity_has_wilsons_interval_and_leaves_out_empty_clusters() -> Non
     assert frame["cluster"].tolist() == [0, 1, 3]
     assert frame["share"].tolist() == [2 / 3, 1 / 2, 1 / 3]
     assert (frame["low"][0], frame["high"][0]) == wilson_interval(2, 3)
-    (bars,) = sensitivity_figure(frame).data
+    (bars,) = sensitivity_figure(frame, NAMES).data
+    assert list(bars.text) == ["a · 0", "&lt;b&gt; · 1", "d · 3"]
     assert np.allclose(bars.y + bars.error_y.array, frame["high"].to_numpy(float))
     assert np.allclose(bars.y - bars.error_y.arrayminus, frame["low"].to_numpy(float))
 

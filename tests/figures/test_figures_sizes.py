@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute
-from mauve_core.analysis.cluster_table import cluster_table, error_intervals
+from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.gap_table import ledger_rows
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.experiments.attributes_over_k import AttributeTable
@@ -22,7 +22,7 @@ from mauve_core.experiments.robustness import ProbeTable
 from mauve_core.experiments.sweeps import Sweep, SweepPoint
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
 from mauve_core.figures import agreement, attributes, flows, judgments, methods, published, published_settings
-from mauve_core.figures.clusters import cluster_figure
+from mauve_core.figures.clusters import cluster_figure, ranked_figure
 from mauve_core.figures.differences import differences_figure
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
 from mauve_core.figures.gap import ledger_figure
@@ -90,13 +90,12 @@ def probes(lines: int) -> ProbeTable:
 
 
 def clusters(count: int) -> pd.DataFrame:
-    return cluster_table(np.arange(1, count + 1), np.arange(count, 0, -1), 0.5)
+    table = cluster_table(np.arange(1, count + 1), np.arange(count, 0, -1), 0.5)
+    return with_intervals(table, table["cost_share"].to_numpy() / 2, table["cost_share"].to_numpy() * 2)
 
 
 def ledger(count: int) -> go.Figure:
-    counts = np.arange(1, count + 1), np.arange(count, 0, -1)
-    intervals = error_intervals(*counts, 0.5)["type_1"]
-    return ledger_figure(ledger_rows(clusters(count), "type_1", intervals, most=count), "type_1", {})
+    return ledger_figure(ledger_rows(clusters(2 * count), "adds", most=count), "adds", names(2 * count))
 
 
 def sweep(over: str, lines: int) -> go.Figure:
@@ -127,12 +126,14 @@ def exchanged(count: int) -> list[flows.Move]:
 
 def sensitivity(count: int) -> go.Figure:
     ids = tuple(map(str, range(count)))
-    return flows.sensitivity_figure(flows.sensitivity_frame(flow_of(max(count, 1), ids, range(count), {})))
+    return flows.sensitivity_figure(
+        flows.sensitivity_frame(flow_of(max(count, 1), ids, range(count), {})), names(count)
+    )
 
 
 def matrix(count: int) -> go.Figure:
     ids = tuple(map(str, range(count)))
-    return flows.matrix_figure(flow_of(max(count, 1), ids, range(count), {}), range(count))
+    return flows.matrix_figure(flow_of(max(count, 1), ids, range(count), {}), range(count), names(count))
 
 
 def correlated(references: int) -> go.Figure:
@@ -167,6 +168,7 @@ FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {
     "differences": (lambda count: differences_figure(with_tests(count)), 2),
     "frontier": (curves, 1),
     "clusters": (lambda count: cluster_figure(clusters(count), "b"), 1),
+    "ranked clusters": (lambda count: ranked_figure(clusters(count), "b", names(count)), 1),
     "ledger": (ledger, 1),
     "probes": (lambda count: distance_figure(probes(count), "mauve"), 0),
     "doses": (doses, 0),
@@ -182,7 +184,7 @@ FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {
     "effects": (effects, 0),
     "attributes": (lambda count: attributes.accuracy_figure(captured(count), captured(count).lines and
                                                             list(captured(count).lines)), 0),
-    "bands": (lambda count: flows.sankey_figure(exchanged(count)), 0),
+    "bands": (lambda count: flows.sankey_figure(exchanged(count), names(count + 1)), 0),
     "sensitivity": (sensitivity, 0),
     "matrix": (matrix, 0),
     "published correlations": (correlated, 1),

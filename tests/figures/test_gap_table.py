@@ -8,65 +8,71 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_table import cluster_table
-from mauve_core.analysis.gap_table import ERRORS, TOGETHER, error_totals, ledger_rows, row_labels, step_rows
+from mauve_core.analysis.cluster_table import cluster_table, with_intervals
+from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels, step_rows
 from mauve_core.base.config import HUMAN
 from mauve_core.numerics.divergences.greedy import Step, greedy
-from mauve_core.numerics.divergences.kl import mixture_terms
+from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Partition
 
 ROUNDING = 1e-12
-"""Sums of at most 60 terms below 1 nat, in another order."""
+"""Sums of at most 60 terms below 1, in another order."""
 
 counts = st.integers(2, 60).flatmap(
     lambda k: st.tuples(*(st.lists(st.integers(0, 9), min_size=k, max_size=k).filter(any) for _ in range(2)))
 )
 
 
-def no_intervals(table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(len(table)), np.ones(len(table))
+def costed(human: list[int], model: list[int], smoothing: str = "none") -> pd.DataFrame:
+    """A table with ends of intervals that name their cluster."""
+    table = cluster_table(human, model, 0.5, smoothing)
+    return with_intervals(table, np.arange(len(table)) / 100, np.arange(len(table)) / 50)
 
 
-@given(counts, st.floats(0.01, 0.99), st.integers(1, 20))
-def test_what_is_shown_adds_up_to_the_error(sides: tuple[list[int], list[int]], weight: float, most: int) -> None:
-    table, totals = cluster_table(*sides, weight), error_totals(*sides, weight)
-    for error in ERRORS:
-        rows = ledger_rows(table, error, no_intervals(table), most)
-        assert rows["nats"].sum() == pytest.approx(float(totals[error]), abs=ROUNDING)
-        assert rows["clusters"].sum() == len(table)
-        assert rows["human"].sum() == sum(sides[0])
-        assert rows["model"].sum() == sum(sides[1])
+@given(counts, st.sampled_from(["none", "laplace"]), st.integers(1, 20))
+def test_both_directions_add_up_to_the_frontier_integral(
+    sides: tuple[list[int], list[int]], smoothing: str, most: int
+) -> None:
+    table = costed(*sides, smoothing)
+    p, q = (probabilities(np.array(side), smoothing) for side in sides)
+    ledgers = {direction: ledger_rows(table, direction, most) for direction in DIRECTIONS}
+    assert sum(rows["cost"].sum() for rows in ledgers.values()) == pytest.approx(
+        float(frontier_integral(p, q)), abs=ROUNDING
+    )
+    for direction, above in (("adds", q > p), ("misses", p > q)):
+        rows, own = ledgers[direction], np.flatnonzero(above)
+        assert rows["clusters"].sum() == own.size
+        assert rows["human"].sum() == sum(sides[0][cluster] for cluster in own)
+        assert rows["model"].sum() == sum(sides[1][cluster] for cluster in own)
         single = rows[rows["cluster"] != TOGETHER]
-        assert len(single) == min(most, len(table))
-        shown = table.set_index("cluster").loc[single["cluster"]]
-        np.testing.assert_array_equal(single["nats"], shown[f"{error}_nats"])
-        others = table.drop(index=single["cluster"].tolist())[f"{error}_nats"]
-        assert others.empty or single["nats"].min() >= others.max()
-        assert (single["nats"].diff().dropna() <= 0).all()
+        assert len(single) == min(most, own.size)
+        assert set(single["cluster"]) <= set(own.tolist())
+        np.testing.assert_array_equal(single["cost"], table["cost"][single["cluster"]])
+        np.testing.assert_array_equal(single["low"], single["cluster"] / 100)
+        assert (single["cost"].diff().dropna() <= 0).all()
+        others = np.setdiff1d(own, single["cluster"])
+        assert others.size == 0 or single["cost"].min() >= table["cost"][others].max()
+        assert (rows["share"] >= 0).all()
 
 
-def test_the_rest_is_told_apart_by_its_sign() -> None:
-    table = cluster_table([5, 5, 1, 1, 1, 7], [1, 1, 4, 5, 6, 3], 0.5)
-    rows = ledger_rows(table, "type_1", (np.arange(6) / 10, np.arange(6) / 5), 2)
-    assert rows["cluster"].tolist() == [4, 3, TOGETHER, TOGETHER]
-    assert row_labels(rows) == ["4", "3", "1 more", "3 that offset it"]
-    assert rows["low"].tolist()[:2] == [0.4, 0.3]
-    assert rows["high"].tolist()[:2] == [0.8, 0.6]
-    assert rows["low"].isna().tolist() == [False, False, True, True]
-    np.testing.assert_allclose(rows["nats"][2], table["type_1_nats"][2])
-    np.testing.assert_allclose(rows["nats"][3], table["type_1_nats"][[0, 1, 5]].sum())
+def test_the_rest_of_a_direction_is_one_row() -> None:
+    table = costed([5, 5, 1, 1, 1, 7, 4], [1, 1, 4, 5, 6, 3, 4])
+    rows = ledger_rows(table, "adds", 2)
+    assert rows["cluster"].tolist() == [4, 3, TOGETHER]
+    assert row_labels(rows, ["a", "b", "c", "d", "e"]) == ["e · 4", "d · 3", "1 more"]
+    assert rows["low"].tolist()[:2] == [0.04, 0.03]
+    assert rows["high"].tolist()[:2] == [0.08, 0.06]
+    assert rows["low"].isna().tolist() == [False, False, True]
+    np.testing.assert_allclose(rows["cost"][2], table["cost"][2])
+    missed = ledger_rows(table, "misses", 2)
+    assert missed["cluster"].tolist() == [0, 1, TOGETHER]
+    np.testing.assert_allclose(missed["share"][2], table["cost_share"][5])
 
 
-def test_totals_of_every_seed_at_once() -> None:
-    p, q = np.array([[3, 1, 0], [1, 1, 2]]), np.array([[1, 1, 8], [2, 4, 4]])
-    totals = error_totals(p, q, 0.3, "laplace")
-    for seed in range(2):
-        left, right = (p[seed] + 1) / (p[seed] + 1).sum(), (q[seed] + 1) / (q[seed] + 1).sum()
-        mixture = 0.3 * left + 0.7 * right
-        assert totals["type_1"][seed] == pytest.approx((right * np.log(right / mixture)).sum(), rel=1e-12)
-        assert totals["type_2"][seed] == pytest.approx((left * np.log(left / mixture)).sum(), rel=1e-12)
-        np.testing.assert_allclose(totals["type_1"][seed], mixture_terms(left, right, 0.3, 0.7)[0].sum())
+def test_a_direction_without_clusters_has_no_rows() -> None:
+    assert ledger_rows(costed([2, 3], [2, 3]), "adds").empty
 
 
 def partition(seed: int, human: list[int], model: list[int], k: int) -> Partition:

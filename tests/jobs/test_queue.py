@@ -389,7 +389,7 @@ def run_worker(
     folder, _ = make_job()
     (folder / TASK).write_text(json.dumps(task.to_json()))
     monkeypatch.setattr(os, "nice", lambda increment: increment)
-    monkeypatch.setattr(ComparisonTask, "make", lambda task, progress, job: perform(task, progress))
+    monkeypatch.setattr(ComparisonTask, "make", lambda task, progress, job, stored: perform(task, progress))
     return folder, worker.work(folder)
 
 

@@ -49,7 +49,7 @@ class TestTruth:
         x_p = rng.normal(size=(40_000, 1)) + 3.0 * rng.choice([-1.0, 1.0], size=(40_000, 1))
         x_q = rng.normal(size=(40_000, 1))
         ratios = gaussian_ratios(x_p, x_q, draws=100_000, seed=0)
-        found = ratio_frontier(ratios, weights=[0.0, 0.5], expectation="first")
+        found = ratio_frontier(ratios, weights=[0.0, 0.5], expectation="own")
         assert found.type_2[0] == pytest.approx((9 - np.log(10)) / 2, rel=0.03)
 
     def test_equal_sources(self):

@@ -107,7 +107,9 @@ def test_rows_that_were_not_fitted_stand_among_their_own():
     seen = []
     found = map_of(x, labels, seed=0, most=300, progress=lambda *state: seen.append(state))
     assert 297 <= found.fitted <= 300
-    assert (seen[0], seen[1], seen[-1]) == ((0, 2000), (found.fitted, 2000), (2000, 2000))
+    assert (seen[0], seen[-1]) == ((0, 2000), (2000, 2000))
+    assert (found.fitted, 2000) in seen
+    assert seen == sorted(seen)
     distances = np.linalg.norm(found.positions[:, None] - found.positions[None], axis=2)
     np.fill_diagonal(distances, np.inf)
     # Corners lie ten standard deviations apart, so not one nearest neighbour may belong to another corner.

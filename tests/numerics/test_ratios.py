@@ -29,7 +29,7 @@ from mauve_core.numerics.ratios.log_ratios import (
 from tests.numerics.gaussian_pairs import ENDS, Pair
 
 PAIRS = [Pair(3, shift=1.0), Pair(1, shift=2.0), Pair(2, scale=1.5), Pair(6, scale=0.8)]
-CLOSE = {"union": 0.02, "first": 0.02, "second": 0.06}
+CLOSE = {"union": 0.02, "own": 0.02, "other": 0.06}
 """Root mean square errors at 8,000 points; the mean over the other sample has the heavier tails."""
 INNER = np.array([0.05, 0.3, 0.5, 0.8, 0.95])
 # Sums of some thousand terms near 1, in another order than the twin's.
@@ -104,7 +104,7 @@ class TestExactRatios:
                 ratio_frontier(pair.exact(500, 500, seed), weights=[0.5], expectation=expectation) for seed in range(60)
             ]
             spread[expectation] = np.std([point.type_2[0] for point in found])
-        assert spread["union"] < min(spread["second"], spread["first"])
+        assert spread["union"] < min(spread["other"], spread["own"])
 
     def test_sides_of_unequal_size_weigh_the_same(self):
         pair = Pair(3, shift=1.0)
@@ -135,41 +135,41 @@ class TestHandValues:
     @pytest.mark.parametrize("far", [np.inf, 1000.0])
     def test_separate_samples(self, far):
         ratios = LogRatios(np.full(4, far), np.full(9, -far))
-        union, second = (ratio_frontier(ratios, expectation=name) for name in ("union", "second"))
+        union, other = (ratio_frontier(ratios, expectation=name) for name in ("union", "other"))
         np.testing.assert_allclose(union.type_1, -np.log1p(-REFERENCE_WEIGHTS), rtol=1e-9)
         np.testing.assert_allclose(union.type_2, -np.log(REFERENCE_WEIGHTS), rtol=1e-9)
         # The mean over the other sample never sees a side's own part: f_l(0) = (1 - l) f(0) = 1 - l.
-        np.testing.assert_allclose(second.type_1, REFERENCE_WEIGHTS, rtol=1e-9)
-        np.testing.assert_allclose(second.type_2, 1 - REFERENCE_WEIGHTS, rtol=1e-9)
-        first = ratio_frontier(ratios, expectation="first")
-        np.testing.assert_allclose(first.type_2, union.type_2, atol=1e-12)
+        np.testing.assert_allclose(other.type_1, REFERENCE_WEIGHTS, rtol=1e-9)
+        np.testing.assert_allclose(other.type_2, 1 - REFERENCE_WEIGHTS, rtol=1e-9)
+        own = ratio_frontier(ratios, expectation="own")
+        np.testing.assert_allclose(own.type_2, union.type_2, atol=1e-12)
 
-    def test_second_sample_by_hand(self):
+    def test_other_sample_by_hand(self):
         # Q's points have r = 2 and 1/2, l = 1/2: f_l = 3/2 f(4/3) and 3/4 f(2/3), f(t) = t log t - t + 1.
-        found = ratio_frontier(LogRatios([0.0], np.log([2.0, 0.5])), weights=[0.5], expectation="second")
+        found = ratio_frontier(LogRatios([0.0], np.log([2.0, 0.5])), weights=[0.5], expectation="other")
         f = [t * math.log(t) - t + 1 for t in (4 / 3, 2 / 3)]
         assert found.type_2[0] == pytest.approx((1.5 * f[0] + 0.75 * f[1]) / 2, rel=1e-13)
         assert found.type_1[0] == 0
 
     def test_a_ratio_of_infinity_at_a_point_of_the_other_sample(self):
         ratios = LogRatios([0.0], [np.inf, 0.0])
-        second = ratio_frontier(ratios, weights=[0.0, 0.5, 1.0], expectation="second")
-        np.testing.assert_array_equal(second.type_2, [np.inf, np.inf, 0.0])
+        other = ratio_frontier(ratios, weights=[0.0, 0.5, 1.0], expectation="other")
+        np.testing.assert_array_equal(other.type_2, [np.inf, np.inf, 0.0])
         assert np.isfinite(ratio_frontier(ratios, weights=[0.5]).type_2).all()
 
     def test_negative_means_are_raised_to_zero(self):
         # P's point is likelier under Q: the mean of log(p / r) is below 0, which no divergence is.
-        found = ratio_frontier(LogRatios([-2.0], [2.0]), weights=INNER, expectation="first")
+        found = ratio_frontier(LogRatios([-2.0], [2.0]), weights=INNER, expectation="own")
         assert not found.type_1.any()
         assert not found.type_2.any()
 
 
 class TestTwins:
     @pytest.mark.parametrize("name", ["kl", "chi2", "js", "le-cam", "skew-js-0.1", "total-variation"])
-    def test_second_against_plain_loops(self, name):
+    def test_other_against_plain_loops(self, name):
         ratios = Pair(2, shift=1.0).exact(60, 40, 3)
         generator = GENERATORS.get(name, name)
-        found = ratio_frontier(ratios, generator, INNER, expectation="second")
+        found = ratio_frontier(ratios, generator, INNER, expectation="other")
         f = GENERATORS[name].f if name in GENERATORS else _skew_js
         for column, weight in enumerate(INNER):
             for side, logs, own in ((found.type_2, ratios.at_q, weight), (found.type_1, -ratios.at_p, 1 - weight)):
@@ -177,9 +177,9 @@ class TestTwins:
                 terms = [mix * float(f(math.exp(value) / mix)) for value, mix in zip(logs, mixtures, strict=True)]
                 assert side[column] == pytest.approx(math.fsum(terms) / len(terms), rel=1e-11)
 
-    def test_first_against_plain_loops(self):
+    def test_own_against_plain_loops(self):
         ratios = Pair(2, shift=1.0).exact(60, 40, 3)
-        found = ratio_frontier(ratios, weights=INNER, expectation="first")
+        found = ratio_frontier(ratios, weights=INNER, expectation="own")
         for column, weight in enumerate(INNER):
             type_2 = [math.log(1 / (weight + (1 - weight) * math.exp(-value))) for value in ratios.at_p]
             type_1 = [math.log(1 / (weight * math.exp(value) + 1 - weight)) for value in ratios.at_q]
@@ -229,7 +229,7 @@ class TestLaws:
     @given(any_ratios(), st.sampled_from(EXPECTATIONS), st.sampled_from(["kl", "chi2", "le-cam"]))
     def test_swap_of_the_sides(self, ratios, expectation, generator):
         weights = np.array([0.125, 0.5, 0.75])  # exact in binary, and so is 1 - weight
-        if expectation == "first":
+        if expectation == "own":
             generator = "kl"
             assume(not np.isneginf(ratios.at_p).any() and not np.isposinf(ratios.at_q).any())
         forward = ratio_frontier(ratios, generator, weights, expectation=expectation)
@@ -251,7 +251,7 @@ class TestLaws:
 
     def test_generators_by_name_and_by_themselves(self):
         ratios = Pair(2, shift=1.0).exact(50, 50, 0)
-        for expectation in ("union", "second"):
+        for expectation in ("union", "other"):
             named = ratio_frontier(ratios, "chi2", INNER, expectation=expectation)
             itself = ratio_frontier(ratios, GENERATORS["chi2"], INNER, expectation=expectation)
             np.testing.assert_array_equal(named.type_1, itself.type_1)
@@ -274,20 +274,20 @@ class TestDirect:
         ]
         ratios = direct_ratios(*sides[0], *sides[1])
         truth = pair.frontier(INNER)
-        found = ratio_frontier(ratios, weights=INNER, expectation="first")
+        found = ratio_frontier(ratios, weights=INNER, expectation="own")
         # Standard errors are below 0.015 at 5,000 points.
         np.testing.assert_allclose(found.type_1, truth.type_1, atol=0.05)
         np.testing.assert_allclose(found.type_2, truth.type_2, atol=0.05)
 
     def test_far_likelihoods_do_not_overflow(self):
         ratios = direct_ratios([-1e4, -2e4], [-3e4, -1.1e4], [-2.5e4], [-1e4])
-        for expectation in ("union", "first"):
+        for expectation in ("union", "own"):
             found = ratio_frontier(ratios, expectation=expectation)
             assert np.isfinite(found.type_1).all()
             assert np.isfinite(found.type_2).all()
 
     @pytest.mark.parametrize("distance", [200.0, 1e4, np.inf])
-    @pytest.mark.parametrize("expectation", ["union", "first"])
+    @pytest.mark.parametrize("expectation", ["union", "own"])
     def test_separate_sides_have_the_area_of_figure_10(self, distance, expectation):
         """Its scores start at pi / 4: with c = 1/2 the curve is a quarter of a circle, on the published grid or not."""
         rng = np.random.default_rng(0)
@@ -403,14 +403,14 @@ class TestWhatIsRefused:
     def test_probability_zero_at_an_own_point(self):
         for ratios in (LogRatios([-np.inf, 0.0], [0.0]), LogRatios([0.0], [np.inf, 0.0])):
             with pytest.raises(InputError, match="own sample"):
-                ratio_frontier(ratios, expectation="first")
+                ratio_frontier(ratios, expectation="own")
 
     def test_settings(self):
         ratios = LogRatios([0.0], [0.0])
         with pytest.raises(InputError, match="Unknown expectation"):
             ratio_frontier(ratios, expectation="third")
         with pytest.raises(InputError, match="only for KL"):
-            ratio_frontier(ratios, "js", expectation="first")
+            ratio_frontier(ratios, "js", expectation="own")
         for expectation in EXPECTATIONS:
             with pytest.raises(InputError, match="Unknown generator"):
                 ratio_frontier(ratios, "kullback", expectation=expectation)

@@ -8,7 +8,12 @@ import pytest
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import threads
 from mauve_core.numerics.feature_space import reduction
-from mauve_core.numerics.feature_space.reduction import measure_side, reduce_features, reduce_sides
+from mauve_core.numerics.feature_space.reduction import (
+    common_length_of,
+    measure_side,
+    reduce_features,
+    reduce_sides,
+)
 from mauve_core.numerics.feature_space.stacked import require_usable
 
 # Coordinates are rounded to float32 (6e-8) after sums over up to 60 products of numbers up to 1.
@@ -187,3 +192,61 @@ def test_features_far_from_the_origin_keep_their_components():
     shares = np.linalg.svd(unit_and_centred(x), compute_uv=False) ** 2
     reduced = reduce_features(x, explained_variance=1.0).array.astype(np.float64)
     np.testing.assert_allclose(reduced.var(axis=0) * len(x), shares[: reduced.shape[1]], rtol=1e-5, atol=1e-10)
+
+
+class TestUnitRowsAfter:
+    """The order of NeurIPS 2021, appendix C.3: projection first, then unit length."""
+
+    @staticmethod
+    def plain(x, share):
+        """Principal components of the rows as they are, the fewest that reach the share; then rows of length 1."""
+        rows = x.astype(np.float64)
+        centered = rows - rows.mean(axis=0)
+        _, singular, directions = np.linalg.svd(centered, full_matrices=False)
+        shares = np.cumsum(singular**2) / (singular**2).sum()
+        components = next(place for place, reached in enumerate(shares, start=1) if reached >= share - 1e-12)
+        projected = centered @ directions[:components].T
+        return np.array([row / np.sqrt((row**2).sum()) for row in projected])
+
+    @pytest.mark.parametrize(("n", "d"), [(60, 8), (8, 60)])
+    @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e15])
+    def test_it_is_a_plain_twin_up_to_signs(self, n, d, scale):
+        x = (cloud(n, d) * np.linspace(0.5, 2, n)[:, None] * scale).astype(np.float32)
+        found = reduce_features(x, explained_variance=0.9, unit_rows="after")
+        expected = self.plain(x, 0.9)
+        assert found.array.shape == expected.shape
+        # Products of rows do not depend on the signs of components.
+        np.testing.assert_allclose(found.array @ found.array.T, expected @ expected.T, atol=20 * FLOAT32)
+        np.testing.assert_allclose(np.linalg.norm(found.array, axis=1), 1, atol=FLOAT32)
+        assert not np.allclose(
+            found.array[0] @ found.array[1], reduce_features(x).array[0] @ reduce_features(x).array[1]
+        )
+
+    def test_sides_measured_apart_are_those_of_one_table(self):
+        x_p, x_q = cloud(40, 6), 2 * cloud(30, 6, seed=1)
+        length = common_length_of(x_p, "after")
+        first = measure_side(x_p, common_length=length)
+        sides = [first, measure_side(x_q, reference=first.reference, common_length=length)]
+        together = reduce_features(np.concatenate([x_p, x_q]), unit_rows="after").array
+        np.testing.assert_allclose(reduce_sides(sides).array, together, atol=10 * FLOAT32)
+        assert common_length_of(x_p, "before") is None
+
+    def test_a_fitted_projection_scales_further_rows_after_it(self):
+        x, more = cloud(90, 7), cloud(40, 7, seed=1)
+        found = reduce_features(x, explained_variance=0.95, unit_rows="after").projection
+        np.testing.assert_array_equal(
+            found.transform(x), reduce_features(x, explained_variance=0.95, unit_rows="after").array
+        )
+        rows = more.astype(np.float64) / found.common_length
+        expected = (rows - found.mean) @ found.axes
+        expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+        np.testing.assert_allclose(found.transform(more), expected, atol=10 * FLOAT32)
+
+    def test_a_row_at_the_mean_stays_at_the_origin(self):
+        x = np.array([[1.0, 0.0], [3.0, 0.0], [2.0, 0.0], [2.0, 1.0], [2.0, -1.0]], dtype=np.float32)
+        found = reduce_features(x, explained_variance=1.0, unit_rows="after").array
+        np.testing.assert_allclose(np.linalg.norm(found, axis=1), [1, 1, 0, 1, 1], atol=FLOAT32)
+
+    def test_equal_rows_are_refused_whatever_their_length(self):
+        with pytest.raises(InputError, match="All features are equal"):
+            reduce_features(np.full((5, 3), 1e9), unit_rows="after")

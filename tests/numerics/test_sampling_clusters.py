@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_spread
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
 from mauve_core.numerics.resampling.sampling_clusters import errors_against_k, merged, recommend_clusters
@@ -68,7 +69,9 @@ class TestRecommendClusters:
         assert advice.k == advice.curve.k[advice.total.argmin()]
         assert advice.k in advice.alike
         assert "Of k = 2, 10, 20, 40, 80, 150, the two errors of the frontier integral balance" in advice.reason
-        assert f"balance at k = {advice.k}: " in advice.reason
+        best = int(advice.total.argmin())
+        measured = with_spread(advice.curve.mean[best], advice.curve.standard_error[best])
+        assert f"balance at k = {advice.k}: {measured} from resampling at n = 1,500" in advice.reason
         assert_equal(advice.curve, errors_against_k(sorted(self.histograms(), key=lambda pair: len(pair[0])), seed=1))
 
     def test_more_texts_are_advised_no_fewer_clusters(self):

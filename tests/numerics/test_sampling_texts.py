@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_spread
 from mauve_core.numerics.divergences.kl import frontier_integral, mid_point
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.sampling_clusters import errors_against_k, merged
@@ -116,7 +117,8 @@ class TestRecommendTexts:
         assert 0.85 * advice.target - slack <= check.mean[0] <= advice.target + slack
         assert advice.reason.startswith(
             f"At n = 600 human and 300 candidate texts, k = 40 the resampling error of the frontier integral is "
-            f"{advice.error:.2g}; halving it requires about n = {advice.needed_n:,} human and {advice.needed_m:,} "
+            f"{with_spread(advice.error, advice.standard_error)}; halving it requires about "
+            f"n = {advice.needed_n:,} human and {advice.needed_m:,} "
         )
         assert f"{advice.slope.value:.3f} ± {advice.slope.standard_error:.3f}" in advice.reason
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections import Counter
@@ -16,7 +17,7 @@ from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.figures.attributes import MOST_LINES, TITLES
 from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
 from mauve_core.reporting.attached_sections import attached_sections
-from mauve_core.reporting.blocks import Chart, Table
+from mauve_core.reporting.blocks import Chart, Remarks, Table
 from mauve_core.reporting.html_report import html_report
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
@@ -177,3 +178,30 @@ def test_damaged_ratings_are_said_and_cost_nothing_else(run: Run) -> None:
     page = Page(html_report(run))
     assert "The stored results cannot be read" in page.text
     assert "leaderboard" in page.charts
+
+
+def test_gaps_have_ranks_from_tests_and_the_tests_are_folded_below(run: Run) -> None:
+    from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, ranked_tests
+    from mauve_core.experiments.text_measures.stored import measure_run
+    from mauve_core.reporting.measure_rankings import measure_rankings
+
+    measured = measure_run(run, ["length", "precision"])
+    order = [candidate.name for candidate in run.comparison.candidates]
+    gaps, closest, tests = measure_rankings(measured, order)
+    assert isinstance(gaps, Table)
+    assert isinstance(tests, Table)
+    ranks = {each.row.candidate: each for each in measure_standings(measured, "precision", order)}
+    for row in gaps.rows:
+        label = f"({ranks[row[0]].rank}{'=' if ranks[row[0]].tied else ''})"
+        assert row[1].endswith(f"\n{label}")
+    assert isinstance(closest, Remarks)
+    assert closest.lines[0] == f"Precision. {closest_sentence(measured, 'precision', order)}"
+    assert tests.folded
+    expected = [each for name in measured.measures for each in ranked_tests(measured, name, order)]
+    assert [(row[1], row[2], row[6]) for row in tests.rows] == [
+        (each.first, each.second, "yes" if each.told_apart else "no") for each in expected
+    ]
+    older = dataclasses.replace(measured, differences=None)
+    (alone,) = measure_rankings(older, order)
+    assert isinstance(alone, Table)
+    assert "intervals overlap" in alone.note

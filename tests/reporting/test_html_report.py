@@ -14,10 +14,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markupsafe import escape
 
+from mauve_core.analysis.cost_intervals import costed_table
+from mauve_core.analysis.gap_test import gap_test
+from mauve_core.analysis.precomputed import run_cluster_names
+from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import with_plain_spaces, with_spreads
+from mauve_core.base.formatting import percent_with_interval, with_plain_spaces, with_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
@@ -115,6 +120,23 @@ def test_hostile_names_and_texts_are_text(hostile: Run) -> None:
     assert all(name not in json.dumps(page.charts, ensure_ascii=False) for name in NAMES)
 
 
+def test_the_report_opens_with_the_verdict(kept_run: Run, page: Page) -> None:
+    sentences = [str(each) for each in verdict(kept_run).sentences]
+    assert len(sentences) == 3
+    places = [page.text.index(each) for each in (f"\n{kept_run.name}\n", *sentences, "What to trust")]
+    assert places == sorted(places)
+    assert page.text.count("closest to the human texts") >= 1
+    assert next(tag for tag, _ in page.elements if tag in {"h1", "h2"}) == "h1"
+
+
+def test_hostile_names_are_marked_in_the_verdict(hostile: Run) -> None:
+    """A name is text in an element of its own, and a leader stands in one."""
+    written = html_report(hostile).decode()
+    opening = written[written.index('<div class="verdict">') : written.index("<nav")]
+    assert all(f"<strong><bdi>{escape(name)}</bdi></strong>" in opening for name in NAMES)
+    assert not any(name in opening for name in NAMES)
+
+
 def test_a_difference_of_format_stands_above_the_scores(page: Page, own_home: Path) -> None:
     name = "</td><script>"
     found = Page(html_report(make_planted_run(own_home, model=name)))
@@ -140,7 +162,7 @@ def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run
             expected = f"{found.mean:.3f} ± {found.sd:.3f}\n{found.low:.3f} to {found.high:.3f}"
             assert with_plain_spaces(said) == expected
         assert row[5:] == [str(candidate.source.n), str(candidate.partitions[0].k), "features given"]
-    assert list(cells)[-1] == "ceiling: human vs. human"
+    assert list(cells)[-1] == "human vs. human"
 
 
 TESTS = "MAUVE of every two candidates, tested"
@@ -210,12 +232,13 @@ def test_every_figure_has_a_place_a_title_and_says_its_partition_or_its_halves(p
     places = [attributes["data-chart"] for _, attributes in page.elements if "data-chart" in attributes]
     assert sorted(places) == sorted(page.charts)
     assert len(places) == len(set(places))
-    assert {"leaderboard", "frontier", "map", "clusters-0", "adds-0", "misses-2"} <= set(places)
+    assert {"leaderboard", "frontier", "map", "clusters-0", "adds-1", "misses-2"} <= set(places)
+    assert "adds-0" not in places, "no gap to explain"
     ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
     for tag, attributes in page.elements:
         if tag == "figure":
             assert attributes["aria-labelledby"] in ids
-    assert page.text.count("Joint partition, first seed") == 3 * 3
+    assert page.text.count("Pairwise partition, seed ") == 3 + 2 * 2
 
 
 def test_headings_step_down_one_at_a_time(page: Page) -> None:
@@ -261,21 +284,41 @@ def test_the_map_says_how_many_of_how_many(kept_run: Run, page: Page, monkeypatc
     assert sum(sizes) == 100
 
 
-def test_clusters_that_lead_an_error_come_with_texts_of_theirs(kept_run: Run) -> None:
-    partition = kept_run.comparison.joint[0]
+MEANINGS = {"Adds": "the model writes what humans don't", "Misses": "humans write what the model misses"}
+
+
+def test_costly_clusters_come_with_texts_of_theirs(kept_run: Run) -> None:
+    partition = kept_run.comparison.partition("pairwise", "collapsed")
     collapsed = Page(html_report(kept_run, ["collapsed"]))
-    rows = collapsed.tables["Adds: the type I error, KL(Q|R), by cluster"][1:]
-    nats = {row[0]: float(row[1].replace("−", "-")) for row in rows}
-    error, _ = error_shares(*(probabilities(partition.counts(side)) for side in (HUMAN, "collapsed")), 0.5)
-    assert sum(nats.values()) == pytest.approx(error.sum(), abs=1e-4 * len(nats))  # four decimals each
-    leading = [name for name, value in nats.items() if name.isdigit() and value > 0][:TOP_CLUSTERS]
-    assert leading[0] == str(error.argmax())
+    table = costed_table(kept_run.comparison, "pairwise", "collapsed", partition.seed, 0.5)
+    names, leading = run_cluster_names(kept_run, "pairwise", "collapsed", partition.seed), []
+    for title, meaning in MEANINGS.items():
+        rows = collapsed.tables[f"{title}: {meaning}, by cluster"][1:]
+        own = table[table["direction"] == title.lower()].sort_values(["cost", "cluster"], ascending=[False, True])
+        assert [row[0] for row in rows] == [f"{names[each]} · {each}" for each in own["cluster"]]
+        shares = zip(own["cost_share"], own["low"], own["high"], strict=True)
+        assert [with_plain_spaces(row[1]) for row in rows] == [
+            with_plain_spaces(percent_with_interval(*each)) for each in shares
+        ]
+        leading += own["cluster"].head(TOP_CLUSTERS).tolist()
+        share = f"{own['cost_share'].sum():.0%} of the frontier integral of {table['cost'].sum():.3f}"
+        assert share in with_plain_spaces(collapsed.text)
     for cluster in leading:
-        assert f"Cluster {cluster}" in collapsed.text
+        assert f"{names[cluster]} · {cluster}" in collapsed.text
         for side in (HUMAN, "collapsed"):
             places = np.flatnonzero(partition.labels[side] == int(cluster))[:SAMPLES]
             for place in places:
                 assert kept_run.corpora[side].texts[place][:SAMPLE_LENGTH] in collapsed.text
+
+
+def test_a_gap_no_larger_than_chance_has_counts_alone(kept_run: Run) -> None:
+    page = Page(html_report(kept_run, ["close"]))
+    tested = gap_test(kept_run.comparison, "pairwise", "close")
+    assert f"at least as large in {tested.reached} of {tested.draws} draws;" in page.text
+    assert "clusters-0" in page.charts
+    assert not {"adds-0", "misses-0"} & set(page.charts)
+    assert not any("by cluster" in title for title in page.tables)
+    assert "% of the frontier integral" not in page.text
 
 
 def test_candidates_can_be_chosen_and_unknown_ones_are_named(kept_run: Run) -> None:
@@ -303,11 +346,11 @@ def test_a_run_without_map_features_and_halves_has_a_report(tmp_path: Path) -> N
     page = Page(html_report(bare))
     assert "map" not in page.charts
     assert "one k-means seed" in page.text
-    assert "ceiling: human vs. human" not in page.text
+    assert "human vs. human" not in page.text
 
 
 def test_the_report_says_what_its_encoder_is(kept_run: Run, page: Page) -> None:
-    assert "encoder none, features were given" in page.text
+    assert "; features given." in page.text
     config = dataclasses.replace(kept_run.comparison.config, encoder=EncoderConfig())
     encoded = dataclasses.replace(kept_run, comparison=dataclasses.replace(kept_run.comparison, config=config))
     said = Page(html_report(encoded)).text

@@ -51,7 +51,7 @@ def test_latex_has_score_spread_interval_rank_and_sizes() -> None:
     assert rows[1][2:6] == [r"{\scriptsize $[0.850, 0.950]$}"] * 4
     assert rows[0][6:] == ["5", "3"]
     assert rows[2][:2] == ["2", "b"]
-    assert rows[4][:2] == ["--", "ceiling: human vs. human"]
+    assert rows[4][:2] == ["--", "human vs. human"]
     assert {len(row) for row in rows} == {8}
 
 
@@ -91,7 +91,8 @@ def test_the_paragraph_says_how_intervals_were_drawn() -> None:
     prompts = {source.name: np.arange(source.n, dtype=np.int32) for source in tested.sources}
     assert "texts drawn with replacement, clusters held fixed, texts exchanged" in methods_paragraph(tested)
     by_prompt = methods_paragraph(dataclasses.replace(tested, prompts=prompts))
-    assert "prompts drawn with replacement, clusters held fixed, texts exchanged" in by_prompt
+    shared = "prompts (5 to 6 prompts shared with the human texts)"
+    assert f"{shared} drawn with replacement, clusters held fixed, texts exchanged" in by_prompt
     assert "exchanged" not in methods_paragraph(comparison())
 
 
@@ -176,6 +177,10 @@ def test_the_paragraph_is_filled_in_from_the_run() -> None:
         "(3 texts per side, k = 2) has a MAUVE of 0.600 ± 0.010",
     ):
         assert said in text
+    assert "Features were scaled to unit length, reduced to the principal components that keep 80% of" in text
+    after = dataclasses.replace(score, unit_rows="after")
+    other = methods_paragraph(dataclasses.replace(found, config=CompareConfig(encoder=encoder, score=after)))
+    assert "reduced to the principal components that keep 80% of the variance, scaled to unit length, and" in other
     joint = methods_paragraph(found, "joint", "laplace")
     assert "once for the human texts and all candidates together" in joint
     assert "with laplace smoothing" in joint

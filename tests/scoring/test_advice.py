@@ -8,7 +8,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.scoring.advice import advice
+from mauve_core.scoring.advice import advice, minor_advice
 from mauve_core.scoring.result import Source
 
 N = 1000
@@ -106,3 +106,20 @@ def test_prompts_that_run_into_their_texts_matter_only_when_they_are_encoded():
     (found,) = advice(sides, joined, config)
     assert "4 of m" in found
     assert advice(sides, CORPORA, config) == ()
+
+
+@pytest.mark.parametrize(
+    ("sides", "config", "minor"),
+    [
+        ((side(HUMAN, n=999), side("m", n=999)), CONFIG, True),
+        ((side(HUMAN), side("m", tokens_median=255.0)), CONFIG, True),
+        ((side(HUMAN), side("m", cut=7)), CONFIG, True),
+        ((side(HUMAN), side("m")), dataclasses.replace(CONFIG, score=ScoreConfig(seeds=1)), True),
+        ((side(HUMAN), side("m")), dataclasses.replace(CONFIG, encoder=EncoderConfig("minilm")), True),
+        ((side(HUMAN), side("m", n=N + 1)), CONFIG, False),
+        ((side(HUMAN), side("m")), dataclasses.replace(CONFIG, score=ScoreConfig(k=201)), False),
+    ],
+)
+def test_what_only_limits_the_scores_is_minor(sides, config, minor):
+    (found,) = advice(sides, CORPORA, config)
+    assert minor_advice(sides, config) == ((found,) if minor else ())

@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from numpy.random import SeedSequence
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import CancelledError, InputError
@@ -15,6 +16,8 @@ from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import mauve_f
 from mauve_core.numerics.feature_space.projection import map_of
+from mauve_core.numerics.feature_space.reduction import reduce_features
+from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.resampling.exchange import separate_prompts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import basis_of_sides, estimates_of, rescored, score_basis
@@ -107,12 +110,12 @@ def test_the_human_halves_are_scored_like_a_candidate(comparison):
 
 def test_the_halves_are_disjoint_and_clustered_as_their_features_alone_would_be(inputs, comparison):
     human, _, features = inputs
-    rows = features[HUMAN].copy()
-    order = np.random.default_rng(half_seeds(SCORE).cut).permutation(len(human))
-    sides = {HUMAN: rows[sorted(order[:80])], OTHER_HALF: rows[sorted(order[80:])]}
-    half = dataclasses.replace(SCORE, k=8)
-    again = partitions("pairwise", sides, half_seeds(SCORE).clustering, half, lambda: None)
-    for one, other in zip(again, comparison.halves.partitions, strict=True):
+    rows, half = features[HUMAN].copy(), dataclasses.replace(SCORE, k=8)
+    rng = np.random.default_rng(half_seeds(SCORE).cut)
+    for seed, other in zip(half_seeds(SCORE).clustering, comparison.halves.partitions, strict=True):
+        order = rng.permutation(len(human))  # a split for each seed
+        sides = {HUMAN: rows[sorted(order[:80])], OTHER_HALF: rows[sorted(order[80:])]}
+        (one,) = partitions("pairwise", sides, [seed], half, lambda: None)
         assert all((one.labels[side] == other.labels[side]).all() for side in sides)
 
 
@@ -122,6 +125,7 @@ def test_a_rescored_comparison_rescores_its_halves(comparison):
         p, q = (probabilities(part.counts(side), "krichevsky-trofimov") for side in (HUMAN, OTHER_HALF))
         expected = float(mauve_f(p, q, "kl", 2.0))
         assert found.halves.scores["mauve"].values[seed] == pytest.approx(expected, abs=1e-12)
+    assert found.like_for_like == ()  # these hold for the run's own settings
     joint = rescored(comparison, "joint", score_basis(comparison, "joint", "none"), 2.0)
     assert joint.halves == comparison.halves
 
@@ -188,7 +192,8 @@ def test_progress_names_its_stages_and_may_cancel(inputs):
     seen = []
     compare(human, candidates, CONFIG, features=features, progress=lambda *state: seen.append(state))
     assert ("clustering", 12, 12) in seen  # (1 joint + 3 pairwise) x 3 seeds
-    assert ("scoring", 2, 2) in seen
+    assert ("clustering human halves", 12, 12) in seen  # the other half + 3 candidates
+    assert ("scoring", 3, 3) in seen
 
     def cancel(stage, done, total):
         if stage == "clustering" and done == 2:
@@ -295,3 +300,20 @@ def test_what_is_known_of_the_sides_is_kept_and_must_be_of_these_texts(inputs, c
     for wrong, given in ((other, features), ({HUMAN: known[HUMAN]}, features), (known, None)):
         with pytest.raises(InputError, match="is not of these texts"):
             compare(human, candidates, config, features=given, known=wrong)
+
+
+def test_clusters_lie_in_the_space_of_the_order_that_was_asked_for() -> None:
+    """Rows of very different lengths: k-means of rows scaled after the projection, side by side as in one table."""
+    rng = np.random.default_rng(0)
+    lengths = np.exp(rng.normal(size=(2, 80, 1)))
+    sides = ((rng.normal(size=(2, 80, 12)) + 2) * lengths).astype(np.float32)
+    features = {HUMAN: sides[0], "a": sides[1]}
+    labels = {}
+    for order in ("before", "after"):
+        score = ScoreConfig(k=6, seeds=1, restarts=3, unit_rows=order)
+        (found,) = partitions("pairwise", features, [SeedSequence(3)], score, lambda: None)
+        labels[order] = np.concatenate([found.labels[HUMAN], found.labels["a"]])
+        space = reduce_features(np.concatenate(list(features.values())), unit_rows=order).array
+        expected = kmeans(space, 6, restarts=3, seed=SeedSequence(3)).labels
+        assert (labels[order] == expected).mean() > 0.99  # sums of sides are added in another order
+    assert (labels["before"] != labels["after"]).mean() > 0.1

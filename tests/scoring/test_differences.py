@@ -9,7 +9,6 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from mauve_core.numerics.resampling.exchange import Draws
 from mauve_core.numerics.resampling.permutation import draw_sides
 from mauve_core.scoring import differences
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.differences import STOP, differences_of, exchange_blocks, joint_differences_of
+from mauve_core.scoring.differences import STOP, Slots, differences_of, exchange_blocks, joint_differences_of
 from mauve_core.scoring.estimates import SCORE_BOUNDS, scored, two_sides
 from mauve_core.scoring.partitioning import measured, pair_partitions, partitions
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Partition, Source
@@ -102,7 +101,7 @@ def made(prompts: Prompts | None, **options: object) -> Comparison:
 def scored_by_hand(comparison: Comparison, progress: Progress = silent) -> Comparison:
     """Scored and tested, with the joint partitions of all sides for those of every pair."""
     names = [candidate.name for candidate in comparison.candidates]
-    comparison, basis = scored(comparison)
+    comparison, basis = scored(comparison, {})
     partitions = dict.fromkeys(combinations(names, 2), comparison.joint)
     return dataclasses.replace(comparison, differences=differences_of(comparison, partitions, basis, progress))
 
@@ -268,8 +267,8 @@ def test_every_pair_is_clustered_with_the_human_texts_alone(monkeypatch: pytest.
         for pair, seed in zip(pairs, sources, strict=True)
     ]
     assert_close(comparison.differences, plain_twin(comparison, 59, of_pairs))
-    again = pair_partitions(measured(features), config.score)
-    assert differences_of(comparison, again, scored(comparison)[1]) == comparison.differences
+    again = pair_partitions(measured(features, config.score), config.score)
+    assert differences_of(comparison, again, scored(comparison, {})[1]) == comparison.differences
 
 
 def test_the_difference_is_that_of_the_scores_on_the_leaderboard() -> None:
@@ -363,9 +362,9 @@ def test_the_size_of_the_blocks_of_draws_changes_nothing(monkeypatch: pytest.Mon
     whole, sizes = differences_in(comparison), []
     cells = SEEDS * K * 3 + 3 * 57  # of a draw for b and c
 
-    def watched(parts: Sequence[Partition], first: str, second: str, sides: NDArray[np.bool_], scale: float) -> object:
-        sizes.append(len(sides))
-        return joint_differences_of(parts, first, second, sides, scale)
+    def watched(parts: Sequence[Partition], slots: Slots, drawn: NDArray[np.int32], scale: float) -> object:
+        sizes.append(len(drawn))
+        return joint_differences_of(parts, slots, drawn, scale)
 
     monkeypatch.setattr(differences, "joint_differences_of", watched)
     monkeypatch.setattr(differences, "FIRST_BLOCK", 7)
@@ -387,9 +386,9 @@ def test_the_size_of_the_blocks_of_draws_changes_nothing(monkeypatch: pytest.Mon
 def test_a_clear_tie_takes_few_draws_and_a_clear_difference_all(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: dict[str, int] = dict.fromkeys("bc", 0)
 
-    def watched(parts: Sequence[Partition], first: str, second: str, *others: Any) -> object:
-        sizes[second] += len(others[0])
-        return joint_differences_of(parts, first, second, *others)
+    def watched(parts: Sequence[Partition], slots: Slots, drawn: NDArray[np.int32], scale: float) -> object:
+        sizes[slots.second] += len(drawn)
+        return joint_differences_of(parts, slots, drawn, scale)
 
     shares = {HUMAN: UNIFORM, "a": UNIFORM, "b": UNIFORM, "c": np.eye(K)[0]}
     comparison = comparison_of(dict.fromkeys(shares, 60), shares, agreement=1.0)
@@ -416,7 +415,8 @@ def test_progress_counts_the_pairs() -> None:
     assert seen == [("testing differences", done, 3) for done in range(4)]
     seen.clear()
     score = ScoreConfig(seeds=SEEDS)
-    pair_partitions(measured(make_comparison_inputs(n=60)[2]), score, progress=lambda *state: seen.append(state))
+    sides = measured(make_comparison_inputs(n=60)[2], score)
+    pair_partitions(sides, score, progress=lambda *state: seen.append(state))
     assert seen == [("clustering pairs of candidates", done, 3 * SEEDS) for done in range(3 * SEEDS + 1)]
 
 

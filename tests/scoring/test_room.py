@@ -104,7 +104,7 @@ def test_memory_of_many_texts_is_that_of_a_block_of_draws():
             dataclasses.replace(each, source=dataclasses.replace(each.source, n=n)) for each in comparison.candidates
         ),
         joint=(Partition("joint", 0, k, 0.0, labels),),
-        prompts={name: np.arange(n, dtype=np.int32) for name in labels},
+        prompts={source.name: np.arange(n, dtype=np.int32) for source in comparison.sources},
     )
     sides = two_sides(comparison, "joint", "b")
     for work, kept in ((lambda: sides.exchange_rate(500), 0), (lambda: resamples(comparison, "b"), 500 * 2 * n * 4)):
@@ -134,10 +134,10 @@ def test_resamples_that_fill_the_memory_are_refused_at_once(settings, said):
 
 
 def test_labels_and_what_ifs_are_counted_too(monkeypatch):
-    monkeypatch.setenv(limits.LABELS_VARIABLE, "850")  # joint 50, pairwise 50 + 20, both candidates 50; five seeds
-    require_room(ScoreConfig(), [20, 30, 0])
-    with pytest.raises(InputError, match=rf"Allowed: at most 850 .*Received: 865.*{limits.LABELS_VARIABLE}"):
-        require_room(ScoreConfig(), [20, 30, 1])
+    monkeypatch.setenv(limits.LABELS_VARIABLE, "940")  # joint 52, pairwise 50 + 22, both 52, halves 3 x 4; five seeds
+    require_room(ScoreConfig(), [20, 30, 2])
+    with pytest.raises(InputError, match=rf"Allowed: at most 940 .*Received: 985.*{limits.LABELS_VARIABLE}"):
+        require_room(ScoreConfig(), [20, 30, 3])
     monkeypatch.setattr("mauve_core.analysis.what_if.MOST_CELLS", 1000)
     with pytest.raises(InputError, match="What-ifs with"):
         prepare(make_comparison(), make_comparison().candidates[0].name)

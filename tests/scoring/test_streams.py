@@ -18,6 +18,7 @@ POSITIONS = {
     "attributes": 8,
     "pairs": 9,
     "exchange": 10,
+    "gap": 11,
 }
 """Scores and maps that are stored depend on these."""
 

@@ -16,16 +16,16 @@ from hypothesis import strategies as st
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.scoring import tables
+from mauve_core.scoring.comparison_json import to_json
+from mauve_core.scoring.reference import human_vs_human_sentence
 from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate
 from mauve_core.scoring.tables import (
     aligned,
-    ceiling_sentence,
     overlap,
     printable,
     rank_sentence,
     shared_ranks,
     standings,
-    to_json,
     to_table,
 )
 from tests.handmade import N, estimate, make_comparison, with_tests
@@ -274,16 +274,16 @@ def test_estimates_of_the_joint_partition_rank_separately() -> None:
 def test_the_human_halves_stand_below_the_ranking_and_in_the_json() -> None:
     comparison = make_comparison()
     lines = to_table(comparison).splitlines()
-    place = next(place for place, line in enumerate(lines) if line.startswith("–     ceiling: human vs. human"))
-    assert lines[place].split()[:5] == ["–", "ceiling:", "human", "vs.", "human"]
-    assert lines[place].split()[5:7] == ["3", "2"]
+    place = next(place for place, line in enumerate(lines) if line.startswith("–     human vs. human"))
+    assert lines[place].split()[:4] == ["–", "human", "vs.", "human"]
+    assert lines[place].split()[4:6] == ["3", "2"]
     assert lines[place].count("0.600 \u00b1 0.010") == len(SCORES)
     assert lines[place + 1].split() == ["0.550", "to", "0.650"] * len(SCORES)
     found = to_json(comparison)["halves"]
     assert (found["n"], found["k"]) == (3, 2)
     assert found["mauve"] == {"mean": 0.6, "sd": 0.01, "low": 0.55, "high": 0.65}
-    assert ceiling_sentence(3, 2) in to_table(comparison).replace("\n", " ")
+    assert human_vs_human_sentence(3, 2) in to_table(comparison).replace("\n", " ")
     without = dataclasses.replace(comparison, halves=None)
-    assert "one random half" not in to_table(without)
+    assert "one random part" not in to_table(without)
     assert to_json(without)["halves"] is None
-    assert not any(line.startswith("–     ceiling: human vs. human") for line in to_table(without).splitlines())
+    assert not any(line.startswith("–     human vs. human") for line in to_table(without).splitlines())

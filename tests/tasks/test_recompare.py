@@ -12,14 +12,20 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.analysis.comparability import differences
+from mauve_core.analysis.precomputed import run_preflight
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.corpus.normalizing import normalize
 from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.scoring.compare import compare
+from mauve_core.scoring.comparison_json import to_json
+from mauve_core.scoring.tables import to_table
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import compare_and_store
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 from mauve_core.tasks.registry import read_task
+from tests.planted_formats import planted
 from tests.synthetic import make_comparison_inputs, make_run
 
 NOTE = "The texts of run synthetic, compared again."
@@ -127,6 +133,7 @@ def test_the_suggested_name_says_what_is_changed() -> None:
         ({"encoder": "/models/tiny/", "max_tokens": 64, "k": 9}, "demo, tiny, k 9"),
     ):
         assert suggested_name("demo", before, changed(before, changes)) == name
+    assert suggested_name("demo", before, before, ("words:9", "quotes")) == "demo, normalized quotes words 9"
 
 
 # Features
@@ -170,6 +177,55 @@ def test_an_encoded_run_needs_its_encoder_only_for_other_features(own_home: Path
         asked["shorter"].perform()
 
 
+@pytest.mark.slow
+def test_normalized_texts_are_encoded_and_the_run_says_so(own_home: Path, tmp_path: Path) -> None:
+    from tests.tiny_models import make_gpt2
+
+    both = planted("line_breaks", 60)
+    config = CompareConfig(
+        EncoderConfig(str(make_gpt2(tmp_path / "model")), max_tokens=24), ScoreConfig(seeds=2, bootstrap=100), False
+    )
+    run = compare_and_store("planted", both, config, device="cpu")
+    assert not run.comparison.normalization
+    assert "Before encoding" not in methods_paragraph(run.comparison)
+    steps = ("whitespace", "line-breaks")
+    made = RecompareTask("n", run.id, config, device="cpu", normalize=steps).make()
+    stored = RunStore().load(made.id)
+    assert stored.comparison.normalization == ("line-breaks", "whitespace")
+    afresh = normalize(both, steps)
+    for source in stored.comparison.sources:
+        assert stored.corpora[source.name].texts == afresh[source.name].texts
+        assert source.normalized == stored.corpora[source.name].normalized == afresh[source.name].normalized
+        assert source.digest == afresh[source.name].digest
+        assert [note for note in source.notes if note.startswith("Normalized")] == [*map(str, source.normalized or ())]
+    expected = compare(afresh[HUMAN], {"model": afresh["model"]}, config, device="cpu")
+    assert stored.comparison.candidates[0].scores == expected.candidates[0].scores
+    assert "line_breaks" in {row.kind for row in run_preflight(run).flagged}
+    assert not {"line_breaks", "leading_space", "trailing_space"} & {row.kind for row in run_preflight(made).flagged}
+    counts = [next(c for c in s.normalized or () if c.step == "line-breaks").count for s in made.comparison.sources]
+    said = methods_paragraph(made.comparison)
+    assert f"line breaks were replaced with spaces ({counts[0]} of 60 human texts, {counts[1]} of each" in said
+    assert "normalized on every side before encoding: line breaks, white space" in to_table(made.comparison)
+    counted = [str(item) for item in differences(run.comparison, made.comparison) if item.counts]
+    assert "Normalization of texts: none and line breaks, white space" in counted
+    further = RecompareTask("f", made.id, changed(config, {"k": 5}), device="cpu").make()
+    assert further.comparison.normalization == made.comparison.normalization, "its texts are the normalized ones"
+    assert {i.setting for i in differences(made.comparison, further.comparison) if i.counts} == {"Clusters k"}
+    record = to_json(made.comparison)
+    assert record["normalization"] == ["line-breaks", "whitespace"]
+    assert record["human"]["normalized"][0] == {"step": "line-breaks", "count": counts[0], "of": 60}
+    assert RunStore().load(run.id).corpora["model"].texts == both["model"].texts, "the old run stays"
+
+
+def test_normalizing_needs_an_encoder(run: Run) -> None:
+    with pytest.raises(InputError, match="Normalized texts need an encoder"):
+        RecompareTask("n", run.id, run.comparison.config, normalize=("quotes",))
+    with pytest.raises(InputError, match="cannot be normalized in this way"):
+        RecompareTask("n", run.id, CompareConfig(), normalize=("quote",))
+    task = RecompareTask("n", run.id, CompareConfig(), normalize=("quotes", "words:9"))
+    assert read_task("again", json.loads(json.dumps(task.to_json()))) == task
+
+
 # Command line
 
 
@@ -198,6 +254,9 @@ def test_again_and_compare_on_the_command_line(run: Run, capsys: pytest.CaptureF
 
     finer = answer("again", run.id, "--explained-variance", "0.5", "--restarts", "1", "--quiet")
     assert finer["run"] == "synthetic-explained-variance-0-5-restarts-1"
+    after = answer("again", run.id, "--unit-rows", "after", "--quiet")
+    assert after["settings"]["score"]["unit_rows"] == "after"
+    assert finer["settings"]["score"]["unit_rows"] == "before"
     assert (finer["settings"]["score"]["explained_variance"], finer["settings"]["score"]["restarts"]) == (0.5, 1)
 
     assert main(["runs", "compare", run.id, made["run"]]) == 0
@@ -206,6 +265,8 @@ def test_again_and_compare_on_the_command_line(run: Run, capsys: pytest.CaptureF
     assert "shifted · other-draw" in capsys.readouterr().out
     assert main(["runs", "compare", run.id, run.id]) == 0
     assert "The settings are the same" in capsys.readouterr().out
+    assert main(["runs", "again", run.id, "--normalize", "quotes"]) == 2
+    assert "Normalized texts need an encoder" in capsys.readouterr().err
     assert main(["runs", "again", run.id, "--max-tokens", "9"]) == 2
     assert "no encoder for max_tokens" in capsys.readouterr().err
 

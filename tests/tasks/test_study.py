@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 
@@ -14,6 +15,7 @@ from mauve_core.cli import measuring, studying
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders.models import load_model
+from mauve_core.experiments.indicators import run_indicators
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.jobs import queue
 from mauve_core.store import RunStore
@@ -119,6 +121,42 @@ def test_options_become_the_study(task, folder):
     assert found == replace(task, settings=replace(task.settings, seed=ScoreConfig().seed))
     seeded = studying.task_of(build_parser().parse_args([*command, "--seed", "7", "--no-measures"]))
     assert (seeded.settings.seed, seeded.config.score.seed, seeded.measures) == (7, 7, False)
+    repeated = studying.task_of(build_parser().parse_args([*command, "--repeats", "3"]))
+    assert repeated.settings.repeats == 3
+    assert repeated.folder != found.folder
+
+
+def test_a_study_from_before_there_were_repeats_finds_its_texts(task):
+    stored = task.to_json()
+    assert "repeats" not in stored["settings"]
+    assert StudyTask.from_json(stored).folder == task.folder
+    inputs = {name: value for name, value in stored.items() if name not in ("config", "measures", "device")}
+    digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+    assert task.folder.name == f"my-study-{digest[:12]}"
+
+
+@pytest.mark.slow
+def test_a_study_with_repeats_gives_both_spreads(task, folder, capsys):
+    command = ["study", "--human", task.human.path, "--model", folder, "--out", "repeated", "--encoder", folder]
+    command += ["--decoder", "greedy", "--decoder", "ancestral", "--max-new-tokens", "8", "--min-new-tokens", "4"]
+    command += ["--prompt-tokens", "5", "--k", "4", "--seeds", "2", "--bootstrap", "100", "--no-map", "--repeats", "3"]
+    assert main([*command, "--device", "cpu", "--quiet"]) == 0
+    said = capsys.readouterr().out
+    run = RunStore().load("repeated")
+    greedy, ancestral = run.comparison.candidates
+    assert (greedy.source.n, greedy.source.generations) == (24, 1)
+    assert any("Written once" in note for note in greedy.source.notes)
+    assert (ancestral.source.generations, ancestral.partitions[0].k) == (3, 4)
+    assert run.corpora["ancestral"].generations == tuple(str(g) for g in range(3) for _ in range(24))
+    assert ancestral.scores["mauve"].generations_sd is not None
+    assert "(3 generations)" in said
+    assert "± (generations)" in " ".join(said.split())
+    (difference,) = [each for each in run.comparison.differences if each.score == "mauve"]
+    assert (difference.paired, difference.n) == (True, 6)  # the texts begin with six prompts
+    measures = stored_measurements(run)
+    assert len(measures.row("length", "ancestral").model.generations) == 3
+    assert measures.row("length", "greedy").model.generations is None
+    assert {each.over for each in run_indicators(run)[0].values()} == {"generations"}
 
 
 @pytest.mark.slow
@@ -157,5 +195,5 @@ def test_a_bad_study_starts_nothing(task, change, message):
 
 
 def test_there_is_no_other_kind_of_work(task):
-    with pytest.raises(InputError, match=r"comparison, measures, sweep, methods, .*study"):
+    with pytest.raises(InputError, match=r"comparison, measures, neighbours, sweep, methods, .*study"):
         read_task("nonsense", task.to_json())

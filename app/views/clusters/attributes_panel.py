@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ import streamlit as st
 
 from app.caching import cache
 from app.caching.by_run import kept_by_run
-from app.components import charts, job_panel, page_chrome, settings_tree
+from app.components import charts, job_panel, page_chrome, settings_tree, upload_side
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.messages import or_error
@@ -26,12 +26,16 @@ from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
 from mauve_core.store import ATTACHED, Run
 from mauve_core.tasks.attributes import AttributesTask
+from mauve_core.tasks.comparison import TextFile
 
 T = TypeVar("T")
+_Others = tuple[str | None, TextFile | None]
 MAX_SPLITS = 100
 TABS: dict[ChartOrTable, str] = {"chart": "Charts", "table": "Table"}
 
 _TABLE_HEIGHT = 330
+_NO_OTHERS, _FILE = "", "a file"
+"""Choices beside the ids of runs, which have no spaces."""
 
 _HELP = (
     "Each cluster is labeled with the most frequent value in one half of the texts; the other half is guessed. Where "
@@ -173,6 +177,7 @@ def _form(run: Run, table: AttributeTable | None) -> None:
             help="Random halves: one labels the clusters, the other is guessed.",
         )
     looked_at = list(dict.fromkeys(sources[:-1] if source == ALL and ALL not in names else [source]))
+    others = _others(run, settings, suffix)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         columns = st.multiselect(
             "Columns",
@@ -186,8 +191,10 @@ def _form(run: Run, table: AttributeTable | None) -> None:
             placeholder=", ".join(map(str, usual_ks(run, candidate))),
             help="Numbers separated by commas. Empty: those shown.",
         )
-    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="attributes_start"):
-        _start(run, columns, text, source, candidate, int(splits))
+    if st.button(
+        "Compute", type="primary", icon=":material/play_arrow:", key="attributes_start", disabled=others is None
+    ):
+        _start(run, columns, text, source, candidate, int(splits), others)
 
 
 def _picker(label: str, offered: Sequence[T], initial: Any, **keywords: Any) -> T:
@@ -202,10 +209,43 @@ def _shared_columns(run: Run, sources: Sequence[str]) -> list[str]:
     return [str(name) for name in first if all(name in columns for columns in others)]
 
 
-def _start(run: Run, columns: Sequence[str], text: str, source: str, candidate: str | None, splits: int) -> None:
+def _others(run: Run, settings: Mapping[str, Any], suffix: str) -> _Others | None:
+    """The run or the file whose texts give other clusters as well, if any; None while a file is missing."""
+    encoder = run.comparison.config.encoder
+    if encoder is None:
+        return None, None
+    summaries = [each for each in cache.run_summaries() if each.id != run.id and each.encoder == encoder.model]
+    titles = {_NO_OTHERS: "none", **{each.id: f"run {each.name}" for each in summaries}, _FILE: "a file"}
+    earlier = settings.get("clusters_from", {}).get("title", _NO_OTHERS)
+    chosen = _picker(
+        "Also clusters of other texts",
+        list(titles),
+        earlier,
+        format_func=titles.__getitem__,
+        key=f"attributes_others_{suffix}",
+        width=320,
+        help="Clusters are also learned on the human texts of another run, or on those of a file, with this run's "
+        "encoder and settings. What they capture of these texts is what a score's clusters would.",
+    )
+    if chosen == _FILE:
+        read = upload_side.show("attributes", "Texts to learn clusters on")
+        file = next((each for each in read if each is not None), None)
+        return None if file is None else (None, file.file)
+    return (None if chosen == _NO_OTHERS else chosen), None
+
+
+def _start(
+    run: Run,
+    columns: Sequence[str],
+    text: str,
+    source: str,
+    candidate: str | None,
+    splits: int,
+    others: _Others | None,
+) -> None:
     def describe() -> AttributesTask:
         numbers = read_numbers(text)
         ks = None if numbers is None else tuple(int(k) if k.is_integer() else k for k in numbers)
-        return AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits)  # type: ignore[arg-type]
+        return AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits, *(others or ()))  # type: ignore[arg-type]
 
     job_panel.start(describe)

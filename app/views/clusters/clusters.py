@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, cluster_detail, focus, page_chrome, score_controls
+from app.caching import cache
+from app.components import charts, cluster_detail, focus, generations_note, no_gap, page_chrome, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import ChartOrTable
 from app.views.clusters import attributes_panel
-from mauve_core.analysis.cluster_table import ORDERS, cluster_table, ordered
-from mauve_core.base.config import HUMAN
-from mauve_core.figures.clusters import cluster_figure
+from mauve_core.analysis.cluster_table import CONFIDENCE, ORDERS, has_costs, ordered
+from mauve_core.base.formatting import UNBROKEN, as_percent, percent_with_interval, written
+from mauve_core.figures.clusters import ranked_figure
 
-TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
+TABS: dict[ChartOrTable, str] = {"chart": "List", "table": "Table"}
+MOST_ROWS = 100
+"""Clusters in the list, besides the chosen one; the table has all."""
+
 _CHART = "clusters_chart"
-_TABLE_HEIGHT = 330
+_HEIGHT = 760
+_COSTS, _TERMS = ("cost", "cost_share", "direction"), ("type_1_nats", "type_2_nats")
 
 
 def main() -> None:
@@ -26,85 +33,119 @@ def main() -> None:
     page_chrome.title("Clusters", "Where do human and model texts differ, and what do those texts say?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
+    weight = score_controls.shown_weight(state)
+    table = cache.costed_table(*here.key, weight, state.smoothing)
+    if not has_costs(table):
+        table = table.drop(columns=[*_COSTS, *_TERMS])
+    order = state.clusters_order if state.clusters_order in table.columns else "difference"
+    rows = ordered(table, order)
+    usual = int(ordered(table, "cost" if has_costs(table) else "difference")["cluster"].iloc[0])
     with focus.rows():
-        focus.controls(here)
-        with focus.row():
-            bound.selectbox(
-                "clusters_order",
-                "Sort by",
-                ORDERS,
-                None,
-                width=160,
-                help="Difference: human share minus model share, in percentage points. Errors: the cluster's share of "
-                "them, negative where that side writes less than the mixture.",
-            )
-            weight = focus.weight_slider(state)
-            score_controls.smoothing("Here it affects only the errors.")
-    counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
-    table = cluster_table(*counts, weight, state.smoothing)
-    rows = ordered(table, state.clusters_order)
-    _histogram(here, rows, state.clusters_order, score_controls.smoothing_in_words(state))
+        focus.controls(here, state, usual)
+    focus.score_line(here, state)
     if state.cluster is not None and here.cluster is None:
         st.info(f"There is no cluster {state.cluster} here: clusters are numbered 0 to {here.partition.k - 1}.")
-    if here.cluster is None:
-        st.caption(":material/ads_click: Click a bar, select a row or choose a number to read the texts of a cluster.")
-        attributes_panel.show(here)
-        return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(f"Cluster {here.cluster}", anchor=False)
-        st.page_link("views/map/map.py", label="On the map", icon=":material/scatter_plot:")
-        bound.close_button("cluster", key="cluster_close")
-    cluster_detail.show(here, here.cluster, table, weight, state.smoothing)
+    if not has_costs(table):
+        no_gap.show(here)
+    cluster = usual if here.cluster is None else here.cluster
+    here = dataclasses.replace(here, cluster=cluster)
+    with st.container(key="clusters_panes"):  # stacked in a narrow window (page_chrome.css)
+        left, right = st.columns([2, 3], gap="medium")
+    with left:
+        _clusters(here, rows, order, score_controls.smoothing_in_words(state))
+        generations_note.show(run, here.candidate)
+    with right:
+        cluster_detail.heading(here, cluster, {"views/map/map.py": ("On the map", ":material/scatter_plot:")})
+        cluster_detail.show(here, cluster, table, weight)
     attributes_panel.show(here)
 
 
-def _histogram(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
-    n, m = int(rows["human"].sum()), int(rows["model"].sum())
+def _clusters(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
+    """The ranked list, or the table with the same clusters."""
+    bound.selectbox(
+        "clusters_order",
+        "Sort by",
+        {name: title for name, title in ORDERS.items() if name in rows.columns},
+        order,
+        help="Cost: the cluster's part of the frontier integral. Difference: human share minus model share, in "
+        "percentage points. Errors: the cluster's term at the mixture weight, in nats.",
+    )
     shown_as, tab = bound.open_tab("clusters_as", TABS, "clusters_tabs")
+    listed = rows[(rows.index < MOST_ROWS) | (rows["cluster"] == here.cluster)].reset_index(drop=True)
     with tab:
         if shown_as == "chart":
-            charts.show_chart(
-                cluster_figure(rows, here.candidate, chosen=here.cluster),
-                key=_CHART,
-                file_name=f"{here.run.name}-{here.candidate}-clusters",
-                on_select=_choose_bar,
-                selection_mode="points",
-                alt=f"Share of human and model texts in each of {len(rows)} clusters; the table has the same numbers.",
-            )
+            with st.container(height=_HEIGHT, key="clusters_list"):
+                charts.show_chart(
+                    ranked_figure(listed, here.candidate, here.names, chosen=here.cluster),
+                    key=_CHART,
+                    file_name=f"{here.run.name}-{here.candidate}-clusters",
+                    on_select=_choose_bar,
+                    selection_mode="points",
+                    alt=f"Share of human and model texts in each of {len(listed)} clusters; the table has the same "
+                    "numbers.",
+                )
         else:
             _mirror(here, rows)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(
-            f"{len(rows)} clusters of the {here.partition.kind} partition, {n:,} human and {m:,} model texts, "
-            f"sorted by {ORDERS[order].lower()}; errors with {smoothing}.",
-            width="stretch",
-        )
-        charts.csv_button(lambda: rows, key="clusters_csv", file_name=f"{here.run.name}-{here.candidate}-clusters")
+    _caption(here, rows, len(listed) if shown_as == "chart" else len(rows), order, smoothing)
 
 
-def _mirror(here: Focus, rows: pd.DataFrame) -> None:
-    percent = {name: st.column_config.NumberColumn(title, format="percent") for name, title in _PERCENT.items()}
-    bound.table(
-        "cluster",
-        rows.drop(columns=["type_1_nats", "type_2_nats"]),
-        rows["cluster"].tolist(),
-        key="clusters_table",
-        height=_TABLE_HEIGHT,
-        column_config={
-            "model": st.column_config.NumberColumn(here.candidate),
-            "log2_ratio": st.column_config.NumberColumn("log2 p/q", format="%.2f"),
-            **percent,
-        },
+def _caption(here: Focus, rows: pd.DataFrame, listed: int, order: str, smoothing: str) -> None:
+    n, m = int(rows["human"].sum()), int(rows["model"].sum())
+    shown = f"{listed} of " if listed < len(rows) else ""
+    st.caption(
+        f"{shown}{len(rows)} clusters of the {here.partition.kind} partition{_about_empty(rows)}, {n:,} human and "
+        f"{m:,} model texts, sorted by {ORDERS[order].lower()}."
+        f"{_about_costs(smoothing) if has_costs(rows) else ''}"
+    )
+    charts.csv_button(
+        lambda: rows.assign(name=[here.names[cluster] for cluster in rows["cluster"]]),
+        key="clusters_csv",
+        file_name=f"{here.run.name}-{here.candidate}-clusters",
     )
 
 
-_PERCENT = {
-    "p": "p",
-    "q": "q",
-    "difference": "p − q",
-    "type_1": "of type I error",
-    "type_2": "of type II error",
-}
+def _about_empty(rows: pd.DataFrame) -> str:
+    """How many clusters lack a side; counts of empty bins as in JMLR 2023, table 8."""
+    human, model = (int((rows[side] == 0).sum()) for side in ("human", "model"))
+    return f" ({human} without a human text, {model} without a model text)" if human or model else ""
+
+
+def _about_costs(smoothing: str) -> str:
+    return (
+        f" Cost: share of the frontier integral, {smoothing}, with {CONFIDENCE:.0%} bootstrap intervals over prompts "
+        "that hold for all clusters at once, clusters held fixed."
+    )
+
+
+def _mirror(here: Focus, rows: pd.DataFrame) -> None:
+    bound.table(
+        "cluster",
+        shown_table(here, rows),
+        rows["cluster"].tolist(),
+        key="clusters_table",
+        height=_HEIGHT,
+    )
+
+
+def shown_table(here: Focus, rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows as text, with even decimals; a cost's interval stands with it."""
+    columns = {
+        "name": [here.names[cluster] for cluster in rows["cluster"]],
+        "cluster": rows["cluster"],
+        "human": rows["human"],
+        here.candidate: rows["model"],
+    }
+    if has_costs(rows):
+        costs = zip(rows["cost_share"], rows["low"], rows["high"], strict=True)
+        parts = [percent_with_interval(*each) for each in costs]
+        columns |= {
+            "cost": [part.partition(UNBROKEN)[0] for part in parts],
+            "interval": [part.partition(UNBROKEN)[2].strip("()") for part in parts],
+            "direction": rows["direction"],
+        }
+    percents = {"p": "p", "q": "q", "difference": "p − q"}
+    columns |= {title: [as_percent(each, 1) for each in rows[name]] for name, title in percents.items()}
+    return pd.DataFrame(columns | {"log2 p/q": [written(each, 2) for each in rows["log2_ratio"]]})
 
 
 def _choose_bar() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from app.components import charts
 from app.components.focus import Focus
 from app.url import bound
 from mauve_core.analysis.attributes import category_columns
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.base.formatting import percent_with_interval
+from mauve_core.base.formatting import as_percent, percent_with_interval
 
 _LIST_HEIGHT = 248
 
@@ -40,7 +42,7 @@ def show(here: Focus) -> None:
         st.space("stretch")
         name = f"{here.run.name}-{here.partition.kind}-purity"
         charts.csv_button(lambda: rows.assign(column=column), key="purity_csv", file_name=name)
-    _purity_list(rows)
+    _purity_list(here, rows)
     st.caption(
         f"{len(rows):,} of {here.partition.k:,} clusters of the {here.partition.kind} partition have such texts, "
         f"sorted by the lower limit of Wilson's {CONFIDENCE:.0%} interval of the share, as if the value had been "
@@ -48,33 +50,32 @@ def show(here: Focus) -> None:
     )
 
 
-def shown_purity(rows: pd.DataFrame) -> pd.DataFrame:
-    """The table of pure clusters, with shares and their intervals as text."""
+def shown_purity(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """The table of pure clusters, by name, with shares and their intervals as text."""
     shares = [
         percent_with_interval(share, low, high)
         for share, low, high in zip(rows["share"], rows["low"], rows["high"], strict=True)
     ]
     return pd.DataFrame(
         {
-            "cluster": rows["cluster"],
+            "cluster": [labelled(names, cluster) for cluster in rows["cluster"]],
             "most frequent value": rows["value"],
             "its share": shares,
             "texts": rows["n"],
-            "of all texts": rows["of_all"],
+            "of all texts": [as_percent(share, 1) for share in rows["of_all"]],
         }
     )
 
 
-def _purity_list(rows: pd.DataFrame) -> None:
+def _purity_list(here: Focus, rows: pd.DataFrame) -> None:
     bound.table(
         "cluster",
-        shown_purity(rows),
+        shown_purity(rows, here.names),
         rows["cluster"].tolist(),
         key="purity_table",
         height=_LIST_HEIGHT,
         column_config={
-            "cluster": st.column_config.NumberColumn(width="small"),
-            "of all texts": st.column_config.NumberColumn(format="percent", help="Share of the value among all texts"),
+            "of all texts": st.column_config.TextColumn(help="Share of the value among all texts"),
             "texts": st.column_config.NumberColumn(help="Texts of the cluster that have a value"),
         },
     )

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
 from app.components.markup import escaped
 from mauve_core.encoders.catalogue import with_weights
+from mauve_core.scoring.advice import minor_advice
 from mauve_core.scoring.result import Comparison
 
 
-def show_warnings(comparison: Comparison) -> None:
-    """The run's warnings, one line each."""
-    if comparison.warnings:
-        with st.container(border=True, gap="xsmall"):
-            for warning in comparison.warnings:
-                with st.container(horizontal=True, gap="small", wrap=False):
-                    st.markdown(":orange[:material/warning:]", width="content")
-                    st.text(warning, width="stretch")
+def show_serious(comparison: Comparison) -> None:
+    """Warnings that put all scores in doubt, a line each."""
+    _lines(_serious(comparison))
+
+
+def show_others(comparison: Comparison) -> None:
+    """The other warnings, folded."""
+    serious = _serious(comparison)
+    others = [warning for warning in comparison.warnings if warning not in serious]
+    if others:
+        title = "1 limit of these texts" if len(others) == 1 else f"{len(others)} limits of these texts"
+        with st.expander(title, icon=":material/info:", key="warnings"):
+            _lines(others)
+
+
+def _serious(comparison: Comparison) -> list[str]:
+    minor = minor_advice(comparison.sources, comparison.config)
+    return [warning for warning in comparison.warnings if warning not in minor]
+
+
+def _lines(warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        with st.container(horizontal=True, gap="small", wrap=False):
+            st.markdown(":orange[:material/warning:]", width="content")
+            st.text(warning, width="stretch")
 
 
 def show_settings(comparison: Comparison) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from app.caching import cache
 from app.components import charts
 from mauve_core.base.config import SCORES
 from mauve_core.figures import differences
+from mauve_core.scoring.result import Difference
 from mauve_core.scoring.tables import TITLES, tests_sentence
 from mauve_core.store import Run
 
+KEY = "differences"
 _SCORE = SCORES[0]
 
 
@@ -27,26 +32,41 @@ def show(run: Run) -> None:
             f"`mauve-lens test {run.id}`."
         )
         return
-    found = differences.ranked_pairs(comparison, _SCORE)
+    _folded(run.id)
+
+
+@st.fragment
+def _folded(run_id: str) -> None:
+    """Drawn when it is opened."""
+    run = cache.load_run(run_id)
+    found = differences.ranked_pairs(run.comparison, _SCORE)
     apart = sum(each.told_apart for each in found)
     pairs = "1 pair" if len(found) == 1 else f"{len(found):,} pairs"
-    with st.expander(f"Differences: {apart:,} of {pairs} told apart", icon=":material/grid_on:", key="differences"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{TITLES[_SCORE]} of the row minus that of the column**", width="content")
-            st.space("stretch")
-            charts.csv_button(
-                lambda: differences.differences_frame(comparison),
-                key="differences_csv",
-                file_name=f"{run.name}-differences",
-            )
-        charts.show_chart(
-            differences.differences_figure(comparison, _SCORE),
-            key="differences_chart",
+    title = f"Differences: {apart:,} of {pairs} told apart"
+    folded = st.expander(title, icon=":material/grid_on:", key=KEY, on_change="rerun")
+    if folded.open:
+        with folded:
+            _matrix(run, found)
+
+
+def _matrix(run: Run, found: Sequence[Difference]) -> None:
+    comparison = run.comparison
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{TITLES[_SCORE]} of the row minus that of the column**", width="content")
+        st.space("stretch")
+        charts.csv_button(
+            lambda: differences.differences_frame(comparison),
+            key="differences_csv",
             file_name=f"{run.name}-differences",
-            alt="Differences of every two candidates, and which are told apart; the CSV has the numbers.",
         )
-        st.caption(
-            "Violet: the row is closer to the human texts; brown: the column is. "
-            f"Bold with a dot: told apart.  \n{tests_sentence(found)}  \nPairwise partitions, the "
-            f"run's own settings, at this n and k; {comparison.config.score.confidence:.0%} intervals and p on hover."
-        )
+    charts.show_chart(
+        differences.differences_figure(comparison, _SCORE),
+        key="differences_chart",
+        file_name=f"{run.name}-differences",
+        alt="Differences of every two candidates, and which are told apart; the CSV has the numbers.",
+    )
+    st.caption(
+        "Violet: the row is closer to the human texts; brown: the column is. "
+        f"Bold with a dot: told apart.  \n{tests_sentence(found)}  \nPairwise partitions, the "
+        f"run's own settings, at this n and k; {comparison.config.score.confidence:.0%} intervals and p on hover."
+    )

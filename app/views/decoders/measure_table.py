@@ -10,17 +10,23 @@ import streamlit as st
 from app.components import charts, settings_tree
 from app.components.markup import escaped
 from app.url import bound
-from app.url.parameters import ChartOrTable
+from app.url.parameters import MeasuresTab
+from app.views.decoders import measure_differences, measure_neighbours
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN
 from mauve_core.experiments.text_measures import MEASURES, Measurements, measure_title
+from mauve_core.experiments.text_measures.ranking import closest_sentence, needs_tests
 from mauve_core.figures import measures as figures
-from mauve_core.figures.leaderboard import rank_label
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.tables import mean_and_spread, standings
+from mauve_core.scoring.tables import mean_and_spread, rank_label, standings
 from mauve_core.store import Run
 
-TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
+TABS: dict[MeasuresTab, str] = {
+    "closeness": "Closeness",
+    "diversity": "Repetition and length",
+    "likelihood": "Likelihood",
+    "table": "Table",
+}
 _QUALITY = ("perplexity", "repetition", "zipf", "length")
 """Default measures of the plot's horizontal axis, in order of preference."""
 
@@ -34,6 +40,7 @@ def show(run: Run, measurements: Measurements) -> None:
     _overview(run, measurements, order)
     _ranking(run, measurements, order)
     _plane(run, measurements, order)
+    measure_neighbours.show(run, order)
     _settings(measurements)
 
 
@@ -66,14 +73,17 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         st.space("stretch")
         frame = figures.measures_frame(measurements, order)
         charts.csv_button(lambda: frame, key="measures_csv", file_name=f"{run.name}-measures")
-    shown_as, tab = bound.open_tab("measures_as", TABS, "measures_tabs")
+    groups = grouped(measurements.measures)
+    shown_as, tab = bound.open_tab("measures_as", {name: TABS[name] for name in (*groups, "table")}, "measures_tabs")
     with tab:
-        if shown_as == "chart":
+        if shown_as in groups:
+            first = shown_as == next(iter(groups))
+            mauve = {item.name: item.scores["mauve"] for item in run.comparison.candidates} if first else None
             charts.show_chart(
-                figures.panels_figure(measurements, order),
+                figures.panels_figure(measurements, order, groups[shown_as], mauve),
                 key="measures_chart",
-                file_name=f"{run.name}-measures",
-                alt="Every measure of every candidate next to the human value; the table has the same numbers.",
+                file_name=f"{run.name}-{shown_as}",
+                alt=f"{TABS[shown_as]}: every candidate next to the human value; the table has the same numbers.",
             )
         else:
             values, gaps = overview_tables(run, measurements, order)
@@ -82,9 +92,19 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
             st.caption("Gap |T(Q) − T(P)|")
             _wide_table(gaps, "measures_gaps")
     st.caption(
-        "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about 95%; ±: "
-        f"one standard deviation, {UNKNOWN} where none is available. {run.comparison.human.n:,} human texts."
+        "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about 95%; "
+        f"{figures.spreads_in_words(measurements)}, {UNKNOWN} where none is available; of MAUVE, over k-means seeds. "
+        f"{run.comparison.human.n:,} human texts."
     )
+
+
+def grouped(measures: Sequence[str]) -> dict[MeasuresTab, list[str]]:
+    """The tabs with charts: groups that have a measure, in order. A name outside the registry has none."""
+    found: dict[MeasuresTab, list[str]] = {"closeness": [], "diversity": [], "likelihood": []}
+    for name in measures:
+        if name in MEASURES:
+            found[MEASURES[name].group].append(name)
+    return {group: names for group, names in found.items() if names}
 
 
 def _wide_table(frame: pd.DataFrame, key: str) -> None:
@@ -100,7 +120,9 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
         key=key,
         column_config={
             "source": st.column_config.TextColumn("texts", pinned=True),
-            "mauve": st.column_config.TextColumn("MAUVE", help="Mean ± sd over k-means seeds, pairwise partition"),
+            "mauve": st.column_config.TextColumn(
+                "MAUVE", help="The leaderboard's: mean ± sd over k-means seeds, pairwise partitions"
+            ),
             **columns,
         },
     )
@@ -108,19 +130,31 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
 
 def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
     st.header("Ranking by one measure", anchor=False)
-    measure = _picker("ranking_measure", "Measure", measurements.measures)
+    tested = [name for name in measurements.measures if not needs_tests(measurements, name)]
+    measure = _picker("ranking_measure", "Measure", measurements.measures, tested)
     frame = figures.ranking_frame(measurements, measure, order)
     known = MEASURES.get(measure)
     if known is not None:
         st.caption(f"{known.description} Larger: {known.larger}. Source: {known.source}.")
+    closest = closest_sentence(measurements, measure, order, lambda name: f"**{escaped(short_name(name))}**")
+    if closest:
+        st.markdown(closest)
     st.table(ranking_table(run, frame), border="horizontal", hide_index=True)
+    ties = "where intervals of gaps overlap" if needs_tests(measurements, measure) else "where gaps are not told apart"
     st.caption(
-        "Smallest gap |T(Q) − T(P)| first; = where intervals of gaps overlap. Value ± sd over texts, below it the 95% "
-        "interval. MAUVE: mean ± sd over seeds, with its rank in parentheses."
+        f"Smallest gap |T(Q) − T(P)| first; = {ties}. Value ± sd over texts, below it the 95% interval. MAUVE: the "
+        "leaderboard's, of pairwise partitions: mean ± sd over seeds, and its rank."
+        f"{_about_generations(measurements)}"
     )
     notes = dict.fromkeys(filter(None, (_note(frame, index) for index in range(len(frame)))))
     if notes:
         st.caption("  \n".join(f":material/info: {escaped(note)}" for note in notes))
+    measure_differences.show(run, measurements, measure, order)
+
+
+def _about_generations(measurements: Measurements) -> str:
+    words = figures.spreads_in_words(measurements)
+    return f" {words[0].upper()}{words[1:]}." if "(generations)" in words else ""
 
 
 def ranking_table(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
@@ -131,21 +165,15 @@ def ranking_table(run: Run, frame: pd.DataFrame) -> pd.DataFrame:
             {
                 "Rank": rank_label(row["rank"], row["tied"]) if row["rank"] else NONE,
                 "Candidate": f"**{escaped(short_name(row['candidate']))}**",
-                "T(Q)": _cell(row, "model"),
-                "T(P)": _cell(row, "human"),
-                "Gap": _cell(row, "gap"),
+                "T(Q)": figures.cell_label(row, "model"),
+                "T(P)": figures.cell_label(row, "human"),
+                "Gap": figures.cell_label(row, "gap"),
                 "MAUVE": f"{_mauve(run, row['candidate'])} ({ranks[row['candidate']]})",
                 "n": NONE if pd.isna(row["n"]) else f"{int(row['n']):,}",
             }
             for _, row in frame.iterrows()
         ]
     )
-
-
-def _cell(row: pd.Series, name: str) -> str:
-    value = figures.value_of(row, name)
-    low_high = figures.interval_label(value)
-    return figures.value_label(value) + (f"  \n{low_high}" if low_high else "")
 
 
 def _note(frame: pd.DataFrame, index: int) -> str:

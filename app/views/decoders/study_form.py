@@ -15,12 +15,13 @@ from app.components.messages import or_error
 from app.components.settings_tree import LARGEST
 from app.views.decoders import decoder_picker
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
-from mauve_core.decoding import GenerationSettings
+from mauve_core.decoding import GenerationSettings, parse_decoder
+from mauve_core.decoding.generate import MAX_REPEATS, written_once
 from mauve_core.encoders import check_model
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.tasks.comparison import TextFile
-from mauve_core.tasks.study import StudyTask
+from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
 PROMPT_TOKENS = 35
@@ -50,7 +51,7 @@ class Human:
 def show(run: Run | None) -> None:
     """The form; ``run`` offers its human texts and their prompts."""
     st.caption(
-        "A model continues the beginnings of human texts, once under each decoder. Its continuations are compared "
+        "A model continues the beginnings of human texts under each decoder. Its continuations are compared "
         "with what people wrote there; the resulting run opens in every view."
     )
     left, right = st.columns(2, gap="medium")
@@ -118,16 +119,23 @@ def _of_run(run: Run) -> Human | None:
 
 def _lengths() -> dict[str, int]:
     """Arguments of GenerationSettings."""
-    columns = st.columns(3)
+    columns = st.columns(2)
     with columns[0]:
         about = "Maximum tokens per continuation; the human texts are cut there, too"
         most = _number("Max new tokens", 1, 1_000_000, 256, "study_max_tokens", about)
     with columns[1]:
         about = "The model may not stop earlier; 0 lets it stop at any time."
         least = _number("Min new tokens", 0, 1_000_000, 0, "study_min_tokens", about)
-    with columns[2]:
-        seed = _number("Seed", 0, LARGEST, 0, "study_seed", "A text depends on its prompt, its decoder and this seed")
-    return {"max_new_tokens": most, "min_new_tokens": least, "seed": seed}
+    with columns[0]:
+        about = "A text depends on its prompt, its decoder, its generation and this seed"
+        seed = _number("Seed", 0, LARGEST, 0, "study_seed", about)
+    with columns[1]:
+        about = (
+            "Continuations of each prompt. Several show how much a score varies from one generation to the next, as in "
+            "the papers' tables."
+        )
+        repeats = _number("Generations", 1, MAX_REPEATS, 1, "study_repeats", about)
+    return {"max_new_tokens": most, "min_new_tokens": least, "seed": seed, "repeats": repeats}
 
 
 def _number(label: str, low: int, high: int, first: int, key: str, about: str) -> int:
@@ -164,21 +172,26 @@ def _finish(
                 measures=measured,
             )
         )
-    _preview(human, lengths["max_new_tokens"], specs)
+    _preview(human, lengths["max_new_tokens"], lengths["repeats"], specs)
     if st.button("Start", type="primary", icon=":material/play_arrow:", key="study_start", disabled=task is None):
         _start(task)
 
 
-def _preview(human: Human | None, most: int, specs: list[str]) -> None:
+def _preview(human: Human | None, most: int, repeats: int, specs: list[str]) -> None:
     if human is None:
         st.caption("Choose the human texts.")
     elif not specs:
         st.caption("Choose at least one decoder.")
     else:
+        drawing = [spec for spec in specs if spec == ADVERSARIAL or parse_decoder(spec).is_random]
+        texts = human.count * (len(specs) + (repeats - 1) * len(drawing))
+        times = f" × **{repeats:,}** generations" if repeats > 1 and drawing else ""
         st.markdown(
-            f"**{len(specs)}** {'decoder' if len(specs) == 1 else 'decoders'} × **{human.count:,}** prompts: "
-            f"**{len(specs) * human.count:,}** texts of at most **{most:,}** tokens will be written."
+            f"**{len(specs)}** {'decoder' if len(specs) == 1 else 'decoders'} × **{human.count:,}** prompts{times}: "
+            f"**{texts:,}** texts of at most **{most:,}** tokens will be written."
         )
+        if repeats > 1 and (why := written_once([spec for spec in specs if spec not in drawing])):
+            st.caption(f"{escaped(why)}.")
 
 
 def _start(task: StudyTask | None) -> None:

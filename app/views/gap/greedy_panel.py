@@ -12,6 +12,7 @@ from app.components.markup import escaped
 from app.url import bound
 from app.url.parameters import GreedyAction, State
 from app.views.gap.gap_ledger import COUNTS_HELP, counts_label
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, with_spread, written
 from mauve_core.figures.gap import steps_figure
@@ -20,7 +21,6 @@ from mauve_core.numerics.divergences.smoothing import ADDED_COUNT
 from mauve_core.scoring.tables import TITLES
 
 ACTIONS: dict[GreedyAction, str] = {"match": "Match the human share in each", "drop": "Drop the model's texts in each"}
-_WORDS = 5
 
 
 def show(here: Focus, state: State, scale: float) -> None:
@@ -53,7 +53,7 @@ def show(here: Focus, state: State, scale: float) -> None:
     name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
     with left:
         charts.show_chart(
-            steps_figure(rows, state.score, cache.leading_words(*here.key, _WORDS)),
+            steps_figure(rows, state.score, here.names),
             key="greedy_chart",
             file_name=name,
             alt=f"{TITLES[state.score]} after each cluster; the table beside it has the same numbers.",
@@ -79,18 +79,17 @@ def show(here: Focus, state: State, scale: float) -> None:
 
 
 def shown_steps(here: Focus, rows: pd.DataFrame, score: str) -> pd.DataFrame:
-    """The list: cluster, the score here and over seeds, share of the gap closed, texts of both sides, words."""
-    words, steps = cache.leading_words(*here.key, _WORDS), rows.iloc[1:]
+    """The list: cluster, the score here and over seeds, share of the gap closed, texts of both sides."""
+    steps = rows.iloc[1:]
     human, model = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
     clusters = steps["cluster"].astype(int)
     return pd.DataFrame(
         {
-            "cluster": clusters,
+            "cluster": [labelled(here.names, cluster) for cluster in clusters],
             TITLES[score]: steps[score],
             "over seeds": [_with_spread(row) for _, row in steps.iterrows()],
             "closed": 100 * steps["closed"],
             "texts": [counts_label(human[cluster], model[cluster]) for cluster in clusters],
-            "words": [words.get(cluster, "") for cluster in clusters],
         }
     ).reset_index(drop=True)
 
@@ -118,7 +117,7 @@ def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
     bound.table(
         "cluster",
         shown,
-        shown["cluster"].tolist(),
+        rows["cluster"].iloc[1:].astype(int).tolist(),
         key="greedy_table",
         column_config={
             TITLES[state.score]: st.column_config.NumberColumn("here", format="%.3f"),
@@ -138,11 +137,11 @@ def _about(here: Focus, rows: pd.DataFrame, state: State, scale: float) -> str:
     if seeds > 1:
         about += f"; over seeds: the same texts, in the clusters of all {seeds} seeds, mean ± sd"
     about += f". c = {scale:g}, {score_controls.smoothing_in_words(state)}."
-    filled = [str(int(row["cluster"])) for _, row in rows.iterrows() if row["filled"]]
+    filled = [escaped(labelled(here.names, int(row["cluster"]))) for _, row in rows.iterrows() if row["filled"]]
     if filled:
         name = escaped(here.candidate)
         about += (
-            f" {name} has no text in {', '.join(filled)}: the score is what it would be if it wrote there; no "
+            f" {name} has no text in {'; '.join(filled)}: the score is what it would be if it wrote there; no "
             "weighting of its texts can do that, so no value over seeds is given."
         )
     return about

@@ -15,6 +15,7 @@ from app.server import access
 from app.url import bound
 from app.url.codecs import MAX_CHOSEN
 from app.url.parameters import FACTORS, Action, Selection, Side, State
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.selection import inside_polygon
 from mauve_core.analysis.what_if import WhatIf
 from mauve_core.analysis.what_if_weights import (
@@ -46,8 +47,6 @@ ACTIONS: dict[Action, str] = {
 SIDES: dict[Side, str] = {"model": "the model's texts", "human": "human texts", "both": "both"}
 
 KEPT_CLUSTERS = "Uses the run's own clusters, unchanged; a full recomputation would cluster again."
-
-_WORDS = 3
 
 
 def show(here: Focus, state: State, scale: float) -> None:
@@ -112,13 +111,13 @@ def _clusters(here: Focus, state: State) -> Groups | None:
     unknown = [cluster for cluster in state.what_if_clusters or () if cluster >= here.partition.k]
     if unknown:
         st.info(f"There is no cluster {', '.join(map(str, unknown))} here.")
-    words, clusters = cache.leading_words(*here.key, _WORDS), chosen_clusters(here, state)
+    clusters = chosen_clusters(here, state)
     bound.multiselect(
         "what_if_clusters",
         "Clusters",
         range(here.partition.k),
         clusters,
-        format_func=lambda cluster: f"{cluster} · {words[cluster]}" if cluster in words else str(cluster),
+        format_func=lambda cluster: labelled(here.names, cluster),
         max_selections=MAX_CHOSEN,
         placeholder="Choose clusters, or click a bar above",
     )
@@ -128,7 +127,11 @@ def _clusters(here: Focus, state: State) -> Groups | None:
 def _area(here: Focus, state: State) -> Groups | None:
     projection = here.run.comparison.projection
     if projection is None or state.lasso is None:
-        why = "This run was made without a map." if projection is None else "Lasso an area on the map first."
+        why = (
+            "This run has no map yet: the page *Map* can make it."
+            if projection is None
+            else "Lasso an area on the map first."
+        )
         st.caption(f":material/lasso_select: {why}")
         if projection is not None:
             st.page_link("views/map/map.py", label="Map", icon=":material/scatter_plot:")

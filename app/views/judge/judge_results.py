@@ -163,7 +163,7 @@ def _scale_help() -> str:
 
 
 def _agreement(run: Run, ranking: Ranking) -> None:
-    indicators, problem = run_indicators(run)
+    indicators, problems = run_indicators(run)
     frame = figures.correlation_frame(correlations(ranking, indicators), indicators, ranking.question)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(
@@ -181,13 +181,16 @@ def _agreement(run: Run, ranking: Ranking) -> None:
     few = "" if known.empty else figures.few_candidates(int(known.min()))
     st.caption(
         "Over the candidates only, since the human side has no distance to itself. ↑ larger is closer to human texts, "
-        "↓ smaller is; the sign of each correlation is such that + means agreement. Scores: pairwise partition, sd "
-        f"over k-means seeds. {few}"
+        "↓ smaller is; the sign of each correlation is such that + means agreement. Scores: pairwise partition. "
+        f"{figures.sd_sentence(frame['sd_over'])} {few}"
     )
-    if problem:
+    for problem in problems:
         st.warning(escaped(problem), icon=":material/warning:")
-    elif len(frame) == len(score_indicators(run.comparison)):
-        st.caption("Text measures such as perplexity appear in this table once they are computed under Decoders.")
+    if not problems and len(frame) == len(score_indicators(run.comparison)):
+        st.caption(
+            "Text measures such as perplexity appear in this table once they are computed under Decoders, other "
+            "estimators and divergences once they are applied under Methods."
+        )
 
 
 def _raters(counts: Counts, ratings: tuple[Rating, ...]) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import cache
-from app.components import charts, focus, page_chrome
+from app.components import charts, focus, generations_note, no_gap, page_chrome
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
@@ -17,8 +17,8 @@ from app.selection import polygon_of_event
 from app.url import bound, session
 from app.url.codecs import Point
 from app.url.parameters import State
-from app.views.map import map_selection
-from mauve_core.analysis.cluster_table import MIXTURE_MARGIN, cluster_table
+from app.views.map import map_selection, map_to_come
+from mauve_core.analysis.cluster_table import has_costs
 from mauve_core.analysis.selection import Stack, inside_polygon
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.map import (
@@ -30,12 +30,14 @@ from mauve_core.figures.map import (
     map_figure,
     stratified_sample,
 )
-from mauve_core.figures.map_points import points_frame
+from mauve_core.figures.map_points import points_frame, signed_costs
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
 _CHART = "map_chart"
-ERRORS: tuple[Colouring, ...] = ("type_1", "type_2")
+_COST: Colouring = "cost"
+MIDDLE = 0.5
+"""A mixture weight for the columns of the cluster table that the map does not show."""
 _FIGURE = "map_figure"
 """Session key: what the figure shows, and whether it includes the selection's outline."""
 _DRAWN = "map_drawn"
@@ -48,35 +50,32 @@ def main() -> None:
     run, state = opened_run(), session.current()
     projection = run.comparison.projection
     if projection is None:
-        page_chrome.nothing_yet(
-            "This run was made without a map.",
-            "A map shows every text as a dot, similar ones close together; lasso an area to read its texts. The "
-            "clusters, which the scores come from, are all there without it.",
-            "Compare the texts again with a map: **Runs**, *Duplicate*, or `mauve-lens compare` without `--no-map`.",
-        )
-        st.page_link("views/clusters/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")
+        map_to_come.show(run)
         st.stop()
     here = focus.of(run, state)
     stack = cache.stack(run.id)
     with focus.rows():
-        focus.controls(here)
+        focus.controls(here, state)
         with focus.row():
             colouring = _colouring_picker()
-            if colouring in ERRORS:
-                focus.weight_slider(state)
+    focus.score_line(here, state)
     _source_picker(stack, here.candidate, state)
     visible = stack.visible(state.map_hidden)
     if not visible.any():
         st.info("Choose a source to show.")
         st.stop()
     points = _points(here, stack, projection, state)
+    if colouring == _COST and np.isnan(points.cost).all():
+        no_gap.show(here)
+        colouring = "source"
     left, right = st.columns([3, 4], gap="medium")
     inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & visible
     with left:
         _map(here, points, visible, inside, colouring, state)
+        generations_note.show(run, here.candidate)
     with right:
         if inside is not None:
-            shares = points.shares(colouring) if colouring in ERRORS else None
+            shares = np.abs(points.cost) if colouring == _COST else None
             map_selection.show_area(here, stack, inside, visible, points.cluster, shares)
         elif here.cluster is not None:
             map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
@@ -89,8 +88,8 @@ def _how_to() -> None:
         st.markdown(
             ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
             "- An area of a single color is a kind of text that the others do not write.\n"
-            "- *Log ratio* colors each text by how much more one side writes of its cluster; *Adds* and *Misses*, by "
-            "the cluster's share of the error.\n"
+            "- *Log ratio* colors each text by how much more one side writes of its cluster; *Cost*, by the cluster's "
+            "share of the frontier integral.\n"
             "- Nearby texts are alike; distant ones need not differ, and the axes mean nothing."
         )
 
@@ -101,8 +100,8 @@ def _colouring_picker() -> Colouring:
         "Color",
         COLOURINGS,
         help="Log ratio: human share over the candidate's share of the text's cluster. Blue: more human texts; "
-        "orange: more of the candidate's. Adds, Misses: the cluster's share of the type I or II error at the "
-        "weight of P, as in Gap; the list of an area then starts with the largest share.",
+        "orange: more of the candidate's. Cost: the cluster's share of the frontier integral, as in Gap; orange: the "
+        "model adds, blue: it misses. The list of an area then starts with the largest share.",
     )
 
 
@@ -139,17 +138,15 @@ def _source_picker(stack: Stack, candidate: str, state: State) -> None:
 
 
 def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: State) -> Points:
-    counts = here.partition.counts(HUMAN), here.partition.counts(here.candidate)
-    weight = min(max(state.weight, MIXTURE_MARGIN), 1 - MIXTURE_MARGIN)
-    table = cluster_table(*counts, weight, state.smoothing)
+    table = cache.costed_table(*here.key, MIDDLE, state.smoothing)
     return Points(
         xy=projection,
         source=stack.source,
         names=stack.names,
         cluster=stack.labels(here.partition),
         log2_ratio=table["log2_ratio"].to_numpy(),
-        type_1=table["type_1"].to_numpy(),
-        type_2=table["type_2"].to_numpy(),
+        cost=signed_costs(table) if has_costs(table) else np.full(len(table), np.nan),
+        cluster_names=here.names,
     )
 
 
@@ -165,7 +162,7 @@ def _map(
     plain = not page_chrome.draws_webgl()
     drawn = stratified_sample(points.source, visible, PLAIN_POINTS if plain else MOST_POINTS)
     total = int(visible.sum())
-    view = (colouring, state.weight, state.smoothing) if colouring in ERRORS else (colouring,)
+    view = (colouring, state.smoothing) if colouring == _COST else (colouring,)
     shows = (plain, *here.key, *view, here.cluster, state.map_hidden, st.session_state.get(map_selection.CLEARED, 0))
     drawn_by_reader = st.session_state.get(_DRAWN) == (shows, state.lasso)
     outlined = state.lasso is not None and not drawn_by_reader
@@ -195,8 +192,8 @@ def _map(
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}The map is for orientation: "
-            "clusters were made in the feature space, not here.",
+            f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}{_who_is_clustered(here)}"
+            "The map is for orientation: clusters were made in the feature space, not here.",
             width="stretch",
         )
         charts.csv_button(
@@ -223,6 +220,15 @@ def _how_fitted(comparison: Comparison) -> str:
     if fitted is None or fitted == total:
         return ""
     return f"The map was fitted on {fitted:,} of {total:,} texts; the others are placed among the nearest of these. "
+
+
+def _who_is_clustered(here: Focus) -> str:
+    if len(here.partition.labels) == len(here.run.comparison.sources):
+        return ""
+    return (
+        f"Clusters are those of the {here.partition.kind} partition: texts of candidates other than "
+        f"{escaped(here.candidate)} are in none of them. "
+    )
 
 
 def _select() -> None:

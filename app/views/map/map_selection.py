@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from app.components import focus, texts
 from app.components.export import csv_bytes
 from app.components.focus import Focus
+from app.components.markup import escaped
 from app.url import bound, session
 from app.url.parameters import AreaTab
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
@@ -36,7 +38,8 @@ def show_area(
 ) -> None:
     """The texts where ``inside`` is true; all masks and labels cover the stacked texts.
 
-    ``shares`` are each cluster's share of an error, (k,); with them, the list starts with the texts of the largest.
+    ``shares`` are each cluster's share of the frontier integral, (k,); with them, the list starts with the texts of
+    the costliest.
     """
     _heading(f"{inside.sum():,} of {visible.sum():,} texts in the area", "lasso")
     if not inside.any():
@@ -69,7 +72,8 @@ def _tabs(
 
 def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
     """Show the texts of the chosen cluster."""
-    _heading(f"Cluster {here.cluster}", "cluster")
+    if here.cluster is not None:
+        _heading(escaped(labelled(here.names, here.cluster)), "cluster")
     st.page_link("views/clusters/clusters.py", label="Words, metadata and errors", icon=":material/bar_chart:")
     _read(here, stack, inside)
 
@@ -113,7 +117,11 @@ def listed(
     most: int | None,
     shares: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
-    """Source, id, cluster and text of the selected texts: in full if ``most`` is None, else the first ``most``, cut.
+    """Source, id, cluster by name and number, and text of the selected texts.
+
+    Texts are in full if ``most`` is None; else the first ``most``, cut.
+
+    A text has no cluster if the partition leaves out its source.
 
     With ``shares`` by cluster, the largest come first, and texts without a cluster last.
     """
@@ -128,7 +136,10 @@ def listed(
         corpus, position = here.run.corpora[name], stack.position[index]
         text = corpus.texts[position] if most is None else texts.snippet(corpus.texts[position])
         rows.append((name, corpus.ids[position], int(cluster[index]), text))
-    return pd.DataFrame(rows, columns=["source", "id", "cluster", "text"])
+    table = pd.DataFrame(rows, columns=["source", "id", "cluster", "text"])
+    named = [here.names[each] if each >= 0 else "" for each in table["cluster"]]
+    table.insert(2, "cluster name", named)
+    return table.assign(cluster=table["cluster"].astype("Int64").where(table["cluster"] >= 0))
 
 
 def _heading(title: str, field: str) -> None:
@@ -161,7 +172,8 @@ def _clusters(here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDA
     table = cluster_counts(stack, inside, cluster, (HUMAN, here.candidate))
     percent = st.column_config.NumberColumn(format="percent")
     shares = {"share": percent, "overall": percent}
-    bound.table("cluster", table, table["cluster"].tolist(), key="map_area_clusters", column_config=shares)
+    named = table.assign(cluster=[labelled(here.names, each) for each in table["cluster"]])
+    bound.table("cluster", named, table["cluster"].tolist(), key="map_area_clusters", column_config=shares)
     st.caption(
         "share: of the area's texts; overall: of all texts; both sides together. Select a row to choose a cluster."
     )

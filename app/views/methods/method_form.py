@@ -12,7 +12,16 @@ from app.components.markup import escaped
 from app.components.messages import or_error
 from mauve_core.base.errors import InputError
 from mauve_core.encoders import check_model
-from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, MethodTable, parse_method
+from mauve_core.experiments.methods import (
+    ABOUT_EXPECTATIONS,
+    ESTIMATORS,
+    EXPECTATIONS,
+    PRESETS,
+    SUMMARIES,
+    Method,
+    MethodTable,
+    parse_method,
+)
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
@@ -32,7 +41,8 @@ GROUPS = {
 
 MAX_SEEDS, MAX_PERMUTATIONS = 100, 1_000_000
 _PERMUTATIONS_STEP = 999
-_WIDTHS = {"estimator": 220, "summary": 180, "divergence": 190, "smoothing": 260, "scale": 130}
+_WIDTHS = {"estimator": 220, "summary": 180, "divergence": 190, "smoothing": 260, "expectation": 160, "scale": 130}
+_HELP = {"expectation": f"Where density ratios are averaged: {ABOUT_EXPECTATIONS}"}
 _Parts = dict[str, str | float | None]
 
 
@@ -111,7 +121,7 @@ def _parts(estimator: str, suffix: str) -> _Parts:
     summaries = {name: kind.title for name, kind in SUMMARIES.items()}
     divergences = {name: item.title for name, item in GENERATORS.items()}
     parts: _Parts = {"summary": _part("summary", summaries, list(summaries), suffix)}
-    for part, offered in (("divergence", divergences), ("smoothing", SMOOTHINGS)):
+    for part, offered in (("divergence", divergences), ("smoothing", SMOOTHINGS), ("expectation", EXPECTATIONS)):
         fitting = [name for name in offered if _fits(estimator, {**parts, part: name})]
         if len(fitting) > 1:
             parts[part] = _part(part, offered, fitting, suffix)
@@ -134,6 +144,7 @@ def _part(part: str, titles: Mapping[str, str], offered: Sequence[str], suffix: 
         offered,
         key=f"methods_{part}_{suffix}",
         format_func=lambda name: titles[name],
+        help=_HELP.get(part),
         width=_WIDTHS[part],
     )
 
@@ -165,8 +176,8 @@ def _chosen(key: str, initial: Sequence[str]) -> list[str]:
         persist_state="session",
         format_func=_title,
         placeholder="Click a group, add a method, or type one",
-        help="The others are compared with the first. Or type one, such as knn:divergence=chi2 or "
-        "kmeans:smoothing=add-0.1.",
+        help="The others are compared with the first. Or type one, such as knn:divergence=chi2, "
+        "knn:expectation=other or kmeans:smoothing=add-0.1.",
     )
     read = [or_error(parse_method, written) for written in chosen]
     specs = [method.spec for method in read if method is not None]

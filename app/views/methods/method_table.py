@@ -13,7 +13,7 @@ from mauve_core.base.formatting import written
 from mauve_core.experiments.methods import Disagreement, Method, MethodTable
 from mauve_core.figures import agreement, method_tests, methods
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.tables import HALVES_TITLE, ceiling_sentence
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN, human_vs_human_sentence
 from mauve_core.store import Run
 
 SHOWN = 12
@@ -44,14 +44,15 @@ def shown_scores(table: MethodTable) -> pd.DataFrame:
         arrow = "↑" if result.method.higher_is_closer else "↓"
         row = {"method": f"{number}  {result.method.title} {arrow}"}
         by_candidate = {item.candidate: item for item in methods.method_standings(result, table.candidates)}
-        labels = methods.score_labels([result.scores[name] for name in table.candidates])
+        decimals = methods.leaderboard_decimals(result.method)
+        labels = methods.score_labels([result.scores[name] for name in table.candidates], decimals)
         for column, (name, label) in enumerate(zip(table.candidates, labels, strict=True)):
             item = by_candidate[name]
             test = tests.get((result.method, name))
             chance = (method_tests.z_label(item.score), "" if test is None else test.label)
             parts = (label, f"({item.label})", *filter(None, chance))
             row[f"line_{column}"] = "  ".join(parts)
-        row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling)
+        row["ceiling"] = "" if result.ceiling is None else methods.score_label(result.ceiling, decimals)
         row["seconds"] = written(result.seconds, 1)
         rows.append(row)
     return pd.DataFrame(rows)
@@ -91,22 +92,23 @@ def _scores(run: Run, table: MethodTable) -> None:
                 f"line_{index}": st.column_config.TextColumn(short_name(name))
                 for index, name in enumerate(table.candidates)
             },
-            "ceiling": st.column_config.TextColumn(HALVES_TITLE),
+            "ceiling": st.column_config.TextColumn(HUMAN_VS_HUMAN),
             "seconds": st.column_config.TextColumn("seconds", help="Time of the estimator for all candidates"),
         },
     )
     ceiling = table.results[0].ceiling
-    halves = "" if ceiling is None else f"{ceiling_sentence(ceiling.n)} "
+    halves = "" if ceiling is None else f"{human_vs_human_sentence(ceiling.n)} "
     sizes = sorted({score.n for result in table.results for score in result.scores.values()})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     st.caption(
         "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, with = "
         "if it is shared, or the place with ? if there is no interval. ↑ larger is closer to the human texts, ↓ "
         f"smaller is. {halves}{n} texts on the smaller side. Methods with k-means use the run's own pairwise clusters "
-        f"and seeds ({run.comparison.config.score.seeds})."
+        f"and seeds ({run.comparison.config.score.seeds}). {methods.ABOUT_LEADERBOARD}"
     )
-    for about in filter(None, (method_tests.about_tests(table), method_tests.about_z(table))):
-        st.caption(about)
+    for about in (method_tests.about_tests, method_tests.about_z, method_tests.about_expectations):
+        if said := about(table):
+            st.caption(said)
 
 
 def _agreement(run: Run, table: MethodTable) -> None:

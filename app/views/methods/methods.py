@@ -1,18 +1,34 @@
-"""Methods: whether the ranking depends on how the gap is estimated, and whether there are enough texts and clusters."""
+"""Methods: whether the ranking depends on the estimator or the encoder, and whether texts and clusters are enough."""
 
 from __future__ import annotations
 
 from app.components import job_panel, page_chrome, sidebar
 from app.components.messages import or_error
 from app.server import access
-from app.views.methods import method_form, method_table, sampling_panel
+from app.url import bound, session
+from app.url.parameters import MethodsSection
+from app.views.methods import encoder_form, encoder_table, method_form, method_table, sampling_panel
+from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.methods import stored_methods
+from mauve_core.store import Run
+
+SECTIONS: dict[MethodsSection, str] = {"methods": "Estimators", "encoders": "Encoders"}
 
 
 def main() -> None:
     """Lay out the page."""
     page_chrome.title("Methods", "Does the ranking depend on how the gap is estimated, and are there enough texts?")
     run = sidebar.opened_run()
+    section = bound.segmented_control(
+        "methods_section", "Section", SECTIONS, key="url_methods_section", label_visibility="collapsed"
+    )
+    if section == "encoders":
+        _encoders(run)
+    else:
+        _methods(run)
+
+
+def _methods(run: Run) -> None:
     job_panel.show(("methods",), run.id)
     table = or_error(stored_methods, run)
     if table is None:
@@ -31,6 +47,25 @@ def main() -> None:
         with page_chrome.form_box(None if table is None else "Compute again with other methods"):
             method_form.show(run, table)
     sampling_panel.show(run.id)
+
+
+def _encoders(run: Run) -> None:
+    job_panel.show(("encoders",), run.id)
+    table = or_error(stored_encoders, run)
+    if table is None:
+        page_chrome.nothing_yet(
+            "The run's texts have been scored under one encoder only.",
+            "A score sees what its **encoder** sees: a causal model's last token, an average over tokens, word vectors "
+            "that know no order, or a sentence encoder that knows topics better than style. Where encoders rank the "
+            "candidates alike, the ranking does not depend on this choice.",
+            f"Press *Compute* below, or run `mauve-lens encoders {run.id}`. Texts that an encoder has not read yet "
+            "take minutes.",
+        )
+    else:
+        encoder_table.show(run, table, session.current())
+    if access.may_change():
+        with page_chrome.form_box(None if table is None else "Compute again with other encoders"):
+            encoder_form.show(run, table)
 
 
 main()

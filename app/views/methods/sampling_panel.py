@@ -13,7 +13,7 @@ from app.components.markup import escaped, with_minus
 from app.components.messages import or_error
 from app.url import bound
 from mauve_core.figures import sampling as figures
-from mauve_core.figures.theme import Style, candidate_style, short_name
+from mauve_core.figures.theme import Style, candidate_styles, short_name
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_texts import TextAdvice
 from mauve_core.store import Run
@@ -36,16 +36,17 @@ def show(run_id: str) -> None:
     if advice is None:
         return
     texts, clusters = advice
-    style = candidate_style(names.index(candidate))
+    style = candidate_styles(names)[candidate]
     left, right = st.columns(2, gap="medium")
     with left:
         _texts(run, texts, style)
     with right:
         _clusters(run, clusters, texts.k, style)
     st.caption(
-        f"Pairwise partition, first seed; {texts.curve.replicates:,} draws at each point from the histogram with half "
-        "a text added to every cluster; clusters are kept. Band: one standard deviation over draws. Fewer clusters: "
-        "the run's own, merged in order of p/q. More need a new clustering: Decoders, Sweeps, k."
+        f"Pairwise partition, the candidate's median seed; {texts.curve.replicates:,} draws at each point from the "
+        "histogram with half a text added to every cluster; clusters are kept. ±: standard error over draws; "
+        "band: one standard deviation. Fewer clusters: the run's own, merged in order of p/q. More need a new "
+        "clustering: Decoders, Sweeps, k."
     )
 
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.components import job_panel, model_picker, more_settings, page_chrome, upload_side
+from app.components import job_panel, model_picker, more_settings, normalize_choice, page_chrome, upload_side
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
 from app.server import access
+from app.views.new_run import format_panel
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.encoders import check_model
@@ -58,13 +59,18 @@ def main() -> None:
             help_text="The candidates, Q. Any number of files, one per candidate, each with as many texts as the "
             "human side: scores with different n cannot be compared.",
         )
+    files = [file for file in (*human, *models) if file is not None]
+    checked = st.container()  # filled last, so that Start need not wait for it
     st.header("Settings", anchor=False)
-    settings = _settings([file for file in (*human, *models) if file is not None])
+    settings = _settings(files)
     problems = _problems(human, models)
     if st.button("Start", type="primary", icon=":material/play_arrow:", disabled=bool(problems) or settings is None):
         _start([file for file in human if file], [file for file in models if file], settings)
     for problem in problems:
         st.caption(escaped(problem))
+    if not problems:
+        with checked:
+            format_panel.show(files)
 
 
 def _side(side: str, *, help_text: str) -> list[ReadFile | None]:
@@ -141,11 +147,13 @@ def _start(human: Sequence[ReadFile], models: Sequence[ReadFile], settings: Sett
     if settings is None or settings.config.encoder is None:
         return
     name, config, encoder = settings.name, settings.config, settings.config.encoder
+    steps = normalize_choice.ticked(format_panel.STEPS)
 
     def describe() -> ComparisonTask:
         with st.spinner("Looking for the encoder"):
             check_model(encoder.model, encoder.revision)
-        return ComparisonTask(name, human[0].file, {model.name: model.file for model in models}, config)
+        candidates = {model.name: model.file for model in models}
+        return ComparisonTask(name, human[0].file, candidates, config, normalize=steps or None)
 
     job_panel.start(describe)
 

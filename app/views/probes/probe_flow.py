@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import streamlit as st
@@ -16,6 +17,7 @@ from app.url import bound, session
 from app.url.parameters import FlowTab, State, to_query
 from app.views.probes import moved_texts, probe_table, tried_text
 from app.views.probes.moved_texts import Changed
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.experiments.robustness import Flow, ProbeLine, ProbeTable
@@ -41,21 +43,22 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
         st.info("No text of this perturbation was kept.", icon=":material/info:")
         return
     _summary(line, flow)
-    chosen = state.probes_flow
+    chosen, names = state.probes_flow, cluster_names(run, state)
     if not flow.moved:
         st.info("No text left its cluster.", icon=":material/info:")
     else:
-        _flow_picker(flow)
-        _charts(run, line, flow, chosen)
+        _flow_picker(flow, names)
+        _charts(run, line, flow, chosen, names)
     st.caption(
-        f"Clusters of the joint partition under the first k-means seed, held fixed; {len(flow.ids):,} "
+        "Clusters of the joint partition under the first k-means seed, in which this experiment was run, whatever the "
+        f"other pages show; held fixed. {len(flow.ids):,} "
         f"{escaped(short_name(table.source))} texts, the compared half of the first split."
     )
     if chosen is None:
         if flow.moved:
             st.caption(":material/ads_click: Click a cell, or select a row of the table, to read the texts that moved.")
     else:
-        _texts(run, table, line, flow, chosen, state)
+        _texts(run, table, line, flow, chosen, names, state)
     probe_table.notes(table)
 
 
@@ -74,17 +77,25 @@ def _chosen_line(lines: list[ProbeLine], state: State) -> ProbeLine:
     return by_name[name]
 
 
-def _flow_picker(flow: Flow) -> None:
+def cluster_names(run: Run, state: State) -> tuple[str, ...]:
+    """Names of the clusters of the first joint partition, by number; untrusted."""
+    return cache.cluster_names(run.id, "joint", focus.of(run, state).candidate, 0)
+
+
+def _flow_picker(flow: Flow, names: Sequence[str]) -> None:
     """Choose a flow by its clusters: the keyboard alternative to clicking in the matrix."""
     frame = figures.flows_frame(flow)
     texts = {(source, target): n for source, target, n in zip(frame["from"], frame["to"], frame["texts"], strict=True)}
     bound.selectbox(
         "probes_flow",
         "Flow",
-        {(source, to): f"{source} → {to}: {n:,} text{'s' * (n != 1)}" for (source, to), n in texts.items()},
+        {
+            (source, to): f"{labelled(names, source)} → {labelled(names, to)}: {n:,} text{'s' * (n != 1)}"
+            for (source, to), n in texts.items()
+        },
         None,
         placeholder="Choose a flow, or click a cell",
-        width=420,
+        width=640,
         help="Texts that moved from the first cluster to the second; largest flows first.",
     )
 
@@ -103,23 +114,23 @@ def _summary(line: ProbeLine, flow: Flow) -> None:
     )
 
 
-def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None) -> None:
+def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str]) -> None:
     name = f"{run.name}-{line.name}-flow"
     shown_as, tab = bound.open_tab("flow_tab", TABS, "probe_flow_tabs")
     with tab:
         if shown_as == "matrix":
-            _matrix(flow, chosen, name)
+            _matrix(flow, chosen, names, name)
         elif shown_as == "largest":
-            _largest(flow, chosen, name)
+            _largest(flow, chosen, names, name)
         else:
-            _sensitivity(flow, name)
+            _sensitivity(flow, names, name)
 
 
-def _largest(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
+def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str) -> None:
     flows = figures.moves(flow)
     shown = flows[: figures.SHOWN_FLOWS]
     charts.show_chart(
-        figures.sankey_figure(shown, chosen),
+        figures.sankey_figure(shown, names, chosen),
         key="probe_sankey",
         file_name=name,
         alt=f"The {len(shown)} largest flows between clusters; the table has all of them.",
@@ -131,12 +142,12 @@ def _largest(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
         _flows_csv(flow, name)
 
 
-def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
+def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str) -> None:
     left, right = st.columns([5, 3], gap="medium")
     clusters = figures.exchanging(flow)
     with left:
         charts.show_chart(
-            figures.matrix_figure(flow, clusters.tolist(), chosen),
+            figures.matrix_figure(flow, clusters.tolist(), names, chosen),
             key=_MATRIX,
             file_name=name,
             on_select=_choose_cell,
@@ -148,7 +159,10 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, name: str) -> None:
         frame = figures.flows_frame(flow)
         bound.table(
             "probes_flow",
-            frame.assign(share=100 * frame["share"]),
+            frame.assign(
+                share=100 * frame["share"],
+                **{end: [labelled(names, cluster) for cluster in frame[end]] for end in ("from", "to")},
+            ),
             list(zip(frame["from"].tolist(), frame["to"].tolist(), strict=True)),
             key="probe_flows",
             height=_TABLE_HEIGHT,
@@ -185,11 +199,11 @@ def _left_out(flow: Flow, clusters: np.ndarray) -> str:
     )
 
 
-def _sensitivity(flow: Flow, name: str) -> None:
+def _sensitivity(flow: Flow, names: Sequence[str], name: str) -> None:
     rows = figures.sensitivity_frame(flow)
     shown = rows.head(figures.SHOWN_BARS)
     charts.show_chart(
-        figures.sensitivity_figure(shown),
+        figures.sensitivity_figure(shown, names),
         key="probe_sensitivity",
         file_name=f"{name}-sensitivity",
         alt="Share of each cluster's texts that left it; the CSV has the numbers.",
@@ -203,24 +217,32 @@ def _sensitivity(flow: Flow, name: str) -> None:
         charts.csv_button(lambda: rows, key="probe_sensitivity_csv", file_name=f"{name}-sensitivity")
 
 
-def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tuple[int, int], state: State) -> None:
+def _texts(
+    run: Run,
+    table: ProbeTable,
+    line: ProbeLine,
+    flow: Flow,
+    chosen: tuple[int, int],
+    names: Sequence[str],
+    state: State,
+) -> None:
     source, target = chosen
     ids = figures.moved_along(flow, source, target)
     if not ids:
         st.info(f"No text moved from cluster {source} to {target} here.", icon=":material/info:")
         return
+    titles = [escaped(labelled(names, cluster)) for cluster in chosen]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(f"From cluster {source} to {target}: {len(ids):,} text{'s' * (len(ids) > 1)}", anchor=False)
-        for cluster in chosen:
-            linked = dataclasses.replace(state, partition=None, seed=0, cluster=cluster)
+        st.header(f"From {titles[0]} to {titles[1]}: {len(ids):,} text{'s' * (len(ids) > 1)}", anchor=False)
+        for cluster, title in zip(chosen, titles, strict=True):
+            linked = dataclasses.replace(state, partition="joint", seed=0, cluster=cluster)
             st.page_link(
                 CLUSTERS_PAGE,
-                label=f"Cluster {cluster}",
+                label=title,
                 icon=":material/bar_chart:",
                 query_params=to_query(linked),
             )
         bound.close_button("probes_flow", key="probe_flow_close")
-    _words(run, state, chosen)
     after = or_error(cache.perturbed_texts, run.id, table.source, line.name, flow.ids)
     if after is None:
         return
@@ -231,16 +253,6 @@ def _texts(run: Run, table: ProbeTable, line: ProbeLine, flow: Flow, chosen: tup
         key="probe_moved",
         on_try=lambda text_id: tried_text.open_with(run.id, table.source, rows[text_id]),
     )
-
-
-def _words(run: Run, state: State, chosen: tuple[int, int]) -> None:
-    """Words that distinguish the two clusters from the others, from the texts of both sides in focus."""
-    candidate = focus.of(run, state).candidate
-    words = cache.cluster_words(run.id, "joint", candidate, 0)
-    for cluster in chosen:
-        distinctive = "  ·  ".join(word.word for word in words[cluster])
-        if distinctive:
-            st.text(f"{cluster}:  {distinctive}")
 
 
 def _choose_cell() -> None:

@@ -1,4 +1,4 @@
-"""Form that starts a job: texts to probe, and perturbations from pills, a builder or typed specs."""
+"""Form that starts a job: perturbations, chosen or typed; which texts to probe; how long that takes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from app.caching import cache
 from app.components import focus, job_panel
 from app.components.markup import escaped
 from app.components.messages import or_error
-from app.components.score_controls import PARTITION_TITLES
 from app.url.parameters import State
 from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.perturbations import PERTURBATIONS, Parameter, Perturbation, parse_perturbation
+from mauve_core.base.progress import format_seconds
+from mauve_core.experiments.perturbations import PERTURBATIONS, parse_perturbation
 from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.partitioning import MIN_TEXTS
@@ -24,11 +25,10 @@ from mauve_core.tasks.probe import ProbeTask
 
 MAX_SPLITS = 100
 
-LABELS = {"words": "Share of words", "rate": "Share of letters", "times": "Times", "pattern": "Pattern", "with": "With"}
-"""Titles of parameters in the builder."""
+_OFFERED = [name for name, kind in PERTURBATIONS.items() if not kind.is_control and not kind.has_pattern]
+_TIMED = "probes_timed"
+"""Session key: the run whose encoder was asked for its pace."""
 
-_OFFERED = [name for name, kind in PERTURBATIONS.items() if not kind.is_control]
-_PILLS = [name for name in _OFFERED if not PERTURBATIONS[name].has_pattern]
 _ALL, _CLUSTER, _LASSO, _METADATA = "all", "cluster", "lasso", "metadata"
 
 
@@ -45,22 +45,53 @@ def obstacle(run: Run) -> str:
 def show(run: Run, state: State, table: ProbeTable | None) -> None:
     """The form, initially with the settings of ``table``, else with the perturbations of ICLR 2023."""
     suffix = f"{run.id}_{table is not None}"
-    source, rows, enough = _texts(run, state, table, suffix)
-    key = f"probes_chosen_{suffix}"
     initial = ProbeTask.perturbations if table is None else _stored(table)
-    _pills(key, initial, suffix)
-    chosen = _chosen(key, initial)
-    _builder(key, suffix)
-    splits = _splits(table, suffix)
-    n = (len(run.corpora[source]) if rows is None else len(rows)) // 2
-    encoded = n if splits == 1 else min(2 * n, n * splits)
-    st.caption(
-        f"Each half has {n:,} texts. Changed texts are encoded again, up to {encoded:,} per perturbation, and kept. "
-        "All other texts have the run's features."
-    )
-    ready = enough and bool(chosen)
-    if st.button("Probe", type="primary", icon=":material/play_arrow:", key="probes_start", disabled=not ready):
-        _start(run.id, chosen, source, rows, splits)
+    chosen = _chosen(f"probes_chosen_{suffix}", initial)
+    press = st.container(horizontal=True, vertical_alignment="center")
+    with st.popover("Texts and splits", icon=":material/tune:", key=f"probes_more_{suffix}"):
+        source, rows, enough = _texts(run, state, table, suffix)
+        splits = _splits(table, suffix)
+    with press:
+        ready = enough and bool(chosen)
+        if st.button("Probe", type="primary", icon=":material/play_arrow:", key="probes_start", disabled=not ready):
+            _start(run.id, chosen, source, rows, splits)
+        if ready:
+            n = (len(run.corpora[source]) if rows is None else len(rows)) // 2
+            _estimate(run, source, _encodings(chosen, n, splits), n)
+
+
+def _encodings(chosen: Sequence[str], n: int, splits: int) -> int:
+    """Most texts that are encoded again; exchanges between texts run within each half."""
+    once = n if splits == 1 else min(2 * n, n * splits)
+    return sum(once if parse_perturbation(spec).kind.part is None else n * splits for spec in chosen)
+
+
+def _estimate(run: Run, source: str, encodings: int, n: int) -> None:
+    """How much is encoded again and, once the encoder is loaded into the app, how long that takes at most."""
+    config = run.comparison.config.encoder
+    if config is None:
+        return
+    amount = f"Each half has {n:,} texts; at most {encodings:,} changed texts are encoded again"
+    if not (cache.shared_encoder(config).loaded or st.session_state.get(_TIMED) == run.id):
+        st.caption(f"{amount}.", width="stretch")
+        st.button(
+            "How long?",
+            icon=":material/timer:",
+            type="tertiary",
+            key="probes_time",
+            on_click=_time,
+            args=(run.id,),
+            help=f"Loads the encoder and encodes {cache.TIMED_TEXTS} texts to measure its pace.",
+        )
+        return
+    with st.spinner("Measuring the pace of the encoder"):
+        seconds = or_error(cache.seconds_per_text, run.id, source)
+    pace = "" if seconds is None else f", in at most about {format_seconds(seconds * encodings)} on this machine"
+    st.caption(f"{amount}{pace}.", width="stretch")
+
+
+def _time(run_id: str) -> None:
+    st.session_state[_TIMED] = run_id
 
 
 def _stored(table: ProbeTable) -> tuple[str, ...]:
@@ -118,9 +149,14 @@ def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple
     if here.cluster is None:
         st.caption("No cluster is chosen: choose one under Clusters first.")
     elif source not in here.partition.labels:
-        st.caption("The pairwise partition in focus leaves this source out: choose the joint one under Clusters.")
+        st.caption(
+            "The pairwise partition in focus leaves this source out: choose the joint one under Clusters, Sensitivity."
+        )
     else:
-        st.caption(f"Cluster {here.cluster} of the partition: {PARTITION_TITLES[here.partition.kind].lower()}.")
+        st.caption(
+            f"Cluster {here.cluster} of the {here.partition.kind} partition of {escaped(here.candidate)}, seed "
+            f"{here.partition.seed + 1} of {run.comparison.config.score.seeds}."
+        )
     return rows_in_cluster(here.partition, source, here.cluster)
 
 
@@ -144,46 +180,20 @@ def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
 # Perturbations
 
 
-def _pills(key: str, initial: Sequence[str], suffix: str) -> None:
-    """Pills that are lit if the perturbation is chosen with its usual settings; a press adds or removes that one."""
-    chosen = st.session_state.get(key, initial)
-    lit = [name for name in _PILLS if name in chosen]
-    pills = f"probes_pills_{suffix}"
-    if st.session_state.get(pills) != lit:
-        st.session_state[pills] = lit
-    st.pills(
-        "Perturb",
-        _PILLS,
-        selection_mode="multi",
-        default=lit,
-        key=pills,
-        format_func=lambda name: PERTURBATIONS[name].title,
-        on_change=_press,
-        args=(key, pills),
-        help="  \n".join(f"{PERTURBATIONS[name].title}: {PERTURBATIONS[name].summary}" for name in _PILLS),
-    )
-
-
-def _press(key: str, pills: str) -> None:
-    """Apply the pills, which alone decide on their perturbations, so that quick presses are not lost."""
-    after = st.session_state[pills]
-    remaining = [spec for spec in st.session_state[key] if spec not in _PILLS or spec in after]
-    st.session_state[key] = [*remaining, *(name for name in after if name not in remaining)]
-
-
 def _chosen(key: str, initial: Sequence[str]) -> list[str]:
     """The chosen perturbations as specs, without duplicates; empty while one of them is invalid."""
     custom = [spec for spec in st.session_state.get(key, initial) if title_of(spec) != spec]
     chosen: list[str] = st.multiselect(
         "Perturbations",
-        list(dict.fromkeys([*custom, *_PILLS])),
+        list(dict.fromkeys([*custom, *_OFFERED])),
         default=list(initial),
         accept_new_options=True,
         key=key,
         persist_state="session",
         format_func=title_of,
-        placeholder="Click a perturbation, add one, or type one",
-        help="Or type one, such as typos:rate=0.1, drop-articles@0.5 (half of the texts) or replace:/colou?r/hue/.",
+        placeholder="Choose a perturbation, or type one",
+        help="Or type one, such as typos:rate=0.1, drop-articles@0.5 (half of the texts) or replace:/colou?r/hue/. "
+        + "  \n".join(["", *(f"{PERTURBATIONS[name].title}: {PERTURBATIONS[name].summary}" for name in _OFFERED)]),
     )
     read = [or_error(parse_perturbation, written) for written in chosen]
     items = [item for item in read if item is not None]
@@ -196,77 +206,6 @@ def title_of(spec: str) -> str:
         return parse_perturbation(spec).title
     except InputError:
         return spec
-
-
-def _builder(key: str, suffix: str) -> None:
-    """One more perturbation from its parts: kind, strength, and share of the texts."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.selectbox(
-            "Perturbation to add",
-            _OFFERED,
-            key=f"probes_kind_{suffix}",
-            format_func=lambda name: PERTURBATIONS[name].title,
-            width=230,
-        )
-        kind = PERTURBATIONS[name]
-        values = {item.name: _parameter(item, name, suffix) for item in kind.parameters}
-        dose = st.number_input(
-            "Share of texts",
-            0.01,
-            1.0,
-            1.0,
-            step=0.05,
-            key=f"probes_dose_{suffix}",
-            width=130,
-            help="The dose. A larger dose perturbs the texts of a smaller one, and more.",
-        )
-        try:
-            spec = Perturbation(kind, values, dose).spec
-            wrong = ""
-        except InputError as error:
-            spec, wrong = "", str(error)
-        if kind.has_pattern and not values["pattern"]:
-            spec, wrong = "", ""  # nothing has been entered yet
-        st.button(
-            "Add",
-            icon=":material/add:",
-            key=f"probes_add_{suffix}",
-            on_click=_add,
-            args=(key, spec),
-            disabled=not spec,
-        )
-    st.caption(escaped(kind.summary))
-    if wrong:
-        st.error(escaped(wrong), icon=":material/error:")
-
-
-def _parameter(item: Parameter, name: str, suffix: str) -> float | str:
-    key = f"probes_{item.name}_{name}_{suffix}"
-    if item.kind is str:
-        return st.text_input(
-            LABELS[item.name], key=key, width=170, help=f"{item.allowed[:1].upper()}{item.allowed[1:]}"
-        )
-    if item.kind is int:
-        return int(st.number_input(LABELS[item.name], 1, 100, int(item.default or 1), key=key, width=110))
-    return float(
-        st.number_input(
-            LABELS[item.name],
-            0.0,
-            1.0,
-            item.default or 0.0,
-            step=0.05,
-            format="%.3g",
-            key=key,
-            width=140,
-            help=item.allowed,
-        )
-    )
-
-
-def _add(key: str, spec: str) -> None:
-    chosen = st.session_state[key]
-    if spec not in chosen:
-        st.session_state[key] = [*chosen, spec]
 
 
 def _splits(table: ProbeTable | None, suffix: str) -> int:

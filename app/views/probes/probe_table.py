@@ -1,4 +1,4 @@
-"""How scores react to perturbations: the chart of all measures, the table, and the dose response."""
+"""How scores react to perturbations: what MAUVE detects; folded, all measures, other sources, and doses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from app.components.markup import escaped
 from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import Baseline, State
+from app.views.probes import probe_answers
 from mauve_core.base.formatting import NONE, as_percent
-from mauve_core.experiments.robustness import PROBE_SCORES, ProbeTable
+from mauve_core.experiments.robustness import PROBE_SCORES, ProbeTable, positions_sentence
 from mauve_core.figures import probes as figures
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
@@ -26,7 +27,15 @@ _LINES = "probes_lines"
 
 
 def show(run: Run, table: ProbeTable, state: State) -> None:
-    """Show everything that was scored."""
+    """Show the answer; everything else that was scored is folded, but open if the URL asks for some of it."""
+    probe_answers.show(run, table, state)
+    asked = state.probes_order is not None or not state.probes_other_sources or state.probes_baseline != "nothing"
+    with st.expander("All divergences, other sources and doses", expanded=asked, icon=":material/analytics:"):
+        _measures(run, table, state)
+    notes(table)
+
+
+def _measures(run: Run, table: ProbeTable, state: State) -> None:
     name = f"{run.name}-probes"
     measure, sources = _controls(table, name, state)
     st.session_state[_LINES] = [None if line.flow is None else line.name for line in table.lines]
@@ -39,9 +48,9 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
         alt="Distance of every perturbed half from the untouched one, by six measures; the table has the numbers.",
     )
     _caption(table)
+    _positions(table)
     _scores(table, measure)
     _doses(table, measure, name)
-    notes(table)
 
 
 def notes(table: ProbeTable) -> None:
@@ -108,8 +117,15 @@ def _caption(table: ProbeTable) -> None:
     st.caption(
         f"Filled dots: half of the {escaped(short_name(table.source))} texts, perturbed, against the untouched other "
         f"half; {spread}; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, the noise "
-        f"floor.{alone}{others} ↑ larger is closer, ↓ smaller is. Click a dot to see which texts moved."
+        f"floor.{alone}{others} ↑ larger is closer, ↓ smaller is. {figures.ABOUT_LEADERBOARD} Click a dot to see which "
+        "texts moved."
     )
+
+
+def _positions(table: ProbeTable) -> None:
+    sentence = positions_sentence(table)
+    if sentence:
+        st.info(sentence, icon=":material/segment:")
 
 
 def _repeats(table: ProbeTable, repeats: int) -> str:

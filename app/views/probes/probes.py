@@ -42,8 +42,8 @@ def main() -> None:
             "notice shuffled words. The same halves, untouched, are the noise floor, and the texts that change "
             "clusters show what the features see.",
             escaped(wrong)
-            or f"Press *Probe* below, or run `mauve-lens probe {run.id} --perturbation shuffle-words`. The changed "
-            "texts are encoded again, so this needs the run's encoder.",
+            or f"Press *Probe* below, or run `mauve-lens probe {run.id}`. The changed texts are encoded again, so this "
+            "needs the run's encoder.",
         )
     elif section == "flow":
         probe_flow.show(run, table, state)

@@ -17,6 +17,7 @@ from app.url.parameters import State, to_query
 from app.views.probes import moved_texts, tried_text
 from app.views.probes.probe_form import obstacle
 from app.views.probes.tried_text import Tried
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
@@ -54,13 +55,18 @@ def show(run: Run) -> None:
 
 def neighbours_frame(run: Run, found: Sequence[Neighbour]) -> pd.DataFrame:
     """One row per neighbor: distance, source, id, cluster (of the first joint partition), first words."""
-    labels = run.comparison.joint[0].labels
+    labels, names = run.comparison.joint[0].labels, _names(run)
     rows = []
     for item in found:
         corpus, row = run.corpora[item.source], item.row
-        about = item.distance, item.source, corpus.ids[row], int(labels[item.source][row])
+        about = item.distance, item.source, corpus.ids[row], labelled(names, int(labels[item.source][row]))
         rows.append((*about, snippet(corpus.texts[row])))
     return pd.DataFrame(rows, columns=["distance", "source", "id", "cluster", "text"])
+
+
+def _names(run: Run) -> tuple[str, ...]:
+    """Names of the clusters of the first joint partition, by number; untrusted."""
+    return cache.cluster_names(run.id, "joint", run.comparison.candidates[0].name, 0)
 
 
 def _load() -> None:
@@ -98,22 +104,20 @@ def _lab(run: Run, config: EncoderConfig) -> None:
 def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSpace, config: EncoderConfig) -> None:
     partition = run.comparison.joint[0]
     (cluster,) = space.clusters([encoded.vector])
-    st.metric(
-        "Cluster",
-        f"{cluster}",
-        help="In the joint partition under the first seed: the cluster with the nearest centroid.",
-    )
+    names = _names(run)
+    title = escaped(labelled(names, cluster))
+    st.markdown(f"**Cluster: {title}**", help="The cluster with the nearest centroid.")
     counts = {name: int(partition.counts(name)[cluster]) for name in partition.labels}
     models = sum(count for name, count in counts.items() if name != HUMAN)
-    st.caption(f"It holds {counts[HUMAN]:,} human and {models:,} model texts.")
-    candidate = state.candidate if state.candidate in counts and state.candidate != HUMAN else list(counts)[1]
-    words = cache.cluster_words(run.id, "joint", candidate, 0)[cluster]
-    if words:
-        st.text("  ·  ".join(word.word for word in words))
+    st.caption(
+        "Of the joint partition under the first k-means seed, as in *Which texts move*: texts of every candidate have "
+        f"a cluster in it. It holds {counts[HUMAN]:,} human and {models:,} model texts."
+    )
     if not tried.edited:
         stored = int(partition.labels[tried.source][tried.row])
         if stored != cluster:
-            st.caption(f"k-means left this text in cluster {stored}, whose centroid is not the nearest.")
+            left_in = escaped(labelled(names, stored))
+            st.caption(f"k-means left this text in cluster {left_in}, whose centroid is not the nearest.")
     else:
         original = run.corpora[tried.source].ids[tried.row]
         st.caption(f"Edited version of {escaped(original)}.")
@@ -123,9 +127,9 @@ def _where(run: Run, state: State, tried: Tried, encoded: Encoded, space: TextSp
         st.caption(f"{encoded.tokens:,} of at most {config.max_tokens:,} tokens.")
     st.page_link(
         "views/clusters/clusters.py",
-        label=f"Texts and words of cluster {cluster}",
+        label=f"Texts and words of {title}",
         icon=":material/bar_chart:",
-        query_params=to_query(dataclasses.replace(state, partition=None, seed=0, cluster=cluster)),
+        query_params=to_query(dataclasses.replace(state, partition="joint", seed=0, cluster=cluster)),
     )
 
 
@@ -153,7 +157,7 @@ def _nearest(run: Run, neighbours: Sequence[Neighbour], side: str) -> None:
             "distance": st.column_config.NumberColumn(format="%.4f", width=70),
             "source": st.column_config.TextColumn(width=110),
             "id": st.column_config.TextColumn(width=80),
-            "cluster": st.column_config.NumberColumn(width=60),
+            "cluster": st.column_config.TextColumn(width=200),
             "text": st.column_config.TextColumn(width=560),
         },
     )
@@ -176,7 +180,7 @@ def _moves(
         return
     st.markdown("**Perturbed**")
     (before,) = space.clusters([encoded.vector])
-    text_id = TYPED if tried.edited else run.corpora[tried.source].ids[tried.row]
+    names, text_id = _names(run), TYPED if tried.edited else run.corpora[tried.source].ids[tried.row]
     seed = run.comparison.config.score.seed
     for item in perturbations:
         try:
@@ -191,6 +195,7 @@ def _moves(
             continue
         (after,) = space.clusters([other.vector])
         moved = cosine_distance(encoded.vector, other.vector)
-        went = f"stays in cluster {before}" if after == before else f"cluster {before} → **{after}**"
+        here, there = (escaped(labelled(names, cluster)) for cluster in (before, after))
+        went = f"stays in {here}" if after == before else f"{here} → **{there}**"
         with st.expander(f"{escaped(item.title)}: {went}, moved {written(moved, 4)}"):
             moved_texts.side_by_side(tried.text, done.texts[0])

@@ -73,7 +73,7 @@ def _card(summary: RunSummary, tags: Sequence[str], *, is_open: bool) -> None:
                 COMPARE_PAGE,
                 label=f"**{escaped(summary.name)}**",
                 icon=":material/leaderboard:",
-                query_params={"run": summary.id},
+                query_params=session.link_to_run(summary.id),
                 help="Open in Compare",
                 width="content",
             )

@@ -14,6 +14,7 @@ from app import uploads
 from app.components.markup import escaped
 from app.server import access, own_server
 from app.server.run_export import export_url
+from app.url import session
 from mauve_core.base.errors import MauveLensError
 from mauve_core.jobs import queue
 from mauve_core.store import RunStore, RunSummary
@@ -64,7 +65,7 @@ def outcome() -> None:
                 "views/compare/compare.py",
                 label="Open in Compare",
                 icon=":material/leaderboard:",
-                query_params={"run": came.id},
+                query_params=session.link_to_run(came.id),
                 width="content",
             )
         else:

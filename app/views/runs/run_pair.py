@@ -106,7 +106,7 @@ def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
     st.caption(
         f"A: {escaped(left.name)}. B: {escaped(right.name)}. Pairwise partition: each candidate with the "
         f"{left.comparison.human.n:,} human texts. Mean ± sd over k-means seeds and bootstrap interval over texts. "
-        f"Ceiling: that of A.{_twice(left.comparison, right.comparison)}"
+        f"Human vs. human: that of A.{_twice(left.comparison, right.comparison)}"
     )
 
 

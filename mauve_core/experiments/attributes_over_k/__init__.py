@@ -1,16 +1,22 @@
 """What a run's clusters capture of metadata and simple text properties, for several numbers of clusters.
 
 attributes_run(run, columns=["topic"])
+    attributes_run(run, others=texts_of_run(run, other_run))  # beside clusters learned on other texts
 """
 
 from mauve_core.experiments.attributes_over_k.held_out import ALL, SPLITS, attributes_run, usual_ks
-from mauve_core.experiments.attributes_over_k.table import AttributeTable, stored_attributes
+from mauve_core.experiments.attributes_over_k.other_clusters import OtherTexts, encoded_texts, texts_of_run
+from mauve_core.experiments.attributes_over_k.table import OWN, AttributeTable, stored_attributes
 
 __all__ = [
     "ALL",
+    "OWN",
     "SPLITS",
     "AttributeTable",
+    "OtherTexts",
     "attributes_run",
+    "encoded_texts",
     "stored_attributes",
+    "texts_of_run",
     "usual_ks",
 ]

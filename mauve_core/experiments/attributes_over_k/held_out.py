@@ -16,6 +16,7 @@ from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.experiments.attributes_over_k.other_clusters import OtherTexts, partitions_of_others
 from mauve_core.experiments.attributes_over_k.table import AttributeTable
 from mauve_core.experiments.sweeps.request import Request
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
@@ -79,6 +80,7 @@ def attributes_run(
     source: str = HUMAN,
     candidate: str | None = None,
     splits: int = SPLITS,
+    others: OtherTexts | None = None,
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
 ) -> AttributeTable:
@@ -96,6 +98,8 @@ def attributes_run(
         Use this candidate's pairwise partitions; default the joint partitions.
     splits : int
         Number of random splits into one half for counting and one for guessing.
+    others : OtherTexts, optional
+        Judge clusters learned on these texts as well, at the same numbers of clusters and on the same splits.
     feature_store : FeatureStore, optional
         Default the user's own.
     progress : callable
@@ -116,9 +120,20 @@ def attributes_run(
         parts, corpora, columns=columns, splits=splits, seed=stream(score.seed, "attributes"), progress=progress
     )
     n, ks_found = sum(map(len, corpora.values())), sorted({part.k for part in parts})
-    notes += [*table.notes, *_on_spread(n, ks_found, splits, score), *_on_explained(table.rows)]
     settings = _settings(clustering, source, looked_at, splits)
-    return AttributeTable(table.rows, settings, tuple(notes))
+    other_rows: tuple[Attribute, ...] = ()
+    if others is not None:
+        foreign, more = partitions_of_others(
+            run, others, ks_found, looked_at, clustering.kind, feature_store=feature_store, progress=progress
+        )
+        other_rows = attributes(
+            foreign, corpora, columns=columns, splits=splits, seed=stream(score.seed, "attributes"), progress=progress
+        ).rows
+        notes += more
+        settings["clusters_from"] = {"title": others.title, "n": len(others.corpus), "digest": others.corpus.digest}
+    rows = (*table.rows, *other_rows)
+    notes += [*table.notes, *_on_spread(n, ks_found, splits, score), *_on_explained(rows)]
+    return AttributeTable(table.rows, settings, tuple(notes), other_rows or None)
 
 
 def _sources(clustering: _Clustering, source: str) -> tuple[str, ...]:

@@ -5,12 +5,14 @@ methods_run(run, PRESETS["estimators"])
 
 from mauve_core.experiments.methods.direct import Models
 from mauve_core.experiments.methods.evaluation import methods_run
-from mauve_core.experiments.methods.kinds import ESTIMATORS, SUMMARIES
+from mauve_core.experiments.methods.kinds import ABOUT_EXPECTATIONS, ESTIMATORS, EXPECTATIONS, SUMMARIES
 from mauve_core.experiments.methods.method import PRESETS, Method, parse_method
 from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable, stored_methods
 
 __all__ = [
+    "ABOUT_EXPECTATIONS",
     "ESTIMATORS",
+    "EXPECTATIONS",
     "PRESETS",
     "SUMMARIES",
     "Disagreement",

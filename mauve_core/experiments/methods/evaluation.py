@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -46,7 +46,7 @@ SEEDS = 3
 """Default number of seeds of a random estimator for which the run has no fits."""
 
 HALVES = 3
-"""Random halves of the human side for the ceiling."""
+"""Random halves of the human side for human vs. human."""
 
 
 def methods_run(
@@ -139,6 +139,28 @@ def methods_run(
     return MethodTable(tuple(results), settings, notes)
 
 
+Scorer = Callable[[Method, str, Mapping[str, float]], tuple[MethodScore, tuple[str, ...]]]
+"""Method, candidate and the estimator's parameters -> score and notes of the fits."""
+
+
+def scorer(
+    run: Run, *, seeds: int = SEEDS, feature_store: FeatureStore | None = None, progress: Progress = silent
+) -> Scorer:
+    """A function that scores one candidate by one method with other parameters of its estimator.
+
+    Random streams and texts left out are those of :func:`methods_run`, so without parameters the scores are equal.
+    The parameters are those of ``fitting.PARAMETERS``; the arguments are those of :func:`methods_run`.
+
+    Raises
+    ------
+    InputError
+        Fewer than 1 seed, or features that were not kept.
+    """
+    if seeds < 1:
+        raise InputError("The settings are not usable", allowed="at least 1 seed", received=f"{seeds} seeds")
+    return _Work(run, stored_features(run, feature_store), seeds, "cpu", progress).scored
+
+
 def sides_of(run: Run, candidate: str) -> Sides:
     """The human side and one candidate of a run, for :func:`mauve_core.experiments.methods.fitting.fit`."""
     return _Work(run, stored_features(run), 1, "cpu", silent).sides(candidate)
@@ -179,14 +201,9 @@ class _Work:
 
     def fitted(self, estimator: str, done: int, total: int) -> _Fitted:
         """Fit all candidates, then the halves; the time counts only the candidates."""
-        base = stream(self.score.seed, "methods")
-        key = (
-            *base.spawn_key,
-            zlib.crc32(STREAMS.get(estimator, estimator).encode()),
-        )  # by name, whatever other estimators there are
-        own, halves = SeedSequence(base.entropy, spawn_key=key).spawn(2)
+        own, halves = self._streams(estimator)
         names = [candidate.name for candidate in self.run.comparison.candidates]
-        count = self.seeds if estimator in DRAWING else 1
+        count = self._seed_count(estimator)
         started, candidates = time.perf_counter(), {}
         for step, (name, child) in enumerate(zip(names, own.spawn(len(names)), strict=True)):
             self.progress(STAGE, done + step, total)
@@ -196,7 +213,26 @@ class _Work:
         count = 0 if estimator in WITHOUT_HALVES else HALVES
         return _Fitted(candidates, tuple(self._half(estimator, child) for child in halves.spawn(count)), seconds)
 
-    def _candidate(self, estimator: str, name: str, seeds: Sequence[SeedSequence]) -> _Fits:
+    def scored(self, method: Method, name: str, parameters: Mapping[str, float]) -> tuple[MethodScore, tuple[str, ...]]:
+        """One candidate's score by a method whose estimator has other parameters, and notes of its fits."""
+        names = [candidate.name for candidate in self.run.comparison.candidates]
+        own, _ = self._streams(method.estimator)
+        child = own.spawn(len(names))[names.index(name)]
+        fits = self._candidate(method.estimator, name, child.spawn(self._seed_count(method.estimator)), parameters)
+        return _score(method, fits), tuple(dict.fromkeys(note for one in fits.fits for note in one.notes))
+
+    def _streams(self, estimator: str) -> list[SeedSequence]:
+        """Random streams of the candidates and of the halves: by name, whatever other estimators there are."""
+        base = stream(self.score.seed, "methods")
+        key = (*base.spawn_key, zlib.crc32(STREAMS.get(estimator, estimator).encode()))
+        return SeedSequence(base.entropy, spawn_key=key).spawn(2)
+
+    def _seed_count(self, estimator: str) -> int:
+        return self.seeds if estimator in DRAWING else 1
+
+    def _candidate(
+        self, estimator: str, name: str, seeds: Sequence[SeedSequence], parameters: Mapping[str, float] | None = None
+    ) -> _Fits:
         sides = self.sides(name)
         sizes = sum(np.bincount(self.groups[side], minlength=GROUPS) for side in (HUMAN, name))
         n = min(len(sides.x_p), len(sides.x_q))
@@ -204,7 +240,8 @@ class _Work:
             partitions = self.run.comparison.candidate(name).partitions
             own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides.jackknife_rows) for part in partitions)
             return _Fits(tuple(own), np.asarray(sizes), n)
-        return _Fits(tuple(fit(estimator, sides, seed) for seed in seeds), np.asarray(sizes), n)
+        given = parameters or {}
+        return _Fits(tuple(fit(estimator, sides, seed, **given) for seed in seeds), np.asarray(sizes), n)
 
     def _half(self, estimator: str, seed: SeedSequence) -> _Fits:
         """One random half of the human texts against the other."""

@@ -22,38 +22,36 @@ from mauve_core.numerics.ratios.classifier import classifier_ratios
 from mauve_core.numerics.ratios.gaussian import gaussian_ratios
 from mauve_core.numerics.ratios.kde import kde_ratios
 from mauve_core.numerics.ratios.knn import knn_ratios, knn_ratios_from_gram
-from mauve_core.numerics.ratios.log_ratios import LogRatios, coordinates_kept, ratio_atoms
+from mauve_core.numerics.ratios.log_ratios import LogRatios, coordinates_kept
 from mauve_core.numerics.strings.gram_kernels import Gram, ngram_gram, subsequence_gram
 from mauve_core.numerics.strings.string_models import string_ratios
 from mauve_core.numerics.transport.costs import frechet_cost, plug_in_cost, plug_in_parts
-
-Histograms = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 NGRAM = 3
 """Tokens per n-gram of the n-gram kernel."""
 
 
-class Atoms(Fit):
-    """Probability ratios of the texts as two histograms, for all texts and without each group."""
+class RatioFit(Fit):
+    """Density ratios of the texts, for all texts and without each group; serves every expectation."""
 
     def __init__(self, found: LogRatios, notes: tuple[str, ...] = ()) -> None:
         self.notes = (*notes, *found.notes)
-        self._all = ratio_atoms(found)
+        self.ratios = found
 
     @cached_property
     @abstractmethod
-    def _without_groups(self) -> list[Histograms]:
-        """The histograms without each group of texts; empty if unavailable."""
+    def _without_groups(self) -> list[LogRatios]:
+        """The ratios without each group of texts; empty if unavailable."""
 
     def value(self, method: Method) -> float:
-        return float(method.value(*self._all))
+        return method.ratio_value(self.ratios)
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
-        pairs = self._without_groups
-        return np.array([float(method.value(*pair)) for pair in pairs]) if pairs else None
+        found = [method.ratio_value(ratios) for ratios in self._without_groups]
+        return np.array(found) if found else None
 
 
-class Ratios(Atoms):
+class Estimated(RatioFit):
     """Density ratios at the texts or at draws; refitted without each group unless too costly."""
 
     def __init__(self, sides: Sides, estimate: Callable[[Features, Features], LogRatios], *, refit: bool) -> None:
@@ -62,13 +60,13 @@ class Ratios(Atoms):
         self._sides, self._estimate, self._refit = sides, estimate, refit
 
     @cached_property
-    def _without_groups(self) -> list[Histograms]:
+    def _without_groups(self) -> list[LogRatios]:
         pairs = ((self._sides.x_p[p], self._sides.x_q[q]) for p, q in self._sides.jackknife_rows)
         with coordinates_kept(self._sides.coordinates):
-            return [ratio_atoms(self._estimate(x_p, x_q)) for x_p, x_q in pairs] if self._refit else []
+            return [self._estimate(x_p, x_q) for x_p, x_q in pairs] if self._refit else []
 
 
-class Direct(Atoms):
+class Direct(RatioFit):
     """Probabilities of the texts under two models, which stay fixed while texts are left out."""
 
     def __init__(self, sides: Sides, _: SeedSequence) -> None:
@@ -77,17 +75,16 @@ class Direct(Atoms):
                 "Direct estimation needs two causal models, in place of the human side and of the candidates",
                 todo="Name both: --human-model and --candidate-model, or models=Models(human, candidate)",
             )
-        self._ratios, self._jackknife_rows = sides.ratios(), sides.jackknife_rows
-        super().__init__(self._ratios)
+        self._jackknife_rows = sides.jackknife_rows
+        super().__init__(sides.ratios())
 
     @cached_property
-    def _without_groups(self) -> list[Histograms]:
-        ratios = self._ratios
-        parts = (LogRatios(ratios.at_p[rows_p], ratios.at_q[rows_q]) for rows_p, rows_q in self._jackknife_rows)
-        return [ratio_atoms(part) for part in parts]
+    def _without_groups(self) -> list[LogRatios]:
+        ratios = self.ratios
+        return [LogRatios(ratios.at_p[rows_p], ratios.at_q[rows_q]) for rows_p, rows_q in self._jackknife_rows]
 
 
-class Strings(Atoms):
+class Strings(RatioFit):
     """5-gram models of the tokens; the models stay fixed while scored texts are left out."""
 
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
@@ -96,18 +93,18 @@ class Strings(Atoms):
         super().__init__(self._scored.ratios)
 
     @cached_property
-    def _without_groups(self) -> list[Histograms]:
-        scored, found = self._scored, list[Histograms]()
+    def _without_groups(self) -> list[LogRatios]:
+        scored, found = self._scored, list[LogRatios]()
         for rows_p, rows_q in self._jackknife_rows:
             at_p = scored.ratios.at_p[np.isin(scored.rows_p, rows_p)]
             at_q = scored.ratios.at_q[np.isin(scored.rows_q, rows_q)]
             if not at_p.size or not at_q.size:
                 return []
-            found.append(ratio_atoms(LogRatios(at_p, at_q)))
+            found.append(LogRatios(at_p, at_q))
         return found
 
 
-class Neighbours(Atoms):
+class Neighbours(RatioFit):
     """Nearest neighbors in a Gram matrix of all texts, P's first."""
 
     def __init__(self, sides: Sides, kernel: Callable[[Tokens], Gram]) -> None:
@@ -117,17 +114,28 @@ class Neighbours(Atoms):
         super().__init__(knn_ratios_from_gram(gram.kernel, len(p)), gram.notes)
 
     @cached_property
-    def _without_groups(self) -> list[Histograms]:
+    def _without_groups(self) -> list[LogRatios]:
         found = []
         for rows_p, rows_q in self._jackknife_rows:
             rows = np.concatenate([rows_p, rows_q + self._n])
-            found.append(ratio_atoms(knn_ratios_from_gram(self._kernel[np.ix_(rows, rows)], len(rows_p))))
+            found.append(knn_ratios_from_gram(self._kernel[np.ix_(rows, rows)], len(rows_p)))
         return found
 
 
-def fit(estimator: str, sides: Sides, seed: SeedSequence) -> Fit:
-    """Fit the estimator of that name; InputError if the features do not suit it."""
-    return _FITS[estimator](sides, seed)
+def fit(estimator: str, sides: Sides, seed: SeedSequence, **parameters: float) -> Fit:
+    """Fit the estimator of that name; InputError if the features do not suit it, or it has no such parameter.
+
+    ``parameters`` are those of ``PARAMETERS``, by the names of the functions in ``numerics.ratios``; those left out
+    have that function's defaults.
+    """
+    known = PARAMETERS.get(estimator, ())
+    if unknown := sorted(parameters.keys() - set(known)):
+        raise InputError(
+            f"The method {estimator} has no such parameter",
+            allowed=", ".join(known) or "none",
+            received=", ".join(unknown),
+        )
+    return _FITS[estimator](sides, seed, **parameters)
 
 
 def _binned(name: str, sides: Sides, seed: SeedSequence) -> Fit:
@@ -138,12 +146,12 @@ def _binned(name: str, sides: Sides, seed: SeedSequence) -> Fit:
     return Binned(found.labels[:n], found.labels[n:], found.k, sides.jackknife_rows)
 
 
-_FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
+_FITS: dict[str, Callable[..., Fit]] = {
     **{name: partial(_binned, name) for name in QUANTISERS},
-    "knn": lambda sides, _: Ratios(sides, knn_ratios, refit=True),
-    "kde": lambda sides, _: Ratios(sides, kde_ratios, refit=True),
-    "classifier": lambda sides, seed: Ratios(sides, partial(classifier_ratios, seed=seed), refit=False),
-    "gaussian": lambda sides, seed: Ratios(sides, partial(gaussian_ratios, seed=seed), refit=True),
+    "knn": lambda sides, _, **given: Estimated(sides, partial(knn_ratios, **given), refit=True),
+    "kde": lambda sides, _, **given: Estimated(sides, partial(kde_ratios, **given), refit=True),
+    "classifier": lambda sides, seed: Estimated(sides, partial(classifier_ratios, seed=seed), refit=False),
+    "gaussian": lambda sides, seed, **given: Estimated(sides, partial(gaussian_ratios, seed=seed, **given), refit=True),
     "direct": Direct,
     "strings": Strings,
     "ngram-kernel": lambda sides, _: Neighbours(sides, partial(ngram_gram, n=NGRAM)),
@@ -154,6 +162,13 @@ _FITS: dict[str, Callable[[Sides, SeedSequence], Fit]] = {
     **{name: partial(interpolated, name) for name in ("transport-linear", "transport-barycentric")},
     "mmd": Discrepancy,
 }
+
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "knn": ("k", "components"),
+    "kde": ("components", "times"),
+    "gaussian": ("components",),
+}
+"""Parameters that :func:`fit` takes, by estimator."""
 
 WITHOUT_HALVES = frozenset({"direct"})
 """Estimators that cannot compare two halves of the human texts, because one model would stand for both."""

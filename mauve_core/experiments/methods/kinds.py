@@ -1,4 +1,4 @@
-"""Components of a method: ways from features to histograms, and from two histograms to a number."""
+"""Components of a method: ways from features to histograms or ratios, and from these to a number."""
 
 from __future__ import annotations
 
@@ -10,17 +10,40 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.numerics.divergences.generators import f_divergence
 from mauve_core.numerics.divergences.summaries import FIVE, auc, frontier_integral_f, mauve_f, mid_f
-from mauve_core.numerics.ratios.log_ratios import SCALES
+from mauve_core.numerics.ratios.log_ratios import SCALES, LogRatios
+from mauve_core.numerics.ratios.summaries import ratio_divergence, ratio_integral, ratio_mauve, ratio_mid
+
+EXPECTATIONS = {"union": "Both samples", "other": "Other sample", "own": "Own sample"}
+"""Points over which density ratios are averaged; see ``numerics.ratios.log_ratios``."""
+
+EXPECTATION_REASONS = {
+    "union": "Means over both samples.",
+    "other": "Means over the other side's sample, as the papers print it: a few large ratios can decide them.",
+    "own": "Means over a side's own sample, as in the paper: a negative one counts as 0, and MAUVE is then near 1.",
+}
+"""How the expectation bears on a ranking."""
+
+ABOUT_EXPECTATIONS = (
+    "union, the default, averages density ratios over both samples, so that no single ratio can dominate; the papers "
+    "average D(P || R) over the sample of Q and D(Q || R) over that of P (other; JMLR 2023, equations 24 to 29 and "
+    "46), and with the probabilities of two models each over its own sample (own; section 7.3.3)."
+)
+"""Which expectation is which, for people."""
+
+OfRatios = Callable[[LogRatios, str, float, str], float]
+"""Log ratios, generator, scale, expectation -> number."""
 
 
 @dataclass(frozen=True)
 class SummaryKind:
-    """How two histograms become one number.
+    """How two histograms, or ratios with an expectation over one sample, become one number.
 
     Attributes
     ----------
     value : callable
         p, q, generator, scale -> number.
+    of_ratios : callable
+        The same from log ratios and an expectation other than ``union``, which gives histograms.
     higher_is_closer : bool
         Whether a larger value means closer to the human texts.
     frontier : bool
@@ -32,49 +55,82 @@ class SummaryKind:
     name: str
     title: str
     value: Callable[[ArrayLike, ArrayLike, str, float], NDArray[np.float64]]
+    of_ratios: OfRatios
     higher_is_closer: bool = False
     frontier: bool = False
     takes_divergence: bool = True
     source: str = "JMLR 2023, section 3.2"
 
 
-def _fixed(name: str, title: str) -> SummaryKind:
+def _mauve(ratios: LogRatios, generator: str, scale: float, expectation: str) -> float:
+    return ratio_mauve(ratios, generator, scale, expectation=expectation)
+
+
+def _integral(ratios: LogRatios, generator: str, _: float, expectation: str) -> float:
+    return ratio_integral(ratios, generator, expectation=expectation)
+
+
+def _mid(ratios: LogRatios, generator: str, _: float, expectation: str) -> float:
+    return ratio_mid(ratios, generator, expectation=expectation)
+
+
+def _divergence(ratios: LogRatios, generator: str, _: float, expectation: str) -> float:
+    return ratio_divergence(ratios, generator, expectation=expectation)
+
+
+def _backward(ratios: LogRatios, generator: str, scale: float, expectation: str) -> float:
+    return _divergence(LogRatios(-ratios.at_q, -ratios.at_p), generator, scale, expectation)
+
+
+def _exponentiated(ratios: LogRatios, generator: str, scale: float, expectation: str) -> float:
+    with np.errstate(over="ignore"):
+        return float(np.exp(_divergence(ratios, generator, scale, expectation)))
+
+
+def _auc(ratios: LogRatios, generator: str, scale: float, expectation: str) -> float:
+    return 1 - _mauve(ratios, generator, scale, expectation)
+
+
+def _fixed(name: str, title: str, of_ratios: OfRatios) -> SummaryKind:
     divergence = FIVE[name]
     source = "ICLR 2023, section 2"
-    return SummaryKind(name, title, lambda p, q, *_: divergence(p, q), takes_divergence=False, source=source)
+    return SummaryKind(name, title, lambda p, q, *_: divergence(p, q), of_ratios, takes_divergence=False, source=source)
 
 
 SUMMARIES: dict[str, SummaryKind] = {
     kind.name: kind
     for kind in (
-        SummaryKind("mauve", "MAUVE", mauve_f, higher_is_closer=True, frontier=True),
+        SummaryKind("mauve", "MAUVE", mauve_f, _mauve, higher_is_closer=True, frontier=True),
         SummaryKind(
             "frontier-integral",
             "Frontier integral",
             lambda p, q, generator, _: frontier_integral_f(p, q, generator),
+            _integral,
             frontier=True,
         ),
-        SummaryKind("mid", "Mid-point", lambda p, q, generator, _: mid_f(p, q, generator), frontier=True),
+        SummaryKind("mid", "Mid-point", lambda p, q, generator, _: mid_f(p, q, generator), _mid, frontier=True),
         SummaryKind(
             "divergence",
             "D(P, Q)",
             lambda p, q, generator, _: f_divergence(p, q, generator),
+            _divergence,
             source="JMLR 2023, section 2.3",
         ),
-        _fixed("forward-kl", "Forward KL"),
-        _fixed("backward-kl", "Backward KL"),
-        _fixed("exponentiated-kl", "Exponentiated KL"),
-        _fixed("jensen-shannon", "Jensen-Shannon"),
+        _fixed("forward-kl", "Forward KL", _divergence),
+        _fixed("backward-kl", "Backward KL", _backward),
+        _fixed("exponentiated-kl", "Exponentiated KL", _exponentiated),
+        _fixed("jensen-shannon", "Jensen-Shannon", _mid),
         SummaryKind(
             "auc",
             "AUC",
             lambda p, q, _, scale: auc(p, q, scale),
+            _auc,
             takes_divergence=False,
             source="ICLR 2023, section 2",
         ),
     )
 }
-"""Summaries of two histograms, by name."""
+"""Summaries of two histograms or of ratios, by name."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +147,9 @@ class EstimatorKind:
         Whether it counts texts in bins, so that counts can be smoothed.
     own_scale : float or None
         The constant c that maps its own frontier to an area in [0, 1]; None without such a frontier.
+    expectations : tuple of str
+        Names of ``EXPECTATIONS`` that its ratios can be averaged over, the default and then the papers'; empty without
+        a choice.
     """
 
     name: str
@@ -100,9 +159,11 @@ class EstimatorKind:
     scale: float | None = None
     bins: bool = False
     own_scale: float | None = None
+    expectations: tuple[str, ...] = ()
 
 
 _RATIOS = "JMLR 2023, sections 4.2 and 7.3.1"
+_EITHER = ("union", "other")
 
 ESTIMATORS: dict[str, EstimatorKind] = {
     kind.name: kind
@@ -138,6 +199,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "that k-means told apart.",
             _RATIOS,
             scale=SCALES["knn"],
+            expectations=_EITHER,
         ),
         EstimatorKind(
             "kde",
@@ -145,6 +207,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Needs few dimensions, and the choice of their number matters.",
             _RATIOS,
             scale=SCALES["kde"],
+            expectations=_EITHER,
         ),
         EstimatorKind(
             "classifier",
@@ -153,6 +216,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "and tied neighboring values of p.",
             "JMLR 2023, sections 4.3 and 7.3.1",
             scale=SCALES["classifier"],
+            expectations=_EITHER,
         ),
         EstimatorKind(
             "gaussian",
@@ -160,6 +224,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Compares only means and covariances, in five or ten dimensions; not robust beyond.",
             "JMLR 2023, section 7.3.1 and appendix C",
             scale=SCALES["gaussian"],
+            expectations=_EITHER,
         ),
         EstimatorKind(
             "direct",
@@ -168,6 +233,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "before nucleus sampling, against people's judgments. Sides that share nothing score about 0.78.",
             "JMLR 2023, section 7.3.3",
             scale=SCALES["direct"],
+            expectations=("union", "own"),
         ),
         EstimatorKind(
             "strings",
@@ -183,6 +249,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "Nearest neighbors by shared n-grams; in the papers it agreed little with the default and with people.",
             "JMLR 2023, section 7.5.4",
             scale=SCALES["knn"],
+            expectations=_EITHER,
         ),
         EstimatorKind(
             "subsequence-kernel",
@@ -191,6 +258,7 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "default and least with people.",
             "JMLR 2023, section 7.5.4",
             scale=SCALES["knn"],
+            expectations=_EITHER,
         ),
         EstimatorKind(
             "transport",

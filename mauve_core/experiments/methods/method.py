@@ -1,8 +1,9 @@
-"""A method: estimator, divergence, smoothing and summary, written as one word.
+"""A method: estimator, divergence, summary, smoothing, scale and expectation, written as one word.
 
     kmeans                                          MAUVE as published
     kmeans:smoothing=good-turing,summary=mid        every part but the first may be left out
     knn:divergence=chi2                             an estimator without bins
+    knn:expectation=other                           the same ratios, averaged as the papers print it
 
 JMLR 2023, sections 2.3 (divergences), 3.2 (summaries), 4.1 (quantizers, smoothing), 4.2, 4.3 and appendix C (estimators
 without bins).
@@ -17,11 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.methods.kinds import ESTIMATORS, SUMMARIES, EstimatorKind
+from mauve_core.experiments.methods.kinds import ESTIMATORS, EXPECTATION_REASONS, EXPECTATIONS, SUMMARIES, EstimatorKind
 from mauve_core.numerics.divergences.frontier import Frontier, trapezoid_area
 from mauve_core.numerics.divergences.generators import generator_of
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, added_count
 from mauve_core.numerics.divergences.summaries import FIVE
+from mauve_core.numerics.ratios.log_ratios import LogRatios, ratio_atoms
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class Method:
         Histogram smoothing, see ``numerics.smoothing.probabilities``; "none" for estimators without bins.
     scale : float or None
         The constant c of MAUVE, or of the area under a frontier of transport costs; None takes the estimator's.
+    expectation : str
+        The points over which an estimator without bins averages its density ratios. "union", the default, takes both
+        samples. The papers take "other", the sample of the side that a divergence is from (JMLR 2023, equations 24, 25,
+        27, 29 and 46), and for probabilities of two models "own", a side's own sample (section 7.3.3).
     """
 
     estimator: str = "kmeans"
@@ -47,6 +53,7 @@ class Method:
     summary: str = "mauve"
     smoothing: str = "none"
     scale: float | None = None
+    expectation: str = "union"
 
     def __post_init__(self) -> None:
         _require("estimator", self.estimator, ESTIMATORS)
@@ -60,6 +67,7 @@ class Method:
             raise InputError(f"The method {kind.name} takes no {', '.join(refused)}", allowed=kind.name)
         if not kind.bins and "smoothing" in changed:
             raise InputError(f"The method {kind.name} has no bins to smooth", received=self.smoothing)
+        self._check_expectation(kind)
         if not summary.takes_divergence and "divergence" in changed:
             raise InputError(f"The summary {summary.name} is a divergence itself", todo="Leave divergence out")
         if summary.frontier and not np.isfinite(generator.at_zero):
@@ -72,6 +80,23 @@ class Method:
                 "The scale is not usable",
                 allowed="a positive number, with summary=mauve or auc",
                 received=f"{self.scale!r}",
+            )
+
+    def _check_expectation(self, kind: EstimatorKind) -> None:
+        _require("expectation", self.expectation, EXPECTATIONS)
+        if self.expectation == "union":
+            return
+        if self.expectation not in kind.expectations:
+            raise InputError(
+                f"The method {kind.name} takes no such expectation",
+                allowed=", ".join(kind.expectations) or f"{kind.name} without expectation",
+                received=self.expectation,
+            )
+        if self.expectation == "own" and (self.divergence != "kl" or self.summary == "frontier-integral"):
+            raise InputError(
+                "The mean over a side's own sample does not go with these parts",
+                allowed="divergence=kl, and a summary other than frontier-integral",
+                received=f"divergence={self.divergence}, summary={self.summary}",
             )
 
     @property
@@ -91,12 +116,20 @@ class Method:
         if kind.scale is None:
             return kind.title + ("" if self.scale is None else f" · c = {self.scale:g}")
         parts = [kind.title]
+        if self.expectation != "union":
+            parts.append(EXPECTATIONS[self.expectation].lower())
         if self.smoothing != "none":
             parts.append(SMOOTHINGS.get(self.smoothing, self.smoothing))
         if self.divergence != "kl":
             parts.append(generator_of(self.divergence).title)
         parts.append(SUMMARIES[self.summary].title + ("" if self.scale is None else f", c = {self.scale:g}"))
         return " · ".join(parts)
+
+    @property
+    def reason(self) -> str:
+        """The papers' explanation of a different ranking, and what an expectation other than the default adds."""
+        reason = self.estimator_kind.reason
+        return reason if self.expectation == "union" else f"{reason} {EXPECTATION_REASONS[self.expectation]}"
 
     @property
     def higher_is_closer(self) -> bool:
@@ -124,6 +157,15 @@ class Method:
         if usual is None:
             raise InputError(f"The method {self.estimator} does not work on histograms")
         return SUMMARIES[self.summary].value(p, q, self.divergence, self.scale or usual)
+
+    def ratio_value(self, ratios: LogRatios) -> float:
+        """Summary of density ratios by the method's expectation; may be infinite."""
+        if self.expectation == "union":
+            return float(self.value(*ratio_atoms(ratios)))
+        scale = self.scale or self.estimator_kind.scale
+        if scale is None:
+            raise InputError(f"The method {self.estimator} has no ratios")
+        return SUMMARIES[self.summary].of_ratios(ratios, self.divergence, scale, self.expectation)
 
     def area(self, frontier: Frontier) -> float:
         """Area under the exponentiated frontier of an estimator with its own frontier."""
@@ -183,7 +225,14 @@ PRESETS: dict[str, tuple[Method, ...]] = {
     ),
     "smoothing": tuple(Method(smoothing=name) for name in SMOOTHINGS),
     "quantisers": tuple(Method(name) for name in ("kmeans", "drmm", "lattice")),
-    "estimators": tuple(Method(name) for name in ("kmeans", "knn", "kde", "classifier", "gaussian")),
+    "estimators": (
+        Method(),
+        *(
+            Method(name, expectation=expectation)
+            for name in ("knn", "kde", "classifier", "gaussian")
+            for expectation in ESTIMATORS[name].expectations
+        ),
+    ),
     "transport": tuple(
         Method(name)
         for name in (

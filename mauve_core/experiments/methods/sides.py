@@ -55,7 +55,8 @@ class Sides:
     def reduced(self) -> NDArray[np.float32]:
         """(n + m, c) coordinates of both sides in one space, as for published scores."""
         stacked = np.concatenate([self.x_p, self.x_q])
-        return reduce_features(stacked, explained_variance=self.score.explained_variance).array
+        score = self.score
+        return reduce_features(stacked, explained_variance=score.explained_variance, unit_rows=score.unit_rows).array
 
     def clustered(self, seed: SeedSequence) -> Clustering:
         """k-means of both sides in the reduced space, cached by seed."""

@@ -73,7 +73,8 @@ class MethodResult:
     scores : mapping of str to MethodScore
         By candidate.
     ceiling : MethodScore
-        Score between two halves of the human texts, about that of a human-like candidate with half as many texts.
+        Human vs. human: score between two halves of the human texts, about that of a human-like candidate with half as
+        many texts.
     seconds : float
         Time of the estimator for all candidates, shared by methods with that estimator.
     """
@@ -110,7 +111,7 @@ class Disagreement:
     @property
     def reason(self) -> str:
         """The papers' comment on the method's estimator."""
-        return self.method.estimator_kind.reason
+        return self.method.reason
 
 
 @dataclass(frozen=True)

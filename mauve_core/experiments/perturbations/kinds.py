@@ -11,6 +11,12 @@ _MARKS = (
 )
 _MATCHES = (Parameter("words", 1.0, float, "a share of the matches from 0 to 1", lambda share: 0 <= share <= 1),)
 
+
+def _part(share: float, end: str) -> tuple[Parameter, ...]:
+    allowed = f"a share of the words from 0 to 1, counted from the {end}"
+    return (Parameter("words", share, float, allowed, lambda words: 0 <= words <= 1),)
+
+
 PERTURBATIONS: dict[str, PerturbationKind] = {
     kind.name: kind
     for kind in (
@@ -52,6 +58,22 @@ PERTURBATIONS: dict[str, PerturbationKind] = {
             "without two different words to move",
             _WORDS,
             moving.shuffle_words,
+        ),
+        PerturbationKind(
+            "shuffle-beginning",
+            "Beginning shuffled",
+            "The first words of each text in a different order, 70% of all; the others stay.",
+            "without two different words to move in that part",
+            _part(0.7, "start"),
+            moving.shuffle_beginning,
+        ),
+        PerturbationKind(
+            "shuffle-end",
+            "End shuffled",
+            "The last words of each text in a different order, 30% of all; the others stay.",
+            "without two different words to move in that part",
+            _part(0.3, "end"),
+            moving.shuffle_end,
         ),
         PerturbationKind(
             "shuffle-sentences",

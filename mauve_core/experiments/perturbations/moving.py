@@ -1,10 +1,12 @@
 """Perturbations that move or repeat whole words and sentences; the text between them stays in place.
 
-ICLR 2023, section 6.2: shuffled words, first halves swapped between texts. The others are ours.
+ICLR 2023, section 6.2: shuffled words, first halves swapped between texts. The others are ours. Shuffling the words of
+one part alone shows which part of a text an encoder reads.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -18,6 +20,18 @@ def shuffle_words(text: str, values: Values, rng: np.random.Generator) -> str:
     """Shuffle all words or a share of them; white space separates words, and words keep their punctuation."""
     spans = [word.span() for word in re.finditer(r"\S+", text)]
     return _reordered(text, [span for span in spans if rng.random() < float(values["words"])], rng)
+
+
+def shuffle_beginning(text: str, values: Values, rng: np.random.Generator) -> str:
+    """Shuffle the first words, a share of all, rounded to a whole number (a half up); the others stay."""
+    spans = [word.span() for word in re.finditer(r"\S+", text)]
+    return _reordered(text, spans[: _rounded(float(values["words"]) * len(spans))], rng)
+
+
+def shuffle_end(text: str, values: Values, rng: np.random.Generator) -> str:
+    """Shuffle the last words, a share of all, rounded to a whole number (a half up); the others stay."""
+    spans = [word.span() for word in re.finditer(r"\S+", text)]
+    return _reordered(text, spans[len(spans) - _rounded(float(values["words"]) * len(spans)) :], rng)
 
 
 def shuffle_sentences(text: str, values: Values, rng: np.random.Generator) -> str:  # noqa: ARG001
@@ -48,6 +62,10 @@ def with_parts(text: str, spans: Sequence[tuple[int, int]], parts: Sequence[str]
         done += [text[position:start], part]
         position = end
     return "".join([*done, text[position:]])
+
+
+def _rounded(number: float) -> int:
+    return math.floor(number + 0.5)
 
 
 def _reordered(text: str, spans: Sequence[tuple[int, int]], rng: np.random.Generator) -> str:

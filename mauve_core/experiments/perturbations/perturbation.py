@@ -146,7 +146,7 @@ class Perturbation:
             value = self.values[parameter.name]
             if parameter.kind is str:
                 parts.append(f"{parameter.name} {value!r}")
-            elif value != parameter.default or parameter.name == "rate":
+            elif value != (1 if parameter.name == "words" else None if parameter.name == "rate" else parameter.default):
                 parts.append(f"{_percent(value)} of {'letters' if parameter.name == 'rate' else 'words'}"
                              if parameter.name in ("rate", "words") else f"{parameter.name} = {value:g}")  # fmt: skip
         if self.dose != 1:

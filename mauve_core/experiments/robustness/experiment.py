@@ -21,8 +21,9 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.experiments.perturbations import CONTROL, Perturbation, Perturbed, parse_perturbation, perturb
 from mauve_core.experiments.perturbations.applying import dosed
+from mauve_core.experiments.robustness.detection import permutations_for, split_p_value
 from mauve_core.experiments.robustness.frozen import freeze_clusters
-from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
+from mauve_core.experiments.robustness.halves import Rows, split_rows, usable_rows
 from mauve_core.experiments.robustness.table import PROBE_SCORES, Flow, LineKind, ProbeLine, ProbeTable
 from mauve_core.experiments.sweeps.request import STAGE, Request
 from mauve_core.numerics.divergences.frontier import mauve
@@ -30,7 +31,7 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.scoring.partitioning import partitions
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.result import Partition, SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
@@ -106,7 +107,7 @@ def probe_run(
     request = Request(run, None, seeds, device, store, progress)
     if source not in run.corpora:
         raise InputError(f"No source named {source!r} in this run", allowed=", ".join(run.corpora))
-    work = _Work(request, source, usable_rows(run.corpora[source], rows), splits, encoder)
+    work = Work(request, source, usable_rows(run.corpora[source], rows), splits, encoder, len(chosen))
     treated = [work.treated(item) for item in chosen]
     flows, kept_share = work.flows(treated)
     lines = work.lines(treated, flows)
@@ -123,14 +124,18 @@ class _Treated:
     notes: tuple[str, ...]
 
 
-class _Work:
-    def __init__(self, request: Request, source: str, rows: Rows, splits: int, encoder: Encodes | None) -> None:
+class Work:
+    """Steps of :func:`probe_run`: splits, perturbed halves, flows and scores."""
+
+    def __init__(
+        self, request: Request, source: str, rows: Rows, splits: int, encoder: Encodes | None, tests: int
+    ) -> None:
         self.request, self.source, self.rows = request, source, rows
         self.run, self.score = request.run, request.score
         self.corpus = self.run.corpora[source]
         self.features = stored_features(request.run, request.feature_store)
         self.splits = split_rows(self.run.corpora, source, rows, self.score.seed, splits, self.score.seeds)
-        self.encoder = encoder
+        self.encoder, self.permutations = encoder, permutations_for(tests)
 
     def treated(self, item: Perturbation) -> _Treated:
         """The perturbed comparison halves.
@@ -221,18 +226,22 @@ class _Work:
         self, kind: LineKind, name: str, arrays: Sequence[_Array], changed: float, progress: _Counter
     ) -> ProbeLine:
         values: dict[str, list[float]] = {measure: [] for measure in PROBE_SCORES}
+        p_values: list[float] = []
         for split, array in zip(self.splits, arrays, strict=True):
-            for measure, found in self._scores(split, array, progress).items():
+            sides = {"reference": self.features[self.source][split.reference], "comparison": array}
+            parts = partitions("pairwise", sides, split.seeds, self.score, progress.advance)
+            for measure, found in self._scores(parts).items():
                 values[measure] += found
+            if kind == "perturbation":
+                p_values.append(split_p_value(parts, self.score.scale, self.permutations, split.exchange))
         n = len(self.splits[0].reference)
         scores = {measure: SeedSpread.of(found) for measure, found in values.items()}
-        return ProbeLine(kind, name, n, self.score.k or default_k(n, n), changed, scores)
+        k = self.score.k or default_k(n, n)
+        return ProbeLine(kind, name, n, k, changed, scores, p_values=tuple(p_values) or None)
 
-    def _scores(self, split: Split, array: _Array, progress: _Counter) -> dict[str, list[float]]:
+    def _scores(self, parts: Sequence[Partition]) -> dict[str, list[float]]:
         """Each measure for each k-means seed; P is the reference half."""
-        sides = {"reference": self.features[self.source][split.reference], "comparison": array}
-        parts = partitions("pairwise", sides, split.seeds, self.score, progress.advance)
-        counts = [np.stack([part.counts(side) for part in parts]) for side in sides]
+        counts = [np.stack([part.counts(side) for part in parts]) for side in parts[0].labels]
         p, q = (probabilities(count, CLUSTER_SMOOTHING) for count in counts)
         found = {measure: np.asarray(value(p, q)) for measure, value in FIVE.items()}
         found["mauve"] = mauve(probabilities(counts[0]), probabilities(counts[1]), self.score.scale)
@@ -249,7 +258,7 @@ class _Counter:
         self._progress(STAGE, self._done, self._total)
 
 
-def _settings(work: _Work, rows: Sequence[int] | None, splits: int) -> dict[str, object]:
+def _settings(work: Work, rows: Sequence[int] | None, splits: int) -> dict[str, object]:
     comparison, score = work.run.comparison, work.score
     return {
         "run": work.run.id,
@@ -260,12 +269,13 @@ def _settings(work: _Work, rows: Sequence[int] | None, splits: int) -> dict[str,
         "seed": score.seed,
         "scale": score.scale,
         "smoothing": CLUSTER_SMOOTHING,
+        "permutations": work.permutations,
         "config": comparison.config.as_dict(),
         "sources": {source.name: {"n": source.n, "digest": source.digest} for source in comparison.sources},
     }
 
 
-def _notes(work: _Work, treated: Sequence[_Treated], kept_share: float) -> tuple[str, ...]:
+def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[str, ...]:
     n, score = len(work.splits[0].reference), work.score
     notes = [
         f"Halves of {n} texts; splits: {len(work.splits)}; k-means seeds per split: {score.seeds}. "

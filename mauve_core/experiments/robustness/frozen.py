@@ -50,7 +50,7 @@ def freeze_clusters(
     """The clusters of a run's partition; ``features`` holds (n, d) arrays of every source of the partition."""
     own = Stacked([features[name] for name in partition.labels])
     labels = np.concatenate(list(partition.labels.values()))
-    reduced = reduce_features(own, explained_variance=score.explained_variance)
+    reduced = reduce_features(own, explained_variance=score.explained_variance, unit_rows=score.unit_rows)
     centroids = np.zeros((partition.k, reduced.array.shape[1]))
     np.add.at(centroids, labels, reduced.array.astype(np.float64))
     centroids /= np.bincount(labels, minlength=partition.k)[:, None]

@@ -33,12 +33,15 @@ class Split:
         Rows of other sources that replace the comparison half; sources with fewer than n texts are missing.
     seeds : tuple of SeedSequence
         k-means seeds, the same for every comparison with the reference half.
+    exchange : SeedSequence
+        Seed of the test, which deals the texts of both halves anew; the same for every perturbation.
     """
 
     reference: Rows
     comparison: Rows
     others: Mapping[str, Rows]
     seeds: tuple[SeedSequence, ...]
+    exchange: SeedSequence
 
 
 def usable_rows(corpus: Corpus, rows: Sequence[int] | None) -> Rows:
@@ -69,7 +72,7 @@ def split_rows(
     Another source is represented by the texts with the ids of the comparison half if it has them all, otherwise by
     texts drawn without replacement.
     """
-    cuts, draws, starts = (child.spawn(splits) for child in stream(seed, "probes").spawn(3))
+    cuts, draws, starts, exchanges = (child.spawn(splits) for child in stream(seed, "probes").spawn(4))
     n = len(rows) // 2
     indices = {
         name: {text_id: row for row, text_id in enumerate(corpus.ids)}
@@ -77,7 +80,7 @@ def split_rows(
         if name != source and len(corpus) >= n
     }
     result = []
-    for cut, draw, start in zip(cuts, draws, starts, strict=True):
+    for cut, draw, start, exchange in zip(cuts, draws, starts, exchanges, strict=True):
         order = np.random.default_rng(cut).permutation(rows)
         reference, comparison = np.sort(order[:n]), np.sort(order[n : 2 * n])
         ids = [corpora[source].ids[row] for row in comparison]
@@ -87,5 +90,5 @@ def split_rows(
                 others[name] = np.array([index[text_id] for text_id in ids], dtype=np.int64)
             else:
                 others[name] = np.sort(np.random.default_rng(child).permutation(len(index))[:n]).astype(np.int64)
-        result.append(Split(reference, comparison, others, tuple(start.spawn(seeds))))
+        result.append(Split(reference, comparison, others, tuple(start.spawn(seeds)), exchange))
     return tuple(result)

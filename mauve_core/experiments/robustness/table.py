@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, Settings, Share
+from mauve_core.base.validation import As, Count, Later, Settings, Share
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
 from mauve_core.numerics.divergences.summaries import FIVE
 from mauve_core.scoring.result import SeedSpread
@@ -87,6 +87,9 @@ class ProbeLine:
         For a perturbation, of the first split's comparison half.
     notes : tuple of str
         Number of unchanged texts among those in any comparison half.
+    p_values : tuple of float or None
+        Of each split of a perturbation: :func:`mauve_core.experiments.robustness.detection.split_p_value`. None for
+        others, and in tables stored before there was a test.
     """
 
     kind: LineKind
@@ -97,10 +100,13 @@ class ProbeLine:
     scores: Mapping[str, SeedSpread]
     flow: Flow | None = None
     notes: tuple[str, ...] = ()
+    p_values: Annotated[tuple[Share, ...] | None, Later()] = None
 
     def __post_init__(self) -> None:
         if not set(PROBE_SCORES) <= set(self.scores):
             raise InputError("A line of probes lacks scores", allowed=", ".join(PROBE_SCORES))
+        if self.p_values is not None and not self.p_values:
+            raise InputError("A tested line of probes has no p-value", allowed="one for each split")
 
     @property
     def title(self) -> str:

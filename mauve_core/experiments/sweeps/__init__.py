@@ -1,5 +1,16 @@
 """Sweeps of a stored run: its candidates' scores over one setting, with a spread over seeds at each point."""
 
+from typing import Literal
+
+from mauve_core.experiments.sweeps.estimators import (
+    ESTIMATOR_AXES,
+    EstimatorAxis,
+    EstimatorPoint,
+    EstimatorSweep,
+    estimator_sweep,
+    stored_estimator_sweep,
+    usual_parameters,
+)
 from mauve_core.experiments.sweeps.execution import sweep_run, usual_values
 from mauve_core.experiments.sweeps.sweep import (
     AXES,
@@ -11,14 +22,28 @@ from mauve_core.experiments.sweeps.sweep import (
     stored_sweep,
 )
 
+Axis = Literal[Over, EstimatorAxis]
+"""Every axis of a sweep."""
+
+EVERY_AXIS: tuple[Axis, ...] = (*AXES, *ESTIMATOR_AXES)
+
 __all__ = [
     "AXES",
+    "ESTIMATOR_AXES",
+    "EVERY_AXIS",
+    "Axis",
+    "EstimatorAxis",
+    "EstimatorPoint",
+    "EstimatorSweep",
     "Over",
     "Sweep",
     "SweepPoint",
     "attachment_name",
+    "estimator_sweep",
     "require_axis",
+    "stored_estimator_sweep",
     "stored_sweep",
     "sweep_run",
+    "usual_parameters",
     "usual_values",
 ]

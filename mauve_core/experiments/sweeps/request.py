@@ -149,6 +149,12 @@ def positive_values(what: str, values: Sequence[float]) -> tuple[float, ...]:
     return tuple(sorted({float(value) for value in values}))
 
 
+def numbers_within(what: str, values: Sequence[float], low: float, high: float) -> tuple[float, ...]:
+    """Distinct numbers, ascending; InputError if there are none or one is outside ``low`` to ``high``."""
+    _require(what, values, lambda value: low <= value <= high, f"numbers from {low:g} to {high:g}")
+    return tuple(sorted({float(value) for value in values}))
+
+
 def halved(top: int, low: int, most: int) -> tuple[int, ...]:
     """``top``, its half, its quarter ...: at most ``most`` values, none below ``low``, ascending."""
     values = [round(top / 2**step) for step in range(most)]

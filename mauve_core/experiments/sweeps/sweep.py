@@ -102,7 +102,7 @@ def require_axis(over: object) -> Over:
     raise InputError("There is no such sweep", allowed=", ".join(AXES), received=repr(over))
 
 
-def attachment_name(over: Over) -> str:
+def attachment_name(over: str) -> str:
     """Attachment name of a sweep."""
     return f"sweep-{over}"
 

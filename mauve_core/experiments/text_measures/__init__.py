@@ -3,28 +3,36 @@
     measure(human, {"greedy": greedy}, context=MeasureContext())
 
 :data:`MEASURES` is the registry. A new measure is one file in this package and one line below; :func:`measure` adds
-spread and gap to all of them. JMLR 2023, section 6.3; NeurIPS 2021, appendix C.4.
+spread, gap and the tests of every two candidates to all of them. JMLR 2023, section 6.3; NeurIPS 2021, appendix C.4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.experiments.text_measures.base import (
     Measure,
+    MeasureDifference,
     Measurements,
     NotDefinedError,
+    Quantity,
     Row,
     Terms,
     Value,
 )
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
+from mauve_core.experiments.text_measures.coverage import Coverage
+from mauve_core.experiments.text_measures.density import Density
+from mauve_core.experiments.text_measures.differences import Measured, measure_differences
 from mauve_core.experiments.text_measures.discriminator import Discriminator
 from mauve_core.experiments.text_measures.distinct import Distinct
 from mauve_core.experiments.text_measures.diversity import Diversity
@@ -44,10 +52,12 @@ from mauve_core.experiments.text_measures.spread import (
     Replicates,
     difference,
     groups_of,
+    mean_of,
     replicate,
     value_of,
 )
 from mauve_core.experiments.text_measures.token_js import TokenJS
+from mauve_core.experiments.text_measures.vendi import Vendi
 from mauve_core.experiments.text_measures.zipf import Zipf
 
 __all__ = [
@@ -55,8 +65,10 @@ __all__ = [
     "Collection",
     "Measure",
     "MeasureContext",
+    "MeasureDifference",
     "Measurements",
     "NotDefinedError",
+    "Quantity",
     "Row",
     "Terms",
     "Value",
@@ -79,6 +91,9 @@ MEASURES: dict[str, Measure] = {
         EpsilonPerplexity(),
         Precision(),
         Recall(),
+        Density(),
+        Coverage(),
+        Vendi(),
         Length(),
     )
 }
@@ -97,9 +112,32 @@ _MISSING = {"model": "a scoring model is needed", "features": "features of every
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class Side:
+    """One collection, or one generation of a candidate, and its groups of texts."""
+
     texts: Collection
     groups: Groups
+
+
+Generations = tuple[Side, ...]
+"""The generations of a candidate, usually one."""
+
+
+class TermsSource(Protocol):
+    """What gives T of the collections: a measure, or terms that were made before."""
+
+    def terms(
+        self, texts: Collection, human: Collection, context: MeasureContext, progress: Progress = silent
+    ) -> Terms: ...
+    def human_terms(self, human: Collection, context: MeasureContext, progress: Progress = silent) -> Terms | None: ...
+
+
+@dataclass(frozen=True)
+class Found:
+    """All rows of one measure, and its tests."""
+
+    rows: tuple[Row, ...]
+    differences: tuple[MeasureDifference, ...]
 
 
 def measure(
@@ -110,7 +148,9 @@ def measure(
     context: MeasureContext,
     progress: Progress = silent,
 ) -> Measurements:
-    """Measure every candidate and the human side.
+    """Measure every candidate and the human side, and test every two candidates.
+
+    T of a candidate with several generations is the mean over them.
 
     Parameters
     ----------
@@ -135,16 +175,16 @@ def measure(
     if not candidates or HUMAN in candidates:
         raise InputError("There is nothing to measure", allowed=f"at least one candidate, none named {HUMAN!r}")
     chosen, notes = _choose([human, *candidates.values()], names, context)
-    side = _Side(human, groups_of(human))
-    sides = {name: _Side(texts, groups_of(texts)) for name, texts in candidates.items()}
-    rows: list[Row] = []
+    side, sides = with_groups(human, candidates)
+    found: list[Found] = []
     settings: dict[str, dict[str, Any]] = {}
-    n = {HUMAN: len(human), **{name: len(texts) for name, texts in candidates.items()}}
+    n = {HUMAN: len(human), **{name: min(side.groups.n for side in parts) for name, parts in sides.items()}}
     for item in chosen:
-        rows += _rows(item, side, sides, context, progress)
+        found.append(measured(item, side, sides, context, progress))
         jackknife = {"groups": GROUPS, "confidence": CONFIDENCE, "least_texts": MIN_TEXTS}
         settings[item.name] = {**item.settings(context), "seed": context.seed, **jackknife, "n": n}
-    return Measurements(tuple(rows), settings, notes)
+    rows = tuple(row for each in found for row in each.rows)
+    return Measurements(rows, settings, notes, tuple(test for each in found for test in each.differences))
 
 
 def _choose(
@@ -168,27 +208,46 @@ def _choose(
     return chosen, tuple(notes)
 
 
-def _rows(
-    item: Measure, human: _Side, sides: Mapping[str, _Side], context: MeasureContext, progress: Progress
-) -> list[Row]:
+def with_groups(human: Collection, candidates: Mapping[str, Collection]) -> tuple[Side, dict[str, Generations]]:
+    """The human side and every generation of every candidate, as :func:`measured` takes them."""
+    sides = {
+        name: tuple(Side(part, groups_of(part)) for part in texts.by_generation()) for name, texts in candidates.items()
+    }
+    return Side(human, groups_of(human)), sides
+
+
+def measured(
+    item: Measure,
+    human: Side,
+    sides: Mapping[str, Generations],
+    context: MeasureContext,
+    progress: Progress,
+    source: TermsSource | None = None,
+) -> Found:
+    """The rows and tests of one measure; its T comes from ``source``, by default the measure itself."""
+    source = item if source is None else source
     stage = f"Measuring: {item.title}"
     progress(stage, 0, len(sides) + 1)
-    item.prepare([side.texts for side in sides.values()], human.texts, context, _of(HUMAN, progress))
-    reference, value, note = _human_value(item, human, context, progress)
-    rows = []
-    for done, (name, side) in enumerate(sides.items(), start=1):
+    collections = [side.texts for parts in sides.values() for side in parts]
+    item.prepare(collections, human.texts, context, _of(HUMAN, progress))
+    reference, value, note = _human_value(item, source, human, context, progress)
+    rows, tested = [], {}
+    for done, (name, generations) in enumerate(sides.items(), start=1):
         progress(stage, done, len(sides) + 1)
-        rows.append(_row(item, name, side, human, reference, value, note, context, progress))
+        row, replicates = _row(item, source, name, generations, human, reference, value, note, context, progress)
+        rows.append(row)
+        first = generations[0]
+        tested[name] = Measured(first.texts, replace(first.groups, sizes=_sizes(generations)), replicates)
     progress(stage, len(sides) + 1, len(sides) + 1)
-    return rows
+    return Found(tuple(rows), measure_differences(item, Measured(human.texts, human.groups, reference), tested))
 
 
 def _human_value(
-    item: Measure, human: _Side, context: MeasureContext, progress: Progress
+    item: Measure, source: TermsSource, human: Side, context: MeasureContext, progress: Progress
 ) -> tuple[Replicates | None, Value | None, str]:
     """T(P) with and without each group, with its spread, and a note."""
     try:
-        terms = item.human_terms(human.texts, context, _of(HUMAN, progress))
+        terms = source.human_terms(human.texts, context, _of(HUMAN, progress))
         if terms is None:
             return None, None, ""
         replicates = replicate(terms, human.groups, human.groups, relational=False)
@@ -200,29 +259,41 @@ def _human_value(
 
 def _row(
     item: Measure,
+    source: TermsSource,
     name: str,
-    side: _Side,
-    human: _Side,
+    generations: Generations,
+    human: Side,
     reference: Replicates | None,
     human_value: Value | None,
     human_note: str,
     context: MeasureContext,
     progress: Progress,
-) -> Row:
+) -> tuple[Row, Replicates | None]:
+    found, notes = [], []
     try:
-        terms = item.terms(side.texts, human.texts, context, _of(name, progress))
-        replicates = replicate(terms, side.groups, human.groups, relational=item.relational)
+        for side in generations:
+            terms = source.terms(side.texts, human.texts, context, _of(name, progress))
+            found.append(replicate(terms, side.groups, human.groups, relational=item.relational))
+            notes.append(terms.note)
     except NotDefinedError as reason:
-        return Row(item.name, name, None, human_value, None, _joined(f"not defined: {reason}", human_note))
-    both = side.groups.sizes + human.groups.sizes
-    value, problem = value_of(replicates, both if item.relational else side.groups.sizes, item.bounds)
+        of = f" in generation {len(found) + 1} of {len(generations)}" if len(generations) > 1 else ""
+        return Row(item.name, name, None, human_value, None, _joined(f"not defined{of}: {reason}", human_note)), None
+    replicates, own = mean_of(found), _sizes(generations)
+    both = own + human.groups.sizes
+    value, problem = value_of(replicates, both if item.relational else own, item.bounds)
     gap = None
     if reference is not None:
         gap, _ = value_of(difference(replicates, reference), both, (0.0, float("inf")), absolute=True)
     sizes = ""
-    if item.depends_on_n and side.groups.n != human.groups.n:
-        sizes = f"T depends on the number of texts: {side.groups.n:,} here, {human.groups.n:,} on the human side"
-    return Row(item.name, name, value, human_value, gap, _joined(terms.note, problem, human_note, sizes))
+    n = min(side.groups.n for side in generations)
+    if item.depends_on_n and n != human.groups.n:
+        sizes = f"T depends on the number of texts: {n:,} here, {human.groups.n:,} on the human side"
+    return Row(item.name, name, value, human_value, gap, _joined(*notes, problem, human_note, sizes)), replicates
+
+
+def _sizes(generations: Generations) -> NDArray[np.int64]:
+    """Prompts of each group with a text in some generation."""
+    return np.asarray(np.max([side.groups.sizes for side in generations], axis=0))
 
 
 def _of(name: str, progress: Progress) -> Progress:

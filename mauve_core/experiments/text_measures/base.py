@@ -7,6 +7,7 @@ of the kept texts, so that :mod:`mauve_core.experiments.text_measures.spread` co
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,21 @@ from typing import Annotated, Any, ClassVar, Literal, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Count, NotNegative
+from mauve_core.base.validation import As, Count, Later, NotNegative, Within
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
+from mauve_core.scoring.result import SIGNIFICANT
 
 Need = Literal["model", "features"]
 """Requirements of a measure: a causal model that scores texts, or the features of both sides."""
+
+Group = Literal["closeness", "diversity", "likelihood"]
+"""What a measure looks at: the distance to the human texts, a collection's own variety, or a model's probabilities."""
+
+Quantity = Literal["gap", "value"]
+"""What two candidates differ in: |T(Q) - T(P)|, the gap to the human side, or T(Q) itself."""
 
 Rows = NDArray[np.int64] | None
 """Indices of the kept texts; None keeps all."""
@@ -42,12 +51,25 @@ class Value:
         group gives the same value. The row's note gives the reason.
     low, high : float or None
         95 % interval, value +- t quantile x sd; None without ``sd``.
+    generations : tuple of float or None
+        T of each generation of a candidate with several, of which ``value`` is the mean; of a gap, T(Q) - T(P) of
+        each. None without several.
     """
 
     value: float
     sd: NotNegative | None = None
     low: float | None = None
     high: float | None = None
+    generations: Annotated[tuple[float, ...] | None, Later()] = None
+
+    def __post_init__(self) -> None:
+        if self.generations is not None and len(self.generations) < 2:
+            raise InputError("A value has a spread over fewer than two generations")
+
+    @property
+    def generations_sd(self) -> float | None:
+        """Standard deviation over the generations (denominator generations - 1); None without several."""
+        return None if self.generations is None else float(np.std(self.generations, ddof=1))
 
 
 @dataclass(frozen=True)
@@ -74,6 +96,58 @@ class Row:
     note: str = ""
 
 
+@dataclass(frozen=True)
+class MeasureDifference:
+    """Test of two candidates under one measure (see :mod:`mauve_core.experiments.text_measures.differences`).
+
+    Attributes
+    ----------
+    measure : str
+    of : {"gap", "value"}
+        Whether the gaps |T(Q) - T(P)| or the values T(Q) are compared.
+    first, second : str
+        The candidates.
+    difference : float
+        That of ``first`` minus that of ``second``. A negative difference of gaps: ``first`` is closer to people.
+    low, high : float or None
+        95 % interval; it contains 0 exactly if ``p_value`` is above 0.05. None if there is no spread.
+    p_value : float or None
+        Two-sided; None if there is no spread.
+    p_adjusted : float or None
+        By Holm's method over all pairs of candidates under this measure, gaps and values apart.
+    paired : bool
+        Whether the two have texts of the same prompts (the same ids).
+    n : int
+        Prompts in common, or, without any, texts of both; human texts if the measure reads no candidate's texts.
+    """
+
+    measure: str
+    of: Quantity
+    first: str
+    second: str
+    difference: float
+    low: float | None
+    high: float | None
+    p_value: Annotated[float, Within(0, 1)] | None
+    p_adjusted: Annotated[float, Within(0, 1)] | None
+    paired: bool
+    n: Count
+
+    @property
+    def told_apart(self) -> bool:
+        """Whether the difference is significant after Holm's correction."""
+        return self.p_adjusted is not None and self.p_adjusted <= SIGNIFICANT
+
+    def seen_from(self, candidate: str) -> MeasureDifference:
+        """Return the same test with ``candidate``, one of the two, as ``first``."""
+        if candidate == self.first:
+            return self
+        low, high = (None if end is None else -end for end in (self.high, self.low))
+        return dataclasses.replace(
+            self, first=self.second, second=self.first, difference=-self.difference, low=low, high=high
+        )
+
+
 class _MeasureSettings(TypedDict, total=False):
     n: Mapping[str, Count]
 
@@ -90,11 +164,22 @@ class Measurements:
         How each measure was computed, by name: scorer, tokenizer, seed, groups, number of texts.
     notes : tuple of str
         Notes outside single rows, such as omitted measures; ``<measure>: <why>``.
+    differences : tuple of MeasureDifference or None
+        Of every two candidates that have the measure: gaps, if T(P) is defined, then values. A measure stored before
+        there were tests has none; None if all were.
     """
 
     rows: tuple[Row, ...]
     settings: Annotated[Mapping[str, Mapping[str, Any]], As(Mapping[str, _MeasureSettings])]
     notes: tuple[str, ...] = ()
+    differences: tuple[MeasureDifference, ...] | None = None
+
+    def __post_init__(self) -> None:
+        rows = {(row.measure, row.candidate) for row in self.rows}
+        tested = {(each.measure, name) for each in self.differences or () for name in (each.first, each.second)}
+        if not tested <= rows:
+            unknown = ", ".join(f"{measure} of {name}" for measure, name in sorted(tested - rows))
+            raise InputError("Measurements have tests of values that they do not have", received=unknown)
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -109,6 +194,10 @@ class Measurements:
     def row(self, measure: str, candidate: str) -> Row | None:
         """The row of that measure and candidate, or None."""
         return next((row for row in self.rows if (row.measure, row.candidate) == (measure, candidate)), None)
+
+    def tests(self, measure: str, of: Quantity = "gap") -> tuple[MeasureDifference, ...]:
+        """The tests of every two candidates under that measure, in order; empty if there are none."""
+        return tuple(each for each in self.differences or () if (each.measure, each.of) == (measure, of))
 
 
 class Terms(ABC):
@@ -152,6 +241,7 @@ class Measure(ABC):
         Name in the registry.
     title : str
         Display name.
+    group : {"closeness", "diversity", "likelihood"}
     unit : str
         Unit of T; empty for a plain number.
     description : str
@@ -167,10 +257,13 @@ class Measure(ABC):
         Range of T; clips intervals.
     depends_on_n : bool
         Whether T depends on the number of texts, so that only equal numbers are comparable.
+    reads_candidate : bool
+        Whether T depends on the candidate's texts, not only on how it decodes.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    group: ClassVar[Group]
     unit: ClassVar[str] = ""
     description: ClassVar[str]
     larger: ClassVar[str]
@@ -179,6 +272,7 @@ class Measure(ABC):
     needs: ClassVar[frozenset[Need]] = frozenset()
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     depends_on_n: ClassVar[bool] = False
+    reads_candidate: ClassVar[bool] = True
 
     def prepare(  # noqa: B027 (few measures share work)
         self, candidates: Sequence[Collection], human: Collection, context: MeasureContext, progress: Progress
@@ -208,7 +302,7 @@ class Measure(ABC):
         if not len(first):
             raise NotDefinedError("one human text cannot be split into halves")
         inner = self.terms(human.take(first), human.take(second), context, progress)
-        return _Halves(inner, first, second)
+        return HalvesTerms(inner, first, second)
 
     def settings(self, context: MeasureContext) -> dict[str, Any]:  # noqa: ARG002 (measures that have settings use it)
         """Settings, other than the texts, that decide the numbers."""
@@ -232,19 +326,23 @@ class PlainMeasure(Measure):
         return self.terms_of(texts, context, progress)
 
 
-class _Halves(Terms):
-    """Terms between two parts of one collection, as a function of the rows of the whole."""
+class HalvesTerms(Terms):
+    """Terms between two parts of one collection, ``inner``, as a function of the rows of the whole."""
 
     def __init__(self, inner: Terms, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
-        self._inner, self._first, self._second = inner, first, second
+        self.inner, self._first, self._second = inner, first, second
         sizes = f"{len(first):,} and {len(second):,} texts"
         self.note = f"T(P) is taken between two random halves of the human side ({sizes})"
 
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002 (both are the human side)
-        return self._inner.value(*self._split(rows))
+        return self.inner.value(*self._split(rows))
 
     def values(self, row_pairs: Sequence[tuple[Rows, Rows]]) -> NDArray[np.float64]:
-        return self._inner.values([self._split(rows) for rows, _ in row_pairs])
+        return self.inner.values([self._split(rows) for rows, _ in row_pairs])
+
+    def of(self, inner: Terms) -> HalvesTerms:
+        """Other terms between the same parts."""
+        return HalvesTerms(inner, self._first, self._second)
 
     def _split(self, rows: Rows) -> tuple[Rows, Rows]:
         if rows is None:

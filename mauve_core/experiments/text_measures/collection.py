@@ -20,10 +20,12 @@ class Collection:
     Attributes
     ----------
     ids, texts : tuple of str
-        One per text; ids are unique, and equal ids on two sides mean the same prompt.
+        One per text; ids are unique within a generation, and equal ids mean the same prompt.
     features : (n, d) array or None
     decoder : str or None
         Decoder spec for :func:`mauve_core.decoding.decoders.parse_decoder`; None if unknown.
+    generations : tuple of int or None
+        Generation of each text, from 0; None without repeats.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Collection:
     prompts: tuple[str, ...] | None = None
     features: NDArray[np.floating] | None = None
     decoder: str | None = None
+    generations: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         for part in ("ids", "texts", "prompts"):
@@ -39,6 +42,7 @@ class Collection:
                 found = text_list(getattr(self, part), f"The {part} of the collection {self.name!r}")
                 object.__setattr__(self, part, tuple(found))
         parts: dict[str, Any] = {"ids": self.ids, "prompts": self.prompts, "rows of features": self.features}
+        parts["generations"] = self.generations
         for what, part in parts.items():
             if part is not None and len(part) != len(self.texts):
                 raise InputError(f"The collection {self.name!r} has {len(self.texts)} texts and {len(part)} {what}")
@@ -56,4 +60,13 @@ class Collection:
             texts=tuple(self.texts[i] for i in rows),
             prompts=None if self.prompts is None else tuple(self.prompts[i] for i in rows),
             features=None if self.features is None else self.features[rows],
+            generations=None if self.generations is None else tuple(self.generations[i] for i in rows),
         )
+
+    def by_generation(self) -> tuple[Self, ...]:
+        """The texts of each generation; the whole collection without repeats."""
+        if self.generations is None:
+            return (self,)
+        codes = np.array(self.generations)
+        rows = (np.flatnonzero(codes == number) for number in np.unique(codes))
+        return tuple(dataclasses.replace(self.take(own), generations=None) for own in rows)

@@ -36,6 +36,7 @@ class Discriminator(Measure):
 
     name = "discriminator"
     title = "Discriminator accuracy"
+    group = "closeness"
     description = (
         "How often logistic regression on frozen features tells unseen texts of the candidate from human ones."
     )

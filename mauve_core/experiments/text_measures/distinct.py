@@ -18,6 +18,7 @@ class Distinct(PlainMeasure):
 
     name = "distinct"
     title = "Distinct-4"
+    group = "diversity"
     description = "The share of distinct n-grams among all n-grams of all texts, in tokens, n = 4."
     larger = "more diverse texts"
     source = "Li et al. 2016; JMLR 2023, section 6.3"

@@ -26,6 +26,7 @@ class Diversity(PlainMeasure):
 
     name = "diversity"
     title = "Diversity"
+    group = "diversity"
     description = (
         "The product over n = 2, 3, 4 of the share of a text's word n-grams that are distinct within the text."
     )

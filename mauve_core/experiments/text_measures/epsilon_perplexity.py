@@ -19,6 +19,7 @@ class EpsilonPerplexity(TruncatedMeasure):
 
     name = "epsilon-perplexity"
     title = "ε-perplexity"
+    group = "likelihood"
     description = (
         "The perplexity of human text under the decoder's truncated distribution with ε = 1e-5 added to every "
         "probability."

@@ -17,6 +17,7 @@ class Length(PlainMeasure):
 
     name = "length"
     title = "Length"
+    group = "diversity"
     unit = "words"
     description = "The mean number of words in a text, without its prompt."
     larger = "longer texts"

@@ -17,6 +17,7 @@ class Perplexity(PlainMeasure):
 
     name = "perplexity"
     title = "Generation perplexity"
+    group = "likelihood"
     description = "How surprising the texts are, token by token, to the scoring model, each text read after its prompt."
     larger = "texts that the scoring model finds less likely"
     source = "Fan et al. 2018; JMLR 2023, section 6.3"

@@ -10,6 +10,7 @@ class Recall(ManifoldMeasure):
 
     name = "recall"
     title = "Recall"
+    group = "closeness"
     description = "The share of human texts whose features lie within the manifold of the candidate's."
     larger = "a candidate that covers more of human text"
     of_human = True

@@ -21,6 +21,7 @@ class Repetition(PlainMeasure):
 
     name = "repetition"
     title = "Repetition"
+    group = "diversity"
     description = "The share of texts that end in two or more contiguous copies of the same phrase."
     larger = "more texts that end in a loop"
     source = "Holtzman et al. 2020; JMLR 2023, section 6.3"

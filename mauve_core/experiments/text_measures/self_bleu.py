@@ -28,6 +28,7 @@ class SelfBleu(PlainMeasure):
 
     name = "self-bleu"
     title = "Self-BLEU"
+    group = "diversity"
     description = "How much of a text occurs in the others: BLEU with all other texts as references, 4-grams."
     larger = "less diverse texts"
     source = "Zhu et al. 2018; Holtzman et al. 2020; JMLR 2023, section 6.3"

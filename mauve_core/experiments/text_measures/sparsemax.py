@@ -13,6 +13,7 @@ class Sparsemax(TruncatedMeasure):
 
     name = "sparsemax"
     title = "Sparsemax score"
+    group = "likelihood"
     description = "How well the decoder's truncated distribution p fits human text: the mean of p(x) + (1 - ||p||²)/2."
     larger = "a decoder whose distribution fits human text better"
     source = "Martins et al. 2020, equation 8; JMLR 2023, table 15"

@@ -51,11 +51,15 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Replicates:
-    """T of all texts, and T without each group; ``left_out`` is None if unavailable, with the reason in ``problem``."""
+    """T of all texts, and T without each group; ``left_out`` is None if unavailable, with the reason in ``problem``.
+
+    Of several generations, both are means, and ``generations`` has T of each.
+    """
 
     estimate: float
     left_out: NDArray[np.float64] | None
     problem: str = ""
+    generations: tuple[float, ...] | None = None
 
 
 def group_of(ids: Sequence[str]) -> NDArray[np.int64]:
@@ -83,6 +87,17 @@ def replicate(terms: Terms, texts: Groups, human: Groups, *, relational: bool) -
     return Replicates(estimate, left_out)
 
 
+def mean_of(found: Sequence[Replicates]) -> Replicates:
+    """The mean over generations; a group's prompts are left out of all generations together."""
+    if len(found) == 1:
+        return found[0]
+    estimates = tuple(each.estimate for each in found)
+    problem = next((each.problem for each in found if each.left_out is None), "")
+    left_out = [each.left_out for each in found if each.left_out is not None]
+    mean = np.mean(left_out, axis=0) if len(left_out) == len(found) else None
+    return Replicates(float(np.mean(estimates)), mean, problem, estimates)
+
+
 def value_of(
     replicates: Replicates, sizes: NDArray[np.int64], bounds: tuple[float, float], *, absolute: bool = False
 ) -> tuple[Value, str]:
@@ -96,21 +111,23 @@ def value_of(
         Whether the value is the absolute value of a signed difference.
     """
     point = abs(replicates.estimate) if absolute else replicates.estimate
+    generations = replicates.generations
     if replicates.left_out is None:
-        return Value(point), replicates.problem
+        return Value(point, generations=generations), replicates.problem
     filled = sizes > 0
     left_out = replicates.left_out[filled]
     if filled.sum() < 2:
-        return Value(point), TOO_FEW
+        return Value(point, generations=generations), TOO_FEW
     if np.all(left_out == replicates.estimate):
-        return Value(point), ALL_EQUAL
+        return Value(point, generations=generations), ALL_EQUAL
     sd = jackknife_sd(replicates.estimate, left_out, sizes[filled])
     low, high = t_interval(point, sd, int(filled.sum()), CONFIDENCE, bounds=bounds)
-    return Value(point, sd, low, high), ""
+    return Value(point, sd, low, high, generations), ""
 
 
 def difference(model: Replicates, human: Replicates) -> Replicates:
     """T(Q) - T(P), group by group."""
+    generations = None if model.generations is None else tuple(each - human.estimate for each in model.generations)
     if model.left_out is None or human.left_out is None:
-        return Replicates(model.estimate - human.estimate, None, model.problem or human.problem)
-    return Replicates(model.estimate - human.estimate, model.left_out - human.left_out)
+        return Replicates(model.estimate - human.estimate, None, model.problem or human.problem, generations)
+    return Replicates(model.estimate - human.estimate, model.left_out - human.left_out, generations=generations)

@@ -13,6 +13,7 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.generations import ids_of_prompts
 from mauve_core.decoding import parse_decoder
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.feature_store import DamagedEntryWarning
@@ -99,13 +100,15 @@ def decoder_of(name: str, corpus: Corpus) -> str | None:
 
 def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | None = None) -> Collection:
     """A corpus as input of measures, under its source's name."""
+    several = source != HUMAN and bool(corpus.generations)
     return Collection(
         name=source,
-        ids=corpus.ids,
+        ids=tuple(ids_of_prompts(corpus.ids, corpus.generations)) if several else corpus.ids,
         texts=corpus.texts,
         prompts=corpus.prompts,
         features=features,
         decoder=None if source == HUMAN else decoder_of(source, corpus),
+        generations=tuple(corpus.generation_codes.tolist()) if several else None,
     )
 
 
@@ -117,4 +120,8 @@ def _merged(existing: Measurements, fresh: Measurements, candidates: tuple[str, 
     )
     measured = {row.measure for row in ordered}
     notes = tuple(note for note in (*existing.notes, *fresh.notes) if note.split(":")[0] not in measured)
-    return Measurements(ordered, {**existing.settings, **fresh.settings}, tuple(dict.fromkeys(notes)))
+    kept = [each for each in existing.differences or () if each.measure not in fresh.measures]
+    found = [*kept, *(fresh.differences or ())]
+    tests = [each for name in MEASURES for each in found if each.measure == name]
+    settings = {**existing.settings, **fresh.settings}
+    return Measurements(ordered, settings, tuple(dict.fromkeys(notes)), tuple(tests))

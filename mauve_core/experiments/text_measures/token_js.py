@@ -16,6 +16,7 @@ class TokenJS(TruncatedMeasure):
 
     name = "token-js"
     title = "Token JS"
+    group = "likelihood"
     unit = "nats"
     description = (
         "The mean Jensen-Shannon divergence between the decoder's truncated distribution and the token that a person "

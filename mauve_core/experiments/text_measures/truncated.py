@@ -29,6 +29,7 @@ class TruncatedMeasure(Measure):
 
     relational = True
     needs: ClassVar[frozenset[Need]] = frozenset({"model"})
+    reads_candidate = False
 
     @abstractmethod
     def of_tokens(self, p: NDArray[np.float64], squares: NDArray[np.float64], vocabulary: NDArray[np.float64]) -> float:

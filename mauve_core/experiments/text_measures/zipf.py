@@ -25,6 +25,7 @@ class Zipf(PlainMeasure):
 
     name = "zipf"
     title = "Zipf coefficient"
+    group = "diversity"
     description = (
         "How steeply the frequency of a token falls with its rank: the negative slope of log frequency over log rank, "
         "fitted by least squares to the 5,000 most frequent tokens."

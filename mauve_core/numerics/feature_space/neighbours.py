@@ -1,18 +1,25 @@
-"""Share of points within the manifold of a sample: balls around its points that reach to their k-th neighbor.
+"""Points within the manifold of a sample: balls around its points that reach to their k-th neighbor.
 
-Kynkäänniemi et al., *Improved Precision and Recall Metric for Assessing Generative Models*, NeurIPS 2019, in the form
-of JMLR 2023, section 7.6. Distances are exact and computed in blocks of rows, so no n x m table is kept.
+- ``coverage``: share of points in any ball, for precision and recall. Kynkäänniemi et al., *Improved Precision and
+  Recall Metric for Assessing Generative Models*, NeurIPS 2019, in the form of JMLR 2023, section 7.6.
+- ``density`` of the points and ``occupancy`` of the balls. Naeem et al., *Reliable Fidelity and Diversity Metrics for
+  Generative Models*, ICML 2020, equations 4 and 5, which call the latter coverage.
+
+Distances are exact and computed in blocks of rows, so no n x m table is kept. A ball includes its surface.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
+
+Choices = Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+"""Choices of points and of balls."""
 
 BLOCK = 512
 """Rows whose distances to all others are held at once."""
@@ -21,9 +28,7 @@ SLACK = 1e-9
 """Squared distances tie within this share of the squared norms: the rounding of a matrix product."""
 
 
-def coverage(
-    x: ArrayLike, manifold: ArrayLike, k: int, choices: Sequence[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
-) -> NDArray[np.float64]:
+def coverage(x: ArrayLike, manifold: ArrayLike, k: int, choices: Choices) -> NDArray[np.float64]:
     """Share of the points of ``x`` that lie within the manifold of another sample, for several choices of points.
 
     The ball of a point z of the manifold reaches to z's own k-th nearest neighbor in the whole manifold, z excluded,
@@ -49,30 +54,125 @@ def coverage(
     InputError
         There are too few points, or the features do not fit together.
     """
-    k = _checks.whole("The number of neighbors", k, low=1)
+    return np.asarray(coverage_over_k(x, manifold, (k,), choices)[0])
+
+
+def density(x: ArrayLike, manifold: ArrayLike, k: int, choices: Choices) -> NDArray[np.float64]:
+    """Mean number of balls around a point of ``x``, divided by k (Naeem et al. 2020, equation 4).
+
+    About 1 for two samples of one source. Unlike the share of points in any ball, it counts a wide ball of an outlier
+    only once. A choice of balls is scaled up to the whole manifold, so that leaving some out does not lower it.
+
+    Parameters, errors: see :func:`coverage`.
+
+    Returns
+    -------
+    (len(choices),) float64 array
+        Each at least 0.
+    """
+    return np.asarray(density_over_k(x, manifold, (k,), choices)[0])
+
+
+def occupancy(x: ArrayLike, manifold: ArrayLike, k: int, choices: Choices) -> NDArray[np.float64]:
+    """Share of balls that hold a point of ``x`` (Naeem et al. 2020, equation 5: coverage).
+
+    For n points of each of two samples of one source, about 1 - 2^-k.
+
+    Parameters, errors: see :func:`coverage`.
+
+    Returns
+    -------
+    (len(choices),) float64 array
+    """
+    return np.asarray(occupancy_over_k(x, manifold, (k,), choices)[0])
+
+
+def coverage_over_k(x: ArrayLike, manifold: ArrayLike, ks: Sequence[int], choices: Choices) -> NDArray[np.float64]:
+    """:func:`coverage` at several numbers of neighbors, from the same distances.
+
+    Parameters, errors: see :func:`coverage`; ``ks`` is ascending.
+
+    Returns
+    -------
+    (len(ks), len(choices)) float64 array
+    """
+    own, others, radii = _prepared(x, manifold, ks, choices)
+    inside = np.zeros((len(ks), len(choices), len(own)), dtype=np.bool_)
+    steps = np.arange(len(ks))[:, None]
+    for block, entered in _entered(own, others, radii):
+        for index, (_, balls) in enumerate(choices):
+            inside[:, index, block] = entered[:, balls].min(axis=1) <= steps
+    shares = [[row[chosen].mean() for row, (chosen, _) in zip(rows, choices, strict=True)] for rows in inside]
+    return np.array(shares, dtype=np.float64)
+
+
+def density_over_k(x: ArrayLike, manifold: ArrayLike, ks: Sequence[int], choices: Choices) -> NDArray[np.float64]:
+    """:func:`density` at several numbers of neighbors; as :func:`coverage_over_k`."""
+    hits = _hits(x, manifold, ks, choices)
+    means = [[row[balls].mean() / own.sum() for row, (own, balls) in zip(rows, choices, strict=True)] for rows in hits]
+    scaled: NDArray[np.float64] = np.array(means, dtype=np.float64) * hits.shape[2] / np.array(ks)[:, None]
+    return scaled
+
+
+def occupancy_over_k(x: ArrayLike, manifold: ArrayLike, ks: Sequence[int], choices: Choices) -> NDArray[np.float64]:
+    """:func:`occupancy` at several numbers of neighbors; as :func:`coverage_over_k`."""
+    hits = _hits(x, manifold, ks, choices)
+    shares = [[(row[balls] > 0).mean() for row, (_, balls) in zip(rows, choices, strict=True)] for rows in hits]
+    return np.array(shares, dtype=np.float64)
+
+
+def _hits(x: ArrayLike, manifold: ArrayLike, ks: Sequence[int], choices: Choices) -> NDArray[np.float64]:
+    """(len(ks), len(choices), n) number of chosen points of ``x`` in the ball of every point of the manifold."""
+    own, others, radii = _prepared(x, manifold, ks, choices)
+    chosen = np.array([points for points, _ in choices], dtype=np.float32)
+    found = np.zeros((len(ks), len(choices), len(others)))
+    for block, entered in _entered(own, others, radii):
+        for step in range(len(ks)):
+            found[step] += chosen[:, block] @ (entered <= step).astype(np.float32)
+    return found
+
+
+def _entered(
+    x: NDArray[np.float64], centres: NDArray[np.float64], radii: NDArray[np.float64]
+) -> Iterator[tuple[slice, NDArray[np.int16]]]:
+    """By block of rows, the (rows, n) index of the first k at which a point lies in a ball; len(ks) if at none.
+
+    Balls grow with k, so it is the number of ks whose ball is too small.
+    """
+    for block in _checks.row_blocks(len(x), BLOCK):
+        distances = _squared_distances(x[block], centres, slack=SLACK)
+        entered = np.zeros(distances.shape, dtype=np.int16)
+        for row in radii:
+            entered += distances > row
+        yield block, entered
+
+
+def _prepared(
+    x: ArrayLike, manifold: ArrayLike, ks: Sequence[int], choices: Choices
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Both samples, centered on the manifold's mean, and the (len(ks), n) squared radii of its balls."""
+    ks = [_checks.whole("The number of neighbors", k, low=1) for k in ks]
+    if not ks or sorted(set(ks)) != ks:
+        received = ", ".join(map(str, ks)) or "none"
+        raise InputError("The numbers of neighbors are not usable", allowed="ascending numbers", received=received)
     names = "features", "features of the manifold"
-    points, centres = _checks.two_samples(x, manifold, least_q=k + 1, names=names)
+    points, centres = _checks.two_samples(x, manifold, least_q=ks[-1] + 1, names=names)
     if not all(chosen.any() and balls.any() for chosen, balls in choices):
         raise InputError("A selection of points is empty", allowed="at least one point on each side")
     middle = centres.mean(axis=0, dtype=np.float64)
-    own, others = points - middle, centres - middle
-    radii = _squared_radii(others, k)
-    inside = np.zeros((len(choices), len(own)), dtype=np.bool_)
-    for block in _checks.row_blocks(len(own), BLOCK):
-        within = _squared_distances(own[block], others, slack=SLACK) <= radii
-        for index, (_, balls) in enumerate(choices):
-            inside[index, block] = (within & balls).any(axis=1)
-    return np.array([row[chosen].mean() for row, (chosen, _) in zip(inside, choices, strict=True)], dtype=np.float64)
+    others = centres - middle
+    return points - middle, others, _squared_radii(others, ks)
 
 
-def _squared_radii(centres: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """(n,) squared distance of every point to its k-th neighbor."""
-    radii = np.empty(len(centres))
+def _squared_radii(centres: NDArray[np.float64], ks: Sequence[int]) -> NDArray[np.float64]:
+    """(len(ks), n) squared distance of every point to its k-th neighbor."""
+    places = [k - 1 for k in ks]
+    radii = np.empty((len(ks), len(centres)))
     for start in range(0, len(centres), BLOCK):
         rows = np.arange(start, min(start + BLOCK, len(centres)))
         near = _squared_distances(centres[rows], centres)
         near[rows - start, rows] = np.inf
-        radii[rows] = np.partition(near, k - 1, axis=1)[:, k - 1]
+        radii[:, rows] = np.partition(near, places, axis=1)[:, places].T
     return radii
 
 

@@ -12,6 +12,7 @@ process, which takes longer than everything else at these numbers of rows.
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,7 +76,8 @@ def map_of(
     most : int
         Most rows to fit UMAP on, except that every stratum has at least one.
     progress : callable, optional
-        Called with the number of placed rows, and of all rows.
+        Called with the number of placed rows, and of all rows; while UMAP fits, in proportion to its epochs. What it
+        raises stops the fit.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def map_of(
     rows = sampled_rows(groups, most, np.random.default_rng([seed, len(table)]))
     fitted = table.block(0, len(table)) if len(rows) == len(table) else table.take(rows)
     progress(0, len(table))
-    own = project(fitted, seed=seed)
+    own = project(fitted, seed=seed, progress=lambda done, epochs: progress(len(rows) * done // epochs, len(table)))
     progress(len(rows), len(table))
     if len(rows) == len(table):
         return Map(own, len(table))
@@ -104,7 +106,7 @@ def map_of(
     return Map(positions, len(rows))
 
 
-def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
+def project(x: ArrayLike, *, seed: int, progress: Callable[[int, int], None] = _silent) -> NDArray[np.float32]:
     """Place rows on a plane so that neighbors stay neighbors; equal input and seed give equal positions.
 
     Parameters
@@ -112,6 +114,8 @@ def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
     x : (n, d) array
     seed : int
         Both as in :func:`map_of`.
+    progress : callable, optional
+        Called with UMAP's epoch and their number.
 
     Returns
     -------
@@ -129,7 +133,9 @@ def project(x: ArrayLike, *, seed: int) -> NDArray[np.float32]:
         return np.stack([np.arange(len(rows)), np.zeros(len(rows))], axis=1).astype(np.float32)
     with warnings.catch_warnings(), openmp_threads_kept():
         _silence()
-        reducer = reducer_of(rows, seed, precomputed_knn=nearest(rows, _neighbours(rows)))
+        reported = {"file": _Epochs(progress), "disable": False, "leave": False, "bar_format": _Epochs.FORMAT}
+        nearby = nearest(rows, _neighbours(rows))
+        reducer = reducer_of(rows, seed, precomputed_knn=nearby, tqdm_kwds=reported)
         positions = reducer.fit_transform(rows)
     return np.ascontiguousarray(positions, dtype=np.float32)
 
@@ -147,6 +153,23 @@ def reducer_of(rows: NDArray[np.float32], seed: int, **options: Any) -> Any:
         n_jobs=1,
         **options,
     )
+
+
+class _Epochs:
+    """The file into which UMAP's progress bar writes; it passes the numbers on."""
+
+    FORMAT = "{n_fmt}/{total_fmt}"
+
+    def __init__(self, progress: Callable[[int, int], None]) -> None:
+        self._progress = progress
+
+    def write(self, text: str) -> None:
+        found = re.search(r"(\d+)/(\d+)", text)
+        if found is not None:
+            self._progress(int(found[1]), int(found[2]))
+
+    def flush(self) -> None:
+        """Keep nothing back."""
 
 
 def nearest(rows: NDArray[np.float32], count: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

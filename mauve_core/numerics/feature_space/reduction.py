@@ -1,8 +1,9 @@
 """Reduce features for clustering: unit rows, then principal components.
 
 The stacked features of both sides are normalized to unit length and projected on the fewest principal components that
-explain 90 % of the variance. NeurIPS 2021, appendix C.3, describes the other order, projection before normalizing; this
-module normalizes first, as the reference package does.
+explain 90 % of the variance. This is the order of the reference package. NeurIPS 2021, appendix C.3, describes the
+other one, projection before normalizing, which is the setting ``unit_rows="after"``. Rows are then divided by one
+common length, projected, and scaled to unit length at the end, so that the common length changes no result.
 
 The components come from the covariance, a sum over rows. Each side takes one pass over blocks, so a human side
 compared with many candidates is read once for all of them.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +23,9 @@ from mauve_core.numerics import _checks
 from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
 from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE
 from mauve_core.numerics.threads import parallel_map, single_threaded_blas
+
+UnitRows = Literal["before", "after"]
+"""When rows are scaled to unit length: before or after they are projected."""
 
 _LEAST_VARIANCE = 1e-12
 """Total variance of unit rows at which float32 cannot distinguish the rows: (about 8 units of rounding) squared."""
@@ -45,16 +50,20 @@ class Projection:
         Orthonormal principal components, largest variance first. The largest entry of each in size is positive.
     explained : float
         Share of the variance of the fitted unit rows that the components keep, in (0, 1].
+    common_length : float or None
+        None if rows are scaled to unit length before they are projected. Otherwise rows are divided by this number, so
+        that "unit rows" above are rows of this length, and scaled to unit length after they are projected.
     """
 
     mean: NDArray[np.float64]
     axes: NDArray[np.float64]
     explained: float
+    common_length: float | None = None
 
     def transform(self, x: ArrayLike | Stacked) -> NDArray[np.float32]:
         """(n, c) coordinates of the (n, d) features; raises InputError like :func:`reduce_features`."""
         table = require_usable(x, least_rows=0)
-        return _coordinates([(table, _lengths(table))], self)
+        return _coordinates([(table, _divisors(table, self.common_length))], self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +73,7 @@ class Reduced:
     Attributes
     ----------
     array : (n, c) float32 array
-        Centered coordinates.
+        Centered coordinates, or coordinates of unit length if rows are scaled after they are projected.
     projection : Projection
     """
 
@@ -81,7 +90,7 @@ class Side:
     table : Stacked
         (n, d) features in their original precision.
     lengths : (n,) float64 array
-        Lengths of the rows.
+        Lengths of the rows, or the common length.
     reference : (d,) float64 array
         Origin of the moments, near the mean: about zero, their differences would lose digits.
     fitted : Stacked
@@ -98,6 +107,12 @@ class Side:
     fitted: Stacked
     total: NDArray[np.float64]
     scatter: NDArray[np.float64]
+    common_length: float | None = None
+
+
+def common_length_of(x: ArrayLike | Stacked, unit_rows: UnitRows, *, name: str = "features") -> float | None:
+    """None for "before"; for "after" the mean length of the (n, d) rows, by which all sides are divided."""
+    return None if unit_rows == "before" else float(_lengths(require_usable(x, name=name)).mean())
 
 
 def measure_side(
@@ -106,6 +121,7 @@ def measure_side(
     name: str = "features",
     reference: NDArray[np.float64] | None = None,
     fit_rows: NDArray[np.integer] | None = None,
+    common_length: float | None = None,
 ) -> Side:
     """Lengths and moments of one side, in two passes over its rows and without a copy.
 
@@ -118,6 +134,8 @@ def measure_side(
         That of the other side in the reduction; the mean of the first rows by default.
     fit_rows : (r,) array of int, optional
         Rows that count for the moments; all by default.
+    common_length : float, optional
+        From :func:`common_length_of`, the same for all sides of a reduction.
 
     Raises
     ------
@@ -125,7 +143,7 @@ def measure_side(
         The input is not a table, values are not finite, or rows are zero (names rows, from 0).
     """
     table = require_usable(x, name=name)
-    lengths = _lengths(table)
+    lengths = _divisors(table, common_length)
     if reference is None:
         rows = table.block(0, _ROWS_SUMMED)
         reference = (rows / lengths[: len(rows), None]).mean(axis=0)
@@ -146,11 +164,16 @@ def measure_side(
 
     moments_by_group = parallel_map(moments, range(groups))
     total = np.sum([total for total, _ in moments_by_group], axis=0)
-    return Side(table, lengths, reference, fitted, total, np.sum([scatter for _, scatter in moments_by_group], axis=0))
+    scatter = np.sum([scatter for _, scatter in moments_by_group], axis=0)
+    return Side(table, lengths, reference, fitted, total, scatter, common_length)
 
 
 def reduce_features(
-    x: ArrayLike | Stacked, *, explained_variance: float = 0.9, fit_rows: NDArray[np.integer] | None = None
+    x: ArrayLike | Stacked,
+    *,
+    explained_variance: float = 0.9,
+    fit_rows: NDArray[np.integer] | None = None,
+    unit_rows: UnitRows = "before",
 ) -> Reduced:
     """Normalize rows to unit length and keep the fewest principal components that reach a share of the variance.
 
@@ -162,6 +185,9 @@ def reduce_features(
         Share of the variance to reach; 1 keeps every component with variance.
     fit_rows : (r,) array of int, optional
         Rows whose mean and variance decide the components; all by default. Every row is projected.
+    unit_rows : {"before", "after"}
+        Whether rows are scaled to unit length before or after they are projected. After it, a row at the mean stays at
+        the origin.
 
     Returns
     -------
@@ -174,7 +200,8 @@ def reduce_features(
     """
     _check_share(explained_variance)
     table = require_usable(x, least_rows=2)
-    return reduce_sides([measure_side(table, fit_rows=fit_rows)], explained_variance=explained_variance)
+    side = measure_side(table, fit_rows=fit_rows, common_length=common_length_of(table, unit_rows))
+    return reduce_sides([side], explained_variance=explained_variance)
 
 
 def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> Reduced:
@@ -183,7 +210,7 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> R
     Parameters
     ----------
     sides : sequence of Side
-        With one common reference and together at least 2 rows.
+        With one common reference, one common length or none, and together at least 2 rows.
     explained_variance : float in (0, 1]
 
     Raises
@@ -207,7 +234,7 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> R
     components = min(int(np.searchsorted(shares, explained_variance - 1e-12)) + 1, len(shares))
     basis = directions[:, :components]
     basis = basis * np.where(basis[np.abs(basis).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
-    projection = Projection(mean, basis, float(min(shares[components - 1], 1.0)))
+    projection = Projection(mean, basis, float(min(shares[components - 1], 1.0)), sides[0].common_length)
     return Reduced(_coordinates([(side.table, side.lengths) for side in sides], projection), projection)
 
 
@@ -247,7 +274,11 @@ def _coordinates(tables: Sequence[tuple[Stacked, NDArray[np.float64]]], projecti
         table, lengths = tables[index]
         about = table.block(part.start, part.stop) * (1 / lengths[part, None]).astype(np.float32)
         about -= mean
-        np.matmul(about, axes, out=array[offsets[index] + part.start : offsets[index] + part.stop])
+        rows = array[offsets[index] + part.start : offsets[index] + part.stop]
+        np.matmul(about, axes, out=rows)
+        if projection.common_length is not None:
+            norms = np.linalg.norm(rows, axis=1, keepdims=True)
+            np.divide(rows, norms, out=rows, where=norms > 0)
 
     parallel_map(
         lambda task: project(*task),
@@ -258,6 +289,11 @@ def _coordinates(tables: Sequence[tuple[Stacked, NDArray[np.float64]]], projecti
 
 def _parts(table: Stacked) -> list[slice]:
     return _checks.row_blocks(len(table), ROWS_AT_ONCE)
+
+
+def _divisors(table: Stacked, common_length: float | None) -> NDArray[np.float64]:
+    """(n,) numbers by which the rows are divided before they are projected."""
+    return _lengths(table) if common_length is None else np.full(len(table), common_length)
 
 
 def _lengths(table: Stacked) -> NDArray[np.float64]:
@@ -277,4 +313,5 @@ def _principal_axes(sides: Sequence[Side]) -> tuple[NDArray[np.float64], NDArray
         scatter = np.sum([side.scatter for side in sides], axis=0) - n * np.outer(shift, shift)
         return mean, *scatter_axes(scatter, n)
     rows = np.concatenate([side.fitted.block(0, len(side.fitted)) for side in sides]).astype(np.float64)
-    return mean, *row_axes(rows / np.linalg.norm(rows, axis=1, keepdims=True) - mean)
+    divisors = sides[0].common_length or np.linalg.norm(rows, axis=1, keepdims=True)
+    return mean, *row_axes(rows / divisors - mean)

@@ -47,7 +47,12 @@ _Array = NDArray[np.float64]
 
 
 def kde_ratios(
-    x_p: ArrayLike, x_q: ArrayLike, *, bandwidth: float | str = "log-loss", components: int = COMPONENTS
+    x_p: ArrayLike,
+    x_q: ArrayLike,
+    *,
+    bandwidth: float | str = "log-loss",
+    times: float = 1.0,
+    components: int = COMPONENTS,
 ) -> LogRatios:
     """log p / q at every point from kernel densities in the principal coordinates of the union.
 
@@ -57,6 +62,8 @@ def kde_ratios(
         See :func:`mauve_core.numerics.ratios.log_ratios.principal_coordinates`; two rows or more on each side.
     bandwidth : float > 0, "log-loss" or "scott"
         Standard deviation of the kernel in every direction, or how to choose it; see the module docstring.
+    times : float > 0
+        Factor of that bandwidth, to see how much depends on the choice.
 
     Returns
     -------
@@ -66,11 +73,15 @@ def kde_ratios(
     Raises
     ------
     InputError
-        Features or the bandwidth are not usable, a side has fewer than two rows, or a side has equal rows only and the
-        bandwidth is to be chosen.
+        Features, the bandwidth or its factor are not usable, a side has fewer than two rows, or a side has equal rows
+        only and the bandwidth is to be chosen.
     """
     u_p, u_q, note = principal_coordinates(x_p, x_q, components, least_rows=2)
-    width, chosen = _bandwidth(u_p, u_q, bandwidth)
+    factor = _checks.positive("The factor of the bandwidth", times)
+    given, chosen = _bandwidth(u_p, u_q, bandwidth)
+    width = given * factor
+    if factor != 1:
+        chosen = f", {factor:g} times {given:.4g}{chosen}"
     widths = np.array([width])
     at_p = log_densities(u_p, u_p, widths, own=np.arange(len(u_p))) - log_densities(u_p, u_q, widths)
     at_q = log_densities(u_q, u_p, widths) - log_densities(u_q, u_q, widths, own=np.arange(len(u_q)))

@@ -12,13 +12,19 @@ The points of the expectation are a separate choice, because a ratio converts on
   point dominates. The frontier belongs to a pair of distributions, so it is non-negative and monotone in the weight;
   separate samples get their true -log(l). It works for every generator and for the functions of histograms: MAUVE, the
   frontier integral, the mid-point.
-- ``second``, as printed in equations 24 to 29: D(P || R) is the mean of f_l(r) over the sample of Q, D(Q || R) that of
-  f_{1-l}(1 / r) over the sample of P. It takes P's part of the divergence from points of Q: separate samples get 1 - l
-  instead of -log(l), heavy tails dominate the mean, and one point of Q without neighbors in Q makes it infinite.
-- ``first``, as in section 7.3.3 for KL and given probabilities: D(P || R) is the mean of log(p / r_l) over the sample
-  of P, clipped at 0. With exact ratios it is exact on average; with others the unclipped mean has no lower bound.
+- ``other``, as printed in equations 24, 25, 27, 29 and 46: D(P || R) = D_{f_l}(P || Q) is the mean of f_l(r) over the
+  sample of Q, D(Q || R) = D_{f_{1-l}}(Q || P) that of f_{1-l}(1 / r) over the sample of P, with f_l of equation 4. It
+  takes P's part of the divergence from points of Q: separate samples get 1 - l instead of -log(l), heavy tails dominate
+  the mean, and one point of Q without neighbors in Q makes it infinite.
+- ``own``, as in section 7.3.3 for KL and given probabilities: D(P || R) is the mean of log(p / r_l) over the sample of
+  P, D(Q || R) that of log(q / r_l) over the sample of Q, both raised to 0 if negative. With exact ratios it is exact on
+  average; with others the mean before that has no lower bound, and where one side's is 0 on the whole curve, MAUVE is
+  near 1 whatever the other side's.
 
-All three agree in the limit of exact ratios and many points.
+The last two are monotone in the weight as well: by ``other`` every term is, and by ``own`` the mean is convex and 0 at
+its end, so that what is left above 0 falls. MAUVE therefore lies in [0, 1] by each of the three.
+
+All agree in the limit of exact ratios and many points.
 """
 
 from __future__ import annotations
@@ -67,7 +73,8 @@ c = 1/2, where the curve is a quarter of a circle; on the published 25 weights i
 Log ratios of string models are per token here, so 0.2 for whole texts (ICLR 2023, section 5) would not do; they have
 the constant of the default estimator."""
 
-EXPECTATIONS = ("union", "second", "first")
+EXPECTATIONS = ("union", "other", "own")
+"""Over both samples, over the sample of the side that the divergence is from, and over a side's own sample."""
 
 _LARGEST_LOG = 700.0
 """Log ratios beyond this overflow as ratios; as plain ratios they count as infinite."""
@@ -157,10 +164,10 @@ def ratio_frontier(
     ----------
     ratios : LogRatios
     generator : Generator or str
-        With a finite f(0); ``first`` takes "kl" alone.
+        With a finite f(0) unless the expectation is ``other``; ``own`` takes "kl" alone.
     weights : (m,) array
         Increasing numbers in [0, 1].
-    expectation : {"union", "second", "first"}
+    expectation : {"union", "other", "own"}
         The points of the mean; see the module docstring.
 
     Returns
@@ -173,7 +180,7 @@ def ratio_frontier(
     ------
     InputError
         Weights, generator or expectation are not usable; one side has no probability (``union``), or a side's own
-        point has probability 0 (``first``).
+        point has probability 0 (``own``).
     """
     if expectation == "union":
         return f_frontier(*ratio_atoms(ratios), generator, weights)
@@ -181,9 +188,9 @@ def ratio_frontier(
         raise InputError("Unknown expectation", allowed=", ".join(EXPECTATIONS), received=repr(expectation))
     chosen = generator_of(generator)
     grid = _checks.mixture_weights(weights)
-    if expectation == "second":
-        type_1 = [_second_mean(-ratios.at_p, chosen, 1 - weight) for weight in grid]
-        type_2 = [_second_mean(ratios.at_q, chosen, weight) for weight in grid]
+    if expectation == "other":
+        type_1 = [_other_mean(-ratios.at_p, chosen, 1 - weight) for weight in grid]
+        type_2 = [_other_mean(ratios.at_q, chosen, weight) for weight in grid]
         return Frontier(grid, np.array(type_1), np.array(type_2))
     if chosen.name != "kl":
         raise InputError("The mean over a side's own sample is defined only for KL", allowed="kl", received=chosen.name)
@@ -193,15 +200,15 @@ def ratio_frontier(
             allowed="ratios above 0 at P's points and below infinity at Q's",
             todo='Use the expectation "union"',
         )
-    type_1 = [_first_mean(-ratios.at_q, 1 - weight) for weight in grid]
-    type_2 = [_first_mean(ratios.at_p, weight) for weight in grid]
+    type_1 = [_own_mean(-ratios.at_q, 1 - weight) for weight in grid]
+    type_2 = [_own_mean(ratios.at_p, weight) for weight in grid]
     return Frontier(grid, np.array(type_1), np.array(type_2))
 
 
 def direct_ratios(
     log_p_at_p: ArrayLike, log_q_at_p: ArrayLike, log_p_at_q: ArrayLike, log_q_at_q: ArrayLike
 ) -> LogRatios:
-    """Ratios from the probabilities of two models (JMLR 2023, section 7.3.3; its mean is ``expectation="first"``).
+    """Ratios from the probabilities of two models (JMLR 2023, section 7.3.3; its mean is ``expectation="own"``).
 
     The human distribution is unknown. The paper replaces it by a larger language model and finds that the resulting
     scores do not follow quality. Log-likelihoods of whole texts differ by tens or hundreds of nats, so the scores
@@ -323,7 +330,7 @@ def _digest(x: NDArray[np.float32]) -> tuple[tuple[int, ...], bytes]:
     return x.shape, hashlib.blake2b(np.ascontiguousarray(x).data, digest_size=16).digest()
 
 
-def _second_mean(logs: _Array, generator: Generator, weight: float) -> float:
+def _other_mean(logs: _Array, generator: Generator, weight: float) -> float:
     """Mean of f_l(r) = (l r + 1 - l) f(r / (l r + 1 - l)), l = ``weight``, at points of the other sample."""
     rest = 1 - weight
     if rest == 0:
@@ -336,7 +343,7 @@ def _second_mean(logs: _Array, generator: Generator, weight: float) -> float:
         return max(0.0, float(generator.terms(r, step, weight * r + rest).mean()))
 
 
-def _first_mean(logs: _Array, weight: float) -> float:
+def _own_mean(logs: _Array, weight: float) -> float:
     """Mean of log(p / r_l) = -log(l + (1 - l) / r), l = ``weight``, at the sample's own points; at least 0."""
     with np.errstate(divide="ignore"):
         own, rest = np.log(weight), np.log1p(-weight)

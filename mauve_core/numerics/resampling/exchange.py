@@ -15,8 +15,8 @@ their own side, or with probability t from all such texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,6 +70,8 @@ class PromptGroups:
         Prompts with texts of both sides.
     p_alone, q_alone : int64 arrays
         The other texts of P and of Q, as numbers below n and from n to n + m - 1.
+    spare : int
+        Random numbers of a resample that nothing takes, so that groups of several generations are drawn alike.
     """
 
     n: int
@@ -77,12 +79,13 @@ class PromptGroups:
     shared: tuple[Stratum, ...]
     p_alone: NDArray[np.int64]
     q_alone: NDArray[np.int64]
+    spare: int = 0
 
     @property
     def row_width(self) -> int:
         """Random numbers that one resample takes."""
         dealt = sum(len(each.members) * (2 + each.members.shape[1]) for each in self.shared)
-        return int(dealt + 3 * (self.p_alone.size + self.q_alone.size))
+        return int(dealt + 3 * (self.p_alone.size + self.q_alone.size)) + self.spare
 
 
 def prompt_groups(p_prompts: ArrayLike, q_prompts: ArrayLike) -> PromptGroups:
@@ -134,15 +137,71 @@ def prompt_groups(p_prompts: ArrayLike, q_prompts: ArrayLike) -> PromptGroups:
     return PromptGroups(n, m, tuple(shared), p_rest[~p_paired], q_rest[~q_paired])
 
 
+def generation_groups(p_prompts: ArrayLike, q_generations: Sequence[ArrayLike]) -> tuple[PromptGroups, ...]:
+    """Group the texts of P with those of each generation of Q, so that equal random numbers draw equal prompts.
+
+    Generations of several candidates may be given together, so that all candidates draw the same prompts.
+
+    The prompts of which every generation has equally many texts come first in each group. The others, whose texts are
+    missing in some generation, follow; only for these do the draws differ.
+
+    Parameters
+    ----------
+    p_prompts : (n,) array of int
+        Prompt of each text of P; equal numbers mean the same prompt.
+    q_generations : sequence of (m,) arrays of int
+        Prompt of each text of every generation of Q, by the same numbers.
+
+    Returns
+    -------
+    tuple of PromptGroups
+        One per generation, all of the same ``row_width``.
+
+    Raises
+    ------
+    InputError
+        As :func:`prompt_groups`.
+    """
+    for own in q_generations:
+        prompt_groups(p_prompts, own)  # raises InputError for unusable prompts
+    stacked = np.concatenate([np.asarray(own) for own in (p_prompts, *q_generations)])
+    codes = np.unique(stacked, return_inverse=True)[1]
+    p, *generations = np.split(codes, np.cumsum([len(np.asarray(own)) for own in (p_prompts, *q_generations)])[:-1])
+    counts = np.stack([np.bincount(own, minlength=codes.max() + 1) for own in generations])
+    steady = (counts == counts[0]).all(axis=0)
+    found = []
+    for own in generations:
+        first, rest = (_groups_within(p, own, chosen) for chosen in (steady, ~steady))
+        p_alone = np.concatenate([first.p_alone, rest.p_alone])
+        q_alone = np.concatenate([first.q_alone, rest.q_alone])
+        found.append(PromptGroups(p.size, own.size, first.shared + rest.shared, p_alone, q_alone))
+    widest = max(groups.row_width for groups in found)
+    return tuple(replace(groups, spare=widest - groups.row_width) for groups in found)
+
+
+def _groups_within(p: NDArray[np.int64], q: NDArray[np.int64], chosen: NDArray[np.bool_]) -> PromptGroups:
+    """Group the texts of the chosen prompts alone, by their numbers among all texts."""
+    p_rows, q_rows = np.flatnonzero(chosen[p]), np.flatnonzero(chosen[q])
+    if p_rows.size == 0 or q_rows.size == 0:
+        return PromptGroups(p.size, q.size, (), p_rows, p.size + q_rows)
+    groups = prompt_groups(p[p_rows], q[q_rows])
+    number = np.concatenate([p_rows, p.size + q_rows])
+    shared = tuple(Stratum(number[each.members], each.of_p) for each in groups.shared)
+    return PromptGroups(p.size, q.size, shared, number[groups.p_alone], number[groups.q_alone])
+
+
 def _turns(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many equal codes stand before each of the sorted ``codes``."""
     return np.arange(codes.size) - np.searchsorted(codes, codes)
 
 
-def separate_prompts(n: int, m: int) -> PromptGroups:
-    """Groups of two sides without a common prompt: every text stands alone."""
+def separate_prompts(n: int, m: int, *, most: int | None = None) -> PromptGroups:
+    """Groups of two sides without a common prompt: every text stands alone.
+
+    ``most`` is the size of the largest generation of Q, so that all are drawn alike.
+    """
     n, m = (_checks.whole("The number of texts", count, low=1) for count in (n, m))
-    return PromptGroups(n, m, (), np.arange(n), np.arange(n, n + m))
+    return PromptGroups(n, m, (), np.arange(n), np.arange(n, n + m), 0 if most is None else 3 * (most - m))
 
 
 class Draws:

@@ -8,7 +8,7 @@ Busing, Meijer and van der Leeden, *Delete-m Jackknife for Unequal m*, Statistic
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from mauve_core.base.errors import InputError
@@ -37,6 +37,25 @@ def jackknife_sd(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> floa
     InputError
         There are fewer than two groups, a group is empty, or values are not finite.
     """
+    return float(np.sqrt((jackknife_parts(estimate, left_out, sizes) ** 2).sum()))
+
+
+def jackknife_parts(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> NDArray[np.float64]:
+    """Part of each group in :func:`jackknife_sd`, with its sign: the root of the sum of their squares.
+
+    Statistics of several samples whose groups belong together (the same prompts) are combined by adding their parts:
+    the root of the sum of squares is then the standard deviation of the combination, also where groups of one sample
+    are larger than those of another.
+
+    Returns
+    -------
+    (G,) float64 array
+
+    Raises
+    ------
+    InputError
+        As :func:`jackknife_sd`.
+    """
     estimates = _checks.numbers(left_out, "The array of estimates with a group left out").astype(np.float64)
     counts = _checks.numbers(sizes, "The array of group sizes").astype(np.float64)
     if estimates.ndim != 1 or estimates.size < 2 or counts.shape != estimates.shape or counts.min() < 1:
@@ -50,7 +69,8 @@ def jackknife_sd(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> floa
     ratio = counts.sum() / counts
     pseudo = ratio * estimate - (ratio - 1) * estimates
     centre = (pseudo / ratio).sum()
-    return float(np.sqrt(np.mean((pseudo - centre) ** 2 / (ratio - 1))))
+    parts: NDArray[np.float64] = (pseudo - centre) / np.sqrt((ratio - 1) * counts.size)
+    return parts
 
 
 def t_interval(

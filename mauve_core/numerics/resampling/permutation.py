@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,8 @@ from mauve_core.numerics.resampling.bootstrap import resampled_counts
 
 Statistic: TypeAlias = Callable[[NDArray[np.bool_], NDArray[np.bool_]], NDArray[np.float64]]
 """Rows of the first side (b, N) and of the second (b, N) -> (b,) scores; rows in neither side are left out."""
+
+_Side = TypeVar("_Side", np.bool_, np.int32)
 
 _ENTRIES = 1 << 23
 """Entries of a table of sides handled at once."""
@@ -166,13 +168,11 @@ def sequential_p_value(null: ArrayLike, observed: float, stop: int) -> float:
     return float((1 + farther.size) / (1 + values.size))
 
 
-def draw_sides(
-    sides: NDArray[np.bool_], codes: NDArray[np.intp], count: int, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+def draw_sides(sides: NDArray[_Side], codes: NDArray[np.intp], count: int, rng: np.random.Generator) -> NDArray[_Side]:
     """(count, N) random orders of ``sides`` (N,), exchanged only between entries of equal ``codes`` (N,)."""
     # Dividing by 2 keeps every key below the next code after rounding.
     order = np.argsort(codes + rng.random((count, codes.size)) / 2, axis=1)
-    drawn = np.empty(order.shape, dtype=np.bool_)
+    drawn = np.empty(order.shape, dtype=sides.dtype)
     np.put_along_axis(drawn, order, sides[np.argsort(codes, kind="stable")][None], axis=1)
     return drawn
 

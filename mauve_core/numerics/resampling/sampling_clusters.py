@@ -15,6 +15,7 @@ from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_spread
 from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.sampling_bounds import quantisation_bound
@@ -180,8 +181,9 @@ def recommend_clusters(
 def _cluster_reason(curve: SamplingError, best: int, loss: float, alike: tuple[int, ...], title: str) -> str:
     k, tried = int(curve.k[best]), ", ".join(f"{size:,}" for size in curve.k)
     texts = sizes_in_words(int(curve.n[best]), int(curve.m[best]))
+    measured = with_spread(float(curve.mean[best]), float(curve.standard_error[best]))
     reason = (
-        f"Of k = {tried}, the two errors of the {title} balance at k = {k:,}: {curve.mean[best]:.2g} from resampling "
+        f"Of k = {tried}, the two errors of the {title} balance at k = {k:,}: {measured} from resampling "
         f"at {texts}, and at most {loss:.2g} lost by the best partition into {k:,} clusters."
     )
     if len(alike) > 1:

@@ -15,6 +15,7 @@ from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_spread
 from mauve_core.numerics import _checks
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.resampling.sampling_error import (
@@ -226,8 +227,9 @@ def _text_advice(curve: SamplingError, current: int, promised: _Floats, title: s
     if met.size:
         needed_n = _rounded_up(_crossing(curve.n, promised, target, int(met[0])))
         needed_m = -(-needed_n * m // n)
-    reason = _text_reason((n, m, k), error, (needed_n, needed_m, int(curve.n[-1])), slope, title)
     standard_error = float(curve.standard_error[largest])
+    sizes = (needed_n, needed_m, int(curve.n[-1]))
+    reason = _text_reason((n, m, k), (error, standard_error), sizes, slope, title)
     return TextAdvice(n, m, k, error, standard_error, target, needed_n, needed_m, slope, curve, promised, reason)
 
 
@@ -248,16 +250,17 @@ def _rounded_up(size: float) -> int:
 
 def _text_reason(
     own_sizes: tuple[int, int, int],
-    error: float,
+    measured: tuple[float, float],
     needed: tuple[int | None, int | None, int],
     slope: Slope | None,
     title: str,
 ) -> str:
     n, m, k = own_sizes
-    needed_n, needed_m, last = needed
-    start = f"At {sizes_in_words(n, m)}, k = {k:,} the resampling error of the {title} is {error:.2g}"
+    (error, standard_error), (needed_n, needed_m, last) = measured, needed
+    start = f"At {sizes_in_words(n, m)}, k = {k:,} the resampling error of the {title} is"
     if error == 0:
-        return f"{start}: no draw of texts changes the score."
+        return f"{start} 0: no draw of texts changes the score."
+    start = f"{start} {with_spread(error, standard_error)}"
     if needed_n is None or needed_m is None:
         return f"{start}; halving it requires more than n = {last:,}, the largest n tried."
     power = ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -25,11 +27,13 @@ from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
+from tests.experiments.methods import plain_table
+from tests.experiments.methods.plain_estimators import mauve
 from tests.tiny_models import make_gpt2
 
 N = 60
 WORDS = ("rain", "moon", "dog", "train", "town", "model", "lazy", "noon")
-METHODS = (Method("direct"), Method("direct", summary="mid"))
+METHODS = (Method("direct"), Method("direct", summary="mid"), Method("direct", expectation="own"))
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +86,13 @@ def test_scores_are_those_of_the_summed_tokens_with_a_jackknife_over_texts(run, 
     ratios = by_hand(run, folders, "a")
     for method, result in zip(METHODS, table.results, strict=True):
         score = result.scores["a"]
-        assert score.value == pytest.approx(float(method.value(*ratio_atoms(ratios))), rel=1e-9)
-        assert score.low < score.value < score.high
+        expected = (
+            float(method.value(*ratio_atoms(ratios)))
+            if method.expectation == "union"
+            else mauve(ratios.at_p, ratios.at_q, "own", 0.5)
+        )
+        assert score.value == pytest.approx(expected, rel=1e-9)
+        assert score.low < score.value < score.high or method.expectation == "own"
         assert (score.sd_seeds, result.ceiling) == (None, None)
     notes = " ".join(table.results[0].notes)
     assert f"{np.median(ratios.at_p):.3g} nats at human texts" in notes
@@ -106,8 +115,9 @@ def test_a_group_left_out_is_a_group_of_texts(run, folders):
 
 def test_one_model_on_both_sides_tells_nothing_apart(run, folders):
     table = methods_run(run, METHODS, models=Models(folders[0], folders[0]))
-    for score in table.results[0].scores.values():
-        assert score.value == pytest.approx(1.0, abs=1e-12)
+    for result in (table.results[0], table.results[2]):
+        for score in result.scores.values():
+            assert score.value == pytest.approx(1.0, abs=1e-12)
     for score in table.results[1].scores.values():
         assert score.value == pytest.approx(0.0, abs=1e-12)
 
@@ -154,3 +164,22 @@ def test_the_command_names_the_models_and_a_worker_finds_them(run, folders, caps
     task = CompareMethodsTask(run.id, ("direct",), human_model="one", candidate_model="HuggingFaceTB/SmolLM-135M")
     assert task.absolute().models == Models(folders[0], "HuggingFaceTB/SmolLM-135M")
     assert CompareMethodsTask.from_json(json.loads(json.dumps(task.to_json()))) == task
+
+
+def test_a_table_by_loops_has_direct_estimation_by_every_expectation(run, folders, monkeypatch):
+    monkeypatch.setattr(plain_table, "NAMES", ())
+    models = {"human_model": folders[0], "candidate_model": folders[1]}
+    options = Namespace(**models, candidates=[], seed=3, direct_texts=20)
+    rows, *_ = plain_table.table(run, options).partition("\n\n")
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows.splitlines()[2:]]
+    candidates = [each.name for each in run.comparison.candidates]
+    assert {(row[0], row[3]) for row in cells} == set(product(candidates, ("union", "own")))
+    for sides, texts, _, expectation, value, twin, _ in cells:
+        chosen = np.random.default_rng(3).permutation(N)[:20]
+        ratios = Likelihoods(
+            Models(*folders),
+            {name: collection_of(run.corpora[name], name).take(chosen) for name in (HUMAN, sides)},
+        ).ratios(sides)
+        expected = mauve(ratios.at_p.tolist(), ratios.at_q.tolist(), expectation, 0.5)
+        assert texts == "20 and 20"
+        assert value == twin == f"{expected:.6f}"

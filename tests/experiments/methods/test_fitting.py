@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.random import SeedSequence
@@ -49,3 +51,9 @@ def test_without_a_group_an_estimator_has_the_value_of_the_other_texts(name):
         alone.append(fit(name, part, SeedSequence(3)).value(Method(name)))
     assert values == alone
     assert len(set(alone)) == GROUPS
+
+
+def test_quantizers_work_in_the_space_that_the_run_asks_for():
+    before, after = sides(), replace(sides(), score=ScoreConfig(unit_rows="after"))
+    np.testing.assert_allclose(np.linalg.norm(after.reduced, axis=1), 1, atol=1e-6)
+    assert np.linalg.norm(before.reduced, axis=1).std() > 0.01

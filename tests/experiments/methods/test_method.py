@@ -11,6 +11,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, parse_method
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
+from mauve_core.numerics.ratios.log_ratios import LogRatios
 from mauve_core.numerics.transport.frontiers import displacement_frontier
 
 P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
@@ -23,6 +24,9 @@ P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
         "knn:divergence=chi2",
         "kmeans:summary=mid,smoothing=good-turing",
         "gaussian:scale=2.5",
+        "knn:expectation=other",
+        "kde:divergence=chi2,summary=mid,expectation=other",
+        "direct:expectation=own",
         "frechet",
         "mmd",
         "transport-linear",
@@ -56,6 +60,15 @@ def test_presets_can_be_written_and_read(name):
         ("knn:smoothing=laplace", "no bins to smooth"),
         ("kmeans:summary=auc,divergence=chi2", "divergence itself"),
         ("kmeans:divergence=fi-chi2-printed", "has no frontier"),
+        ("knn:expectation=nonsense", "No expectation of that name"),
+        ("kmeans:expectation=other", "kmeans takes no such expectation\\. Allowed: kmeans without expectation"),
+        ("drmm:expectation=other", "takes no such expectation"),
+        ("strings:expectation=other", "takes no such expectation"),
+        ("knn:expectation=own", "Allowed: union, other"),
+        ("direct:expectation=other", "Allowed: union, own"),
+        ("frechet:expectation=other", "takes no expectation"),
+        ("direct:expectation=own,divergence=chi2", "does not go with these parts"),
+        ("direct:expectation=own,summary=frontier-integral", "does not go with these parts"),
         ("frechet:summary=mid", "takes no summary"),
         ("frechet:scale=2", "takes no scale"),
         ("transport-linear:summary=mid,scale=2", "takes no summary\\."),
@@ -125,3 +138,54 @@ def test_the_area_under_a_transport_frontier_grows_as_the_cost_falls():
     assert one.area(displacement_frontier(0.4)) == pytest.approx(other.area(displacement_frontier(0.2)), rel=1e-12)
     assert other.area(displacement_frontier(0.2)) == Method("transport-linear").area(displacement_frontier(0.2))
     assert one.title.endswith("c = 2.5")
+
+
+def test_expectations_agree_on_samples_that_repeat_every_atom_as_often_as_it_is_probable():
+    q = np.array([0.1, 0.3, 0.6])  # not the mirror image of P
+    logs = np.log(P / q)
+    ratios = LogRatios(*(np.repeat(logs, np.rint(10 * side).astype(int)) for side in (P, q)))
+    for estimator in ("knn", "direct"):
+        for name in SUMMARIES:
+            for expectation in ESTIMATORS[estimator].expectations:
+                if (name, expectation) == ("frontier-integral", "own"):
+                    continue
+                method = Method(estimator, summary=name, expectation=expectation)
+                truth = float(method.value(P, q))
+                assert method.ratio_value(ratios) == pytest.approx(truth, rel=1e-9), (name, expectation)
+
+
+def test_the_scale_and_the_divergence_count_with_every_expectation():
+    ratios = LogRatios(np.array([0.5, 1.0, -0.2]), np.array([-1.0, 0.3]))
+    for parts in ({"scale": 3.0}, {"divergence": "chi2"}, {"summary": "auc", "scale": 3.0}):
+        values = {Method("kde", expectation=name, **parts).ratio_value(ratios) for name in ("union", "other")}
+        plain = {Method("kde", expectation=name).ratio_value(ratios) for name in ("union", "other")}
+        assert len(values | plain) == 4
+
+
+def test_negative_means_over_a_sides_own_sample_count_as_none():
+    """At weight 1/2 a mean is that of -log((1 + exp(-log ratio)) / 2): of P above 0 here, of Q below."""
+    ratios = LogRatios(np.array([1.0, 2.0]), np.array([0.5]))
+    mid, whole = (Method("direct", summary=name, expectation="own").ratio_value(ratios) for name in ("mid", "mauve"))
+    own = [-np.log((1 + np.exp(-log)) / 2) for log in ratios.at_p]
+    assert mid == pytest.approx(np.mean(own) / 2, rel=1e-12)
+    assert whole == pytest.approx(1.0, abs=1e-5)  # from (1, 0) up to (1, 1), and from there to (0, 1)
+
+
+def test_estimators_without_ratios_have_no_value_on_them():
+    with pytest.raises(InputError, match="does not work on histograms"):
+        Method("frechet").ratio_value(LogRatios(np.zeros(2), np.zeros(2)))
+
+
+def test_titles_and_reasons_name_an_expectation_other_than_the_default():
+    default, other = Method("knn"), Method("knn", expectation="other")
+    assert default.title == "Nearest neighbors · MAUVE"
+    assert other.title == "Nearest neighbors · other sample · MAUVE"
+    assert Method("direct", expectation="own").title == "Model probabilities · own sample · MAUVE"
+    assert other.reason.startswith(default.reason)
+    assert "over the other side's sample, as the papers print it" in other.reason
+
+
+def test_the_estimators_of_the_papers_are_compared_by_both_expectations():
+    found = {(method.estimator, method.expectation) for method in PRESETS["estimators"]}
+    names = ("knn", "kde", "classifier", "gaussian")
+    assert found == {("kmeans", "union"), *((name, how) for name in names for how in ("union", "other"))}

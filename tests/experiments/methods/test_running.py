@@ -237,10 +237,30 @@ def test_a_bad_task_starts_nothing(run, change, message):
 def test_the_command_prints_scores_agreement_and_one_object(run, capsys):
     assert main(["methods", run.id, "--method", "knn", "--preset", "smoothing", "--seeds", "1", "--quiet"]) == 0
     said = capsys.readouterr().out
-    titles = ("Nearest neighbors · MAUVE", "k-means · Laplace (add 1) · MAUVE", "Spearman", "ceiling: human vs. human")
+    titles = ("Nearest neighbors · MAUVE", "k-means · Laplace (add 1) · MAUVE", "Spearman", "human vs. human")
     assert all(title in said for title in titles)
+    assert "Expectations:" not in said
     assert main(["methods", run.id, "--method", "kmeans", "--quiet", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values.pop("run") == run.id
     assert from_json(MethodTable, values).results[0].method == Method()
     assert RunStore().load(run.id).attachment("methods")["results"] == values["results"]
+
+
+def test_the_command_names_the_expectation_and_says_which_is_which(run, capsys):
+    specs = ("knn", "knn:expectation=other")
+    assert main(["methods", run.id, *(word for spec in specs for word in ("--method", spec)), "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert "Nearest neighbors · other sample · MAUVE" in said
+    assert "Expectations: union, the default, averages density ratios over both samples" in said
+    table = stored_methods(RunStore().load(run.id))
+    assert [result.method.spec for result in table.results] == list(specs)
+    for name in NAMES:
+        union, other = (result.scores[name] for result in table.results)
+        assert union.value != other.value
+        assert other.sd_texts > 0
+        assert other.low <= other.value <= other.high
+    assert table.results[0].ceiling.value != table.results[1].ceiling.value
+    with pytest.raises(SystemExit):
+        main(["methods", "--help"])
+    assert "average D(P || R) over the sample of Q" in " ".join(capsys.readouterr().out.split())

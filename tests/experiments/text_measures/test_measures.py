@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -23,6 +24,7 @@ from mauve_core.experiments.text_measures.epsilon_perplexity import EpsilonPerpl
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING, sentence_scores, word_ids
 from mauve_core.experiments.text_measures.sparsemax import Sparsemax
 from mauve_core.experiments.text_measures.token_js import TokenJS
+from mauve_core.numerics.statistics.vendi import vendi_score
 from mauve_core.numerics.strings.overlaps import Overlap
 from tests.tiny_models import SENTENCES, make_gpt2
 
@@ -164,6 +166,44 @@ def test_precision_and_recall_against_plain_loops(shift):
     p, q = human.features.astype(float), model.features.astype(float)
     assert MEASURES["precision"].terms(model, human, MeasureContext()).value() == pytest.approx(within(q, p), abs=1e-12)
     assert MEASURES["recall"].terms(model, human, MeasureContext()).value() == pytest.approx(within(p, q), abs=1e-12)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 8])
+def test_density_and_coverage_against_plain_loops(shift):
+    human, model = sides(shift, 60)
+    p, q = human.features.astype(float), model.features.astype(float)
+    radii = [sorted(np.linalg.norm(z - p, axis=1))[5] for z in p]  # the first is the point itself
+    inside = [[np.linalg.norm(y - z) <= r for z, r in zip(p, radii, strict=True)] for y in q]
+    density = sum(map(sum, inside)) / (5 * len(q))
+    coverage = sum(any(row[i] for row in inside) for i in range(len(p))) / len(p)
+    assert MEASURES["density"].terms(model, human, MeasureContext()).value() == pytest.approx(density, abs=1e-12)
+    assert MEASURES["coverage"].terms(model, human, MeasureContext()).value() == pytest.approx(coverage, abs=1e-12)
+
+
+def test_the_vendi_score_is_that_of_the_kept_texts_alone():
+    human, model = sides(1, 60)
+    terms = MEASURES["vendi"].terms(model, human, MeasureContext())
+    rows = np.arange(0, 60, 3)
+    assert terms.value() == vendi_score(model.features)
+    assert terms.value(rows, None) == vendi_score(model.features[rows])
+    assert MEASURES["vendi"].human_terms(human, MeasureContext()).value() == vendi_score(human.features)
+
+
+def test_a_text_without_direction_has_no_vendi_score():
+    human, model = sides(1, 60)
+    flat = np.array(model.features)
+    flat[7] = 0
+    found = measure(human, {"q": dataclasses.replace(model, features=flat)}, ["vendi"], context=MeasureContext())
+    assert found.rows[0].model is None
+    assert "no direction" in found.rows[0].note
+    assert found.rows[0].human is not None
+
+
+@pytest.mark.parametrize("name", ["precision", "recall", "density", "coverage", "vendi"])
+def test_measures_of_features_need_them(name):
+    texts = collection(["a b"] * 50)
+    with pytest.raises(InputError, match="features"):
+        MEASURES[name].terms(texts, texts, MeasureContext())
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,15 @@ def samples_of(name, repeats, seed, **options):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "texts"),
-    [("length", True), ("distinct", True), ("zipf", True), ("self-bleu", True), ("discriminator", False)],
+    [
+        ("length", True),
+        ("distinct", True),
+        ("zipf", True),
+        ("self-bleu", True),
+        ("discriminator", False),
+        ("density", False),
+        ("vendi", False),
+    ],
 )
 def test_the_jackknife_agrees_with_repeated_samples(name, texts):
     values, sds = samples_of(name, 60, 1, texts=texts)
@@ -65,7 +73,7 @@ def test_the_jackknife_agrees_with_repeated_samples(name, texts):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["precision", "recall"])
+@pytest.mark.parametrize("name", ["precision", "recall", "coverage"])
 def test_the_spread_of_a_manifold_is_a_little_too_wide_at_worst(name):
     """Whether a point is covered hangs on single balls, and a jackknife makes too much of such jumps."""
     values, sds = samples_of(name, 60, 2, texts=False)

@@ -1,0 +1,69 @@
+"""The candidates in order, each with its score, and with its main reason as a link to the texts behind it."""
+
+from __future__ import annotations
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from app.caching import cache
+from app.components.markup import escaped
+from app.url.parameters import State, changed, to_query
+from mauve_core.figures import leaderboard
+from mauve_core.figures.theme import short_name
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.result import Estimate
+from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, standings
+from mauve_core.store import Run
+
+KEY = "ranked_list"
+_RANK, _NAME, _SCORE = 32, 200, 270
+"""Widths in pixels."""
+
+
+def show(run: Run, state: State) -> None:
+    """A row for each candidate, the best first, and one for human vs. human."""
+    rescored = cache.rescored(run.id, state.partition, state.scale, state.smoothing)
+    st.header("Leaderboard", anchor=False)
+    with st.container(key=KEY, gap=None):
+        for index, place in enumerate(standings(rescored, kind=state.partition)):
+            name = place.candidate.name
+            with _row(
+                f"place_{index}",
+                rank_label(place.rank, place.tied),
+                name,
+                place.candidate.estimate("mauve", state.partition),
+            ):
+                _reason(run, state, name)
+        halves = leaderboard.shown_halves(rescored, state.partition)
+        if halves is not None:
+            with _row("place_human", rank_label(0, False), HUMAN_VS_HUMAN, halves.scores["mauve"]):
+                st.caption("about what a candidate that writes like people would score", width="content")
+
+
+def _row(key: str, rank: str, name: str, estimate: Estimate) -> DeltaGenerator:
+    row = st.container(key=key, horizontal=True, vertical_alignment="center", gap="small")
+    with row:
+        st.markdown(rank, width=_RANK)
+        st.markdown(f"**{escaped(short_name(name))}**", width=_NAME)
+        st.markdown(f"**{mean_and_spread(estimate)}** ({interval_of(estimate)})", width=_SCORE)
+    return row
+
+
+def _reason(run: Run, state: State, name: str) -> None:
+    """What is found in the candidate's costliest cluster, which opens its texts; else its clusters."""
+    found = cache.main_reason(run.id, name)
+    cluster = None if found is None else found.cluster
+    if found is not None:
+        label, about = found.finding, f"{found.sentence}; {found.cost}"
+    elif cache.gap_test(run.id, "pairwise", name).explains:
+        label, about = "no property and no stable cluster stands out", "Opens its clusters."
+    else:
+        label, about = "could be a gap between human texts", "Opens its clusters."
+    view = changed(state, candidate=name, partition=None, seed=None, cluster=cluster)
+    st.page_link(
+        "views/clusters/clusters.py",
+        label=escaped(label),
+        help=escaped(about),
+        icon=":material/arrow_forward:",
+        query_params=to_query(view),
+    )

@@ -1,0 +1,133 @@
+"""Whether a gap is larger than between texts of one writer: shares of a gap that is not explain nothing.
+
+Two samples of human texts have a frontier integral above 0 as well, and each of its clusters a share of it. The test
+exchanges texts between the human side and the candidate, within prompts where the two share prompts, and counts how
+often the frontier integral, averaged over the k-means seeds, is at least as large as observed. Exchanged sides are a
+draw of human texts against human texts at the same n and k if the candidate writes like people. The partitions were
+fitted without looking at who wrote what, so they serve every draw. ``benchmarks/ledger_coverage.py`` measures
+the level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.validation import Count, NotNegative
+from mauve_core.numerics.divergences.count_pairs import count_pairs
+from mauve_core.numerics.divergences.kl import integral_terms
+from mauve_core.numerics.resampling.bootstrap import resampled_counts
+from mauve_core.numerics.resampling.permutation import Statistic, permutation_test
+from mauve_core.scoring.differences import exchange_blocks
+from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.scoring.streams import stream
+
+LEVEL = 0.01
+"""Largest p-value at which shares are shown: one in a hundred candidates that write like people has shares."""
+
+DRAWS = 499
+"""Exchanges of texts. The p-value is a multiple of 1 / (DRAWS + 1), so 99 is the least number that can reach the level,
+and a single accident would decide; with 199 one accident among them is allowed, with 499 four."""
+
+_ROUNDING = 1e-9
+"""LEVEL x (1 + draws) may be a whole number, which floating point misses by less."""
+
+
+@dataclass(frozen=True)
+class GapTest:
+    """The test of one candidate.
+
+    Attributes
+    ----------
+    observed : float
+        Frontier integral, averaged over the k-means seeds.
+    reached : int
+        Draws with a frontier integral at least as large.
+    draws : int
+    """
+
+    observed: NotNegative
+    reached: Count
+    draws: Count
+
+    @property
+    def p_value(self) -> float:
+        """(1 + reached) / (1 + draws), in (0, 1]."""
+        return (1 + self.reached) / (1 + self.draws)
+
+    @property
+    def allowed(self) -> int:
+        """Most draws that may be as large if there is a gap to explain."""
+        return math.floor(LEVEL * (1 + self.draws) + _ROUNDING) - 1
+
+    def in_words(self) -> str:
+        """Return what pages and reports say instead of shares."""
+        return (
+            "Nothing to explain: the gap could be one between human texts. With texts exchanged at random between the "
+            f"two sides, it is at least as large in {self.reached:,} of {self.draws:,} draws; costs are shown if at "
+            f"most {self.allowed} are."
+        )
+
+    @property
+    def explains(self) -> bool:
+        """Whether there is a gap to explain: the p-value is at most ``LEVEL``."""
+        return self.reached <= self.allowed
+
+
+def gap_test(comparison: Comparison, kind: PartitionKind, candidate: str, *, draws: int = DRAWS) -> GapTest:
+    """Test whether the human texts and a candidate's differ, on the comparison's partitions of that kind.
+
+    Raises
+    ------
+    InputError
+        The candidate is unknown.
+    """
+    partitions = comparison.partitions(kind, candidate)
+    codes, paired, _ = exchange_blocks(comparison, HUMAN, candidate)
+    index = [each.name for each in comparison.candidates].index(candidate)
+    seed = stream(comparison.config.score.seed, "gap").spawn(len(comparison.candidates))[index]
+    return gap_test_of(partitions, candidate, codes if paired else None, draws=draws, seed=seed)
+
+
+def gap_test_of(
+    partitions: Sequence[Partition],
+    candidate: str,
+    blocks: NDArray[np.intp] | None,
+    *,
+    draws: int = DRAWS,
+    seed: np.random.SeedSequence,
+) -> GapTest:
+    """Test whether two sides differ.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        Of the same texts, one per k-means seed.
+    blocks : (n + m,) array of int or None
+        Texts are exchanged within blocks; the human texts come first. None: all texts are one block.
+    """
+    n, m = (partitions[0].labels[name].size for name in (HUMAN, candidate))
+    statistic = mean_integral(partitions, candidate)
+    found = permutation_test(statistic, n, m, permutations=draws, seed=seed, blocks=blocks)
+    return GapTest(found.statistic, round(found.p_value * (1 + draws)) - 1, draws)
+
+
+def mean_integral(partitions: Sequence[Partition], candidate: str) -> Statistic:
+    """Make the statistic of :func:`gap_test`: the frontier integral averaged over the partitions."""
+    k = partitions[0].k
+    labels = [np.concatenate([part.labels[name] for name in (HUMAN, candidate)]) for part in partitions]
+    both = np.stack([np.bincount(own, minlength=k) for own in labels])
+
+    def statistic(first: NDArray[np.bool_], _: NDArray[np.bool_]) -> NDArray[np.float64]:
+        weights = first.astype(np.int32)
+        p = np.stack([resampled_counts(own, k, weights) for own in labels], axis=1)
+        pairs = count_pairs(p, both - p)
+        values = pairs.sums(integral_terms(*pairs.probabilities(0.0))[:, np.newaxis])
+        return np.asarray(values.mean(axis=(1, 2)))
+
+    return statistic

@@ -1,0 +1,80 @@
+"""A text as HTML in which phrases and repeated 4-grams are marked, with every character of the text escaped."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.analysis.phrases import LONGEST
+from mauve_core.analysis.properties import NGRAM, WORD
+
+_SPACED = re.compile(r"\S+")
+
+_PHRASE, _REPEATED = 1, 2
+_STYLES = {
+    _PHRASE: "background:rgba(128,135,146,0.28);border-radius:3px",
+    _REPEATED: "text-decoration:underline wavy;text-decoration-color:#d9730d;text-underline-offset:3px",
+}
+_BOX = "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;line-height:1.5"
+
+
+def marked_text(text: str, phrases: Collection[str]) -> str:
+    """Mark phrases with a ground, and the words of 4-grams that the text has twice or more with a line below.
+
+    Parameters
+    ----------
+    text : str
+        Untrusted.
+    phrases : collection of str
+        As in ``mauve_core.analysis.phrases``: up to three words in lower case, separated by single spaces.
+
+    Returns
+    -------
+    str
+        HTML of one box: the text, escaped, with ``<mark>`` around what is marked and nothing else in it.
+    """
+    flags = np.zeros(len(text), dtype=np.uint8)
+    for start, end in _phrase_spans(text, frozenset(phrases)):
+        flags[start:end] |= _PHRASE
+    for start, end in repeated_spans(text):
+        flags[start:end] |= _REPEATED
+    return f'<div style="{_BOX}">{_segments(text, flags)}</div>'
+
+
+def repeated_spans(text: str) -> list[tuple[int, int]]:
+    """Return start and end of each 4-gram that occurs more than once, in the words of the property distinct-4."""
+    words = list(_SPACED.finditer(text))
+    grams = [tuple(word.group() for word in words[i : i + NGRAM]) for i in range(len(words) - NGRAM + 1)]
+    count = Counter(grams)
+    return [(words[i].start(), words[i + NGRAM - 1].end()) for i, gram in enumerate(grams) if count[gram] > 1]
+
+
+def _phrase_spans(text: str, phrases: frozenset[str]) -> list[tuple[int, int]]:
+    words = [(found.group().lower(), *found.span()) for found in WORD.finditer(text)]
+    spans = []
+    for first in range(len(words)):
+        for length in range(1, LONGEST + 1):
+            part = words[first : first + length]
+            if len(part) == length and " ".join(word for word, _, _ in part) in phrases:
+                spans.append((part[0][1], part[-1][2]))
+    return spans
+
+
+def _segments(text: str, flags: NDArray[np.uint8]) -> str:
+    borders = [0, *(np.flatnonzero(np.diff(flags)) + 1).tolist(), len(text)]
+    return "".join(_segment(text[start:end], int(flags[start])) for start, end in pairwise(borders) if end > start)
+
+
+def _segment(part: str, flag: int) -> str:
+    escaped = html.escape(part)
+    if not flag:
+        return escaped
+    styles: Sequence[str] = [style for which, style in _STYLES.items() if flag & which]
+    ground = "" if flag & _PHRASE else "background:none;"
+    return f'<mark style="color:inherit;{ground}{";".join(styles)}">{escaped}</mark>'

@@ -1,0 +1,369 @@
+"""A run in two or three sentences, made from tested differences: what is compared, who is closest, and why not closer.
+
+No sentence claims more than the test behind it. One candidate is called the closest only if it is told apart from
+every other one (``mauve_core.scoring.differences``); otherwise all that are not told apart from the one with the
+highest MAUVE are named, since each of them could be the closest. A candidate that is told apart from the first cannot.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mauve_core.analysis.gap_test import GapTest
+from mauve_core.analysis.main_reason import Reason
+from mauve_core.analysis.precomputed import run_gap_test, run_main_reason
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_plain_spaces, written
+from mauve_core.encoders.catalogue import with_weights
+from mauve_core.scoring.advice import FEW_PER_CLUSTER
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.result import Candidate, Comparison, Difference
+from mauve_core.scoring.tables import (
+    TITLES,
+    interval_of,
+    mean_and_spread,
+    overlap,
+    pairing_in_words,
+    standings,
+    texts_scored,
+)
+from mauve_core.store import Run
+
+SCORE = "mauve"
+"""The score by which the leaderboard ranks."""
+
+MOST_NAMES = 4
+"""Candidates that a sentence lists by name; of more, one fewer is named and the others are counted."""
+
+UNTESTED = "differences were not tested when this run was made; compare its texts again"
+
+
+class Name(str):
+    """A candidate's name in a sentence; it comes from a person or a file."""
+
+    __slots__ = ()
+
+
+Parts = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence in parts; ``str`` joins them as plain text.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        In order; those that are a candidate's name are a :class:`Name`.
+    """
+
+    parts: Parts
+
+    def written(self, name: Callable[[str], str], text: Callable[[str], str] = str) -> str:
+        """Write the sentence for where it is shown: ``name`` marks and escapes names, ``text`` escapes all else."""
+        return "".join(name(part) if isinstance(part, Name) else text(part) for part in self.parts)
+
+    def __str__(self) -> str:
+        return "".join(self.parts)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run says.
+
+    Attributes
+    ----------
+    subject : Sentence
+        What is compared with what.
+    caution : Sentence or None
+        That the texts are too few, if they are.
+    closest : Sentence
+        Who is closest to the human texts and by how much, or who cannot be told apart.
+    reason : Sentence or None
+        A main reason (``mauve_core.analysis.main_reason``).
+    leaders : tuple of str
+        Candidates of which each could be the closest, the one with the highest MAUVE first.
+    """
+
+    subject: Sentence
+    caution: Sentence | None
+    closest: Sentence
+    reason: Sentence | None
+    leaders: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """All there are, in order."""
+        found = (self.subject, self.caution, self.closest, self.reason)
+        return tuple(each for each in found if each is not None)
+
+    def as_dict(self) -> dict[str, str | list[str] | None]:
+        """Return the sentences as plain text by field, and the leaders, for JSON."""
+        found = {name: getattr(self, name) for name in ("subject", "caution", "closest", "reason")}
+        said = {name: None if each is None else with_plain_spaces(str(each)) for name, each in found.items()}
+        return {**said, "leaders": list(self.leaders)}
+
+
+def verdict(run: Run) -> Verdict:
+    """Say what a run says; what is slow is kept beside the run (``mauve_core.analysis.precomputed``)."""
+    return verdict_of(
+        run.comparison,
+        lambda candidate: run_gap_test(run, "pairwise", candidate),
+        lambda candidate: run_main_reason(run, candidate),
+    )
+
+
+def verdict_of(
+    comparison: Comparison, tested: Callable[[str], GapTest], reason_of: Callable[[str], Reason | None]
+) -> Verdict:
+    """:func:`verdict` of a comparison, given each candidate's gap test and main reason, which are asked as needed.
+
+    The reason is that of the farthest candidate among those that are told apart from the closest: it explains the
+    widest difference on the leaderboard, and the larger a gap, the surer what is found in it. The closest one's own
+    gap is often too small to show anything; its reason stands where none of the others has one, or where none is told
+    apart.
+    """
+    ordered = [standing.candidate for standing in standings(comparison, SCORE)]
+    leader, *others = ordered
+    tied = [each for each in others if not _apart(comparison, leader, each)]
+    behind = [each for each in others if each not in tied]
+    caution = _caution(comparison)
+    reason = None if caution else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
+    return Verdict(
+        _subject(comparison),
+        caution,
+        _closest(comparison, ordered, tied, behind, tested(leader.name)),
+        None if reason is None else _reason(reason, len(ordered)),
+        tuple(each.name for each in (leader, *tied)),
+    )
+
+
+def _apart(comparison: Comparison, leader: Candidate, other: Candidate) -> bool:
+    """Whether the leader is told apart from another candidate; by intervals where differences were not tested."""
+    found = comparison.difference(SCORE, leader.name, other.name)
+    if found is not None:
+        return found.told_apart
+    own, others = leader.scores[SCORE], other.scores[SCORE]
+    return not overlap((own.low, own.high), (others.low, others.high))
+
+
+def _subject(comparison: Comparison) -> Sentence:
+    candidates = comparison.candidates
+    who: Sequence[str] = _listed([each.name for each in candidates])
+    if len(candidates) > MOST_NAMES:
+        who = (f"{len(candidates):,} candidates",)
+    each = " each" if len(candidates) > 1 else ""
+    encoder = comparison.config.encoder
+    encoded = "features given" if encoder is None else f"encoder {with_weights(encoder.model)}"
+    paired = pairing_in_words(comparison)
+    if not paired and (comparison.prompts is not None or comparison.differences is not None):
+        paired = "no prompts shared with the human texts"  # unknown in a run stored before texts were matched
+    return _sentence(
+        "{} ({} texts{}) compared with {} human texts: {}.",
+        who,
+        _sizes(candidates),
+        each,
+        f"{comparison.human.n:,}",
+        "; ".join(filter(None, (paired, encoded))),
+    )
+
+
+def _caution(comparison: Comparison) -> Sentence | None:
+    """Say that histograms are mostly noise, by the rule of ``mauve_core.scoring.advice``."""
+    human = comparison.human.n_scored
+    fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in comparison.candidates)
+    if fewest >= FEW_PER_CLUSTER:
+        return None
+    return _sentence(
+        "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more.",
+        significant(fewest, 2),
+        f"{FEW_PER_CLUSTER}",
+    )
+
+
+def _closest(
+    comparison: Comparison,
+    ordered: Sequence[Candidate],
+    tied: Sequence[Candidate],
+    behind: Sequence[Candidate],
+    tested: GapTest,
+) -> Sentence:
+    leader = ordered[0]
+    if len(ordered) == 1:
+        parts = _alone(leader, tested)
+    elif comparison.differences is None:
+        parts = _untested(ordered, tied)
+    elif not tied:
+        parts = _one_closest(comparison, leader, behind)
+    elif len(ordered) == 2:
+        parts = _two_tied(comparison, leader, tied[0])
+    else:
+        parts = _several_tied(comparison, ordered, tied, behind)
+    if len(ordered) > 1 and not tested.explains:
+        parts += _parts(
+            " The gap between {} and the human texts could be one between human texts (p = {}).",
+            Name(leader.name),
+            significant(tested.p_value),
+        )
+    return Sentence(parts + _ceiling(comparison, leader))
+
+
+def _alone(leader: Candidate, tested: GapTest) -> Parts:
+    what = "differ from" if tested.explains else "are not told apart from"
+    return _parts(
+        "The texts of {} {} the human texts (p = {}): {}.",
+        Name(leader.name),
+        what,
+        significant(tested.p_value),
+        _score(leader),
+    )
+
+
+def _one_closest(comparison: Comparison, leader: Candidate, behind: Sequence[Candidate]) -> Parts:
+    ahead = _difference(comparison, leader, behind[0])
+    if len(behind) == 1:
+        template = "{} is closer to the human texts than {}: {}, ahead by {}."
+        return _parts(template, Name(leader.name), Name(behind[0].name), _score(leader), ahead)
+    return _parts(
+        "{} is closest to the human texts, told apart from every other candidate: {}, ahead of {}, the next, by {}.",
+        Name(leader.name),
+        _score(leader),
+        Name(behind[0].name),
+        ahead,
+    )
+
+
+def _two_tied(comparison: Comparison, leader: Candidate, other: Candidate) -> Parts:
+    return _parts(
+        "Whether {} or {} is closer to the human texts cannot be told with {} texts each: {} and {} differ by {}.",
+        Name(leader.name),
+        Name(other.name),
+        _sizes((leader, other)),
+        _score(leader),
+        mean_and_interval(other),
+        _difference(comparison, leader, other),
+    )
+
+
+def _several_tied(
+    comparison: Comparison, ordered: Sequence[Candidate], tied: Sequence[Candidate], behind: Sequence[Candidate]
+) -> Parts:
+    parts = _parts(
+        "One of {} is closest to the human texts, but {} texts each do not tell which: {} has the highest MAUVE, {}.",
+        _which(ordered, tied),
+        _sizes((ordered[0], *tied)),
+        Name(ordered[0].name),
+        mean_and_interval(ordered[0]),
+    )
+    if not behind:
+        return parts
+    which = "which is told apart" if len(behind) == 1 else f"the best of the {len(behind):,} that are told apart"
+    lead = _difference(comparison, ordered[0], behind[0])
+    return parts + _parts(" It is ahead of {}, {}, by {}.", Name(behind[0].name), which, lead)
+
+
+def _untested(ordered: Sequence[Candidate], tied: Sequence[Candidate]) -> Parts:
+    leader = Name(ordered[0].name)
+    if not tied:
+        template = "{} has the highest MAUVE, {}, and its interval overlaps no other candidate's ({})."
+        return _parts(template, leader, mean_and_interval(ordered[0]), UNTESTED)
+    if len(ordered) == 2:
+        opening = _parts("Whether {} or {} is closer to the human texts", leader, Name(tied[0].name))
+    else:
+        opening = _parts("Which of {} is closest to the human texts", _which(ordered, tied))
+    return opening + _parts(
+        " cannot be told: {} has the highest MAUVE, {}, and {} its own ({}).",
+        leader,
+        mean_and_interval(ordered[0]),
+        "the other's interval overlaps" if len(tied) == 1 else "the others' intervals overlap",
+        UNTESTED,
+    )
+
+
+def _which(ordered: Sequence[Candidate], tied: Sequence[Candidate]) -> Parts:
+    if len(tied) + 1 == len(ordered) > MOST_NAMES:
+        return (f"the {len(ordered):,} candidates",)
+    return _listed([ordered[0].name, *(each.name for each in tied)])
+
+
+def _ceiling(comparison: Comparison, leader: Candidate) -> Parts:
+    """Say that the leader reaches human vs. human like for like, if it does."""
+    alike, halves = comparison.at_size_of_halves(leader.name), comparison.halves
+    if alike is None or halves is None or alike.scores[SCORE].mean < halves.scores[SCORE].mean:
+        return ()
+    own, human = alike.scores[SCORE], halves.scores[SCORE]
+    return _parts(
+        " Like for like, {} reaches {}: {} ({}) against {} ({}) at n = {}.",
+        Name(leader.name),
+        HUMAN_VS_HUMAN,
+        mean_and_spread(own),
+        interval_of(own),
+        mean_and_spread(human),
+        interval_of(human),
+        f"{alike.n:,}",
+    )
+
+
+def _reason(reason: Reason, candidates: int) -> Sentence:
+    found = f"it {reason.finding} ({reason.detail})"
+    if candidates == 1:
+        return _sentence("Main difference: {}.", found)
+    return _sentence("Main difference of {}: {}.", Name(reason.candidate), found)
+
+
+def _score(candidate: Candidate) -> str:
+    return f"{TITLES[SCORE]} {mean_and_interval(candidate)}"
+
+
+def mean_and_interval(candidate: Candidate) -> str:
+    """Give a candidate's MAUVE with both spreads: ``0.881 ± 0.014 (0.825 to 0.928)``."""
+    estimate = candidate.scores[SCORE]
+    return f"{mean_and_spread(estimate)} ({interval_of(estimate)})"
+
+
+def _difference(comparison: Comparison, leader: Candidate, other: Candidate) -> str:
+    found = comparison.difference(SCORE, leader.name, other.name)
+    return "" if found is None else difference_in_words(found.seen_from(leader.name))
+
+
+def difference_in_words(found: Difference) -> str:
+    """Give a tested difference: ``0.119 (0.042 to 0.196; adjusted p = 0.02)``."""
+    ends = interval(found.low, found.high, SCORE_DECIMALS)
+    return f"{written(found.difference, SCORE_DECIMALS)} ({ends}; adjusted p = {significant(found.p_adjusted)})"
+
+
+def _sizes(candidates: Sequence[Candidate]) -> str:
+    """Numbers of texts of candidates: ``256``, ``256 × 5``, ``128 to 256``, or ``256 or 256 × 5``."""
+    sources = sorted((each.source for each in candidates), key=lambda source: (source.n_scored, source.generations))
+    fewest, most = texts_scored(sources[0]), texts_scored(sources[-1])
+    if fewest == most:
+        return fewest
+    return f"{fewest} {'to' if sources[0].generations == sources[-1].generations else 'or'} {most}"
+
+
+def _listed(names: Sequence[str]) -> Parts:
+    """``a``, ``a and b``, ``a, b and c``, or ``a, b, c and 4 more``."""
+    shown = [Name(name) for name in (names if len(names) <= MOST_NAMES else names[: MOST_NAMES - 1])]
+    ends = shown if len(shown) == len(names) else [*shown, f"{len(names) - len(shown):,} more"]
+    parts: list[str] = []
+    for index, each in enumerate(ends):
+        between = "" if index == 0 else " and " if index == len(ends) - 1 else ", "
+        parts += [between, each] if between else [each]
+    return tuple(parts)
+
+
+def _sentence(template: str, *values: str | Sequence[str]) -> Sentence:
+    return Sentence(_parts(template, *values))
+
+
+def _parts(template: str, *values: str | Sequence[str]) -> Parts:
+    """Fill the fields ``{}`` of a template with texts, names or parts."""
+    parts: list[str] = []
+    remaining = iter(values)
+    for text, field, _, _ in string.Formatter().parse(template):
+        parts += [text] if text else []
+        if field is not None:
+            value = next(remaining)
+            parts += [value] if isinstance(value, str) else value
+    return tuple(parts)

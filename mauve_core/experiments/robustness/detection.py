@@ -1,0 +1,185 @@
+"""Whether MAUVE tells perturbed texts from untouched ones: a test that holds its level, and its result in words.
+
+A split deals texts to the reference and the comparison half at random. If a perturbation changes nothing that the
+features hold, it is an accident which half a text is in. So the test deals the texts of both halves anew and counts how
+often MAUVE is then as low as observed; the clusters, fitted to both halves together, stay. Splits share texts, so
+their p-values may depend on each other in any way: twice their mean is a p-value nonetheless (Vovk and Wang, *Combining
+p-values via averaging*, Biometrika 2020, table 1). Holm's method corrects for the number of perturbations.
+
+The spread of the control over splits is no such test: splits share texts, and three of them say little about a tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.random import SeedSequence
+from numpy.typing import ArrayLike, NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import significant, with_spread
+from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
+from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.numerics.resampling.multiple_tests import holm
+from mauve_core.numerics.resampling.permutation import Statistic, histogram_statistic, permutation_test
+from mauve_core.scoring.result import Partition, SeedSpread
+
+LEVEL = 0.05
+"""Chance of at least one false detection among all perturbations of a table, at most."""
+
+PERMUTATIONS = 999
+"""Deals that a test draws; more for many perturbations, so that a corrected p-value can reach 0.02."""
+
+TESTED_SCORE = "mauve"
+
+_ROUNDING = 1e-12
+"""Bound on the rounding error of a p-value times the number of tests."""
+
+Outcome = Literal["detected", "not detected", "no text changed", "not tested"]
+
+
+def permutations_for(perturbations: int) -> int:
+    """Deals per split for that many perturbations: with the smallest p-value, Holm's correction still gives 0.02."""
+    return max(PERMUTATIONS, 100 * perturbations - 1)
+
+
+def split_p_value(partitions: Sequence[Partition], scale: float, permutations: int, seed: int | SeedSequence) -> float:
+    """One-sided p-value of one split: whether MAUVE of its two halves is lower than that of halves dealt at random.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        Of the reference and the comparison half, in this order and without other sides, one per k-means seed; the
+        score is the mean over them.
+    scale : float > 0
+        The constant c of MAUVE.
+    permutations : int
+        Deals, B >= 1.
+    seed : int or numpy.random.SeedSequence
+
+    Returns
+    -------
+    float
+        (1 + deals with a MAUVE at most as high) / (1 + B), in (0, 1].
+    """
+    reference, comparison = (len(labels) for labels in partitions[0].labels.values())
+    statistics = [_statistic(part, scale) for part in partitions]
+
+    def mean(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> NDArray[np.float64]:
+        return np.asarray(np.mean([each(first, second) for each in statistics], axis=0))
+
+    test = permutation_test(mean, reference, comparison, permutations=permutations, seed=seed, higher_is_closer=True)
+    return test.p_value
+
+
+def combined_p_value(p_values: ArrayLike) -> float:
+    """Combine the p-values of a table's splits: the value itself of one, otherwise twice their mean, at most 1.
+
+    Holds under any dependence (Vovk and Wang 2020). InputError without values or outside [0, 1].
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    if values.ndim != 1 or values.size == 0 or not ((values >= 0) & (values <= 1)).all():
+        raise InputError("The p-values cannot be combined", allowed="one or more numbers from 0 to 1")
+    return float(values[0]) if values.size == 1 else min(1.0, 2 * float(values.mean()))
+
+
+@dataclass(frozen=True)
+class Detection:
+    """What the test says of one perturbation.
+
+    Attributes
+    ----------
+    name, title : str
+        The perturbation's spec, and its name for people.
+    outcome : {"detected", "not detected", "no text changed", "not tested"}
+        Detected if ``p_adjusted`` is at most ``LEVEL``. Tables stored before the test existed are not tested.
+    score, control : SeedSpread
+        MAUVE of the perturbed half and of the untouched one, over splits and k-means seeds.
+    p_value, p_adjusted : float or None
+        Over all splits; after Holm's correction for the table's perturbations.
+    """
+
+    name: str
+    title: str
+    outcome: Outcome
+    score: SeedSpread
+    control: SeedSpread
+    p_value: float | None = None
+    p_adjusted: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        """For example: Articles dropped: MAUVE 0.949 ± 0.012, untouched control 0.958 ± 0.047: not detected (p 0.3)."""
+        scores = f"MAUVE {_spread(self.score)}, untouched control {_spread(self.control)}"
+        p = "" if self.p_adjusted is None else f" (p {significant(self.p_adjusted)})"
+        return f"{self.title}: {scores}: {self.outcome}{p}."
+
+
+def detections(table: ProbeTable) -> tuple[Detection, ...]:
+    """All perturbations of a table: those detected first, and within each outcome the lowest MAUVE first."""
+    lines = [line for line in table.lines if line.kind == "perturbation"]
+    raw = {line.name: combined_p_value(line.p_values) for line in lines if line.p_values and line.changed > 0}
+    adjusted = holm(list(raw.values())).tolist() if raw else []
+    by_name = {name: (raw[name], value) for name, value in zip(raw, adjusted, strict=True)}
+    found = [_detection(table, line, *by_name.get(line.name, (None, None))) for line in lines]
+    order: tuple[Outcome, ...] = ("detected", "not detected", "no text changed", "not tested")
+    return tuple(sorted(found, key=lambda each: (order.index(each.outcome), each.score.mean)))
+
+
+def summary(table: ProbeTable) -> str:
+    """Answer in one sentence which perturbations MAUVE tells from untouched texts; empty without perturbations."""
+    found = detections(table)
+    tested = [each for each in found if each.outcome in ("detected", "not detected")]
+    if not found:
+        return ""
+    if not tested:
+        changed = any(each.outcome == "not tested" for each in found)
+        return (
+            "These probes were stored without a test: probe again to learn what MAUVE detects."
+            if changed
+            else "No perturbation changed a text."
+        )
+    noticed = [each.title for each in tested if each.outcome == "detected"]
+    missed = [each.title for each in tested if each.outcome == "not detected"]
+    share = f"{len(noticed) or 'none'} of {len(tested)} perturbation{'s' * (len(tested) > 1)}"
+    sentence = f"With halves of {table.control.n:,} texts, MAUVE detects {share}"
+    if noticed:
+        sentence = f"{sentence}: {'; '.join(noticed)}"
+    return f"{sentence}. Not detected: {'; '.join(missed)}." if missed else f"{sentence}."
+
+
+def about_test(table: ProbeTable) -> str:
+    """Say what detected means, and what not detected does not mean; empty if nothing was tested."""
+    tested = sum(each.p_value is not None for each in detections(table))
+    if not tested:
+        return ""
+    splits = max(len(line.p_values or ()) for line in table.lines)
+    over = "" if splits == 1 else f", twice the mean p-value of {splits} splits"
+    corrected = "" if tested == 1 else f", corrected for {tested} perturbations by Holm's method"
+    return (
+        f"Detected: MAUVE is lower than when the texts of both halves are dealt to them at random (p at most {LEVEL:g}"
+        f"{over}{corrected}). Not detected does not mean that there is no effect: a smaller one may need more texts."
+        + (" With one split, ± is over k-means seeds alone and says nothing about other texts." if splits == 1 else "")
+    )
+
+
+def _statistic(partition: Partition, scale: float) -> Statistic:
+    labels = np.concatenate(list(partition.labels.values()))
+    return histogram_statistic(labels, partition.k, lambda p, q: mauve(p, q, scale))
+
+
+def _detection(table: ProbeTable, line: ProbeLine, p_value: float | None, p_adjusted: float | None) -> Detection:
+    outcome: Outcome = "not tested"
+    if line.changed == 0:
+        outcome = "no text changed"
+    elif p_adjusted is not None:
+        outcome = "detected" if p_adjusted <= LEVEL * (1 + _ROUNDING) else "not detected"
+    scores = line.scores[TESTED_SCORE], table.control.scores[TESTED_SCORE]
+    return Detection(line.name, line.title, outcome, *scores, p_value, p_adjusted)
+
+
+def _spread(found: SeedSpread) -> str:
+    return with_spread(found.mean, found.sd)

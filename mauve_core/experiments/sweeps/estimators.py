@@ -1,0 +1,292 @@
+"""Sweeps of the parameters of estimators without bins: neighbors, principal components, and bandwidth.
+
+JMLR 2023, figure 9 and section 7.3.1, for MAUVE itself rather than its correlation with other scores. A point is a
+method's score with one parameter changed, from the estimators, random streams and texts left out of
+``experiments.methods``; at the default it equals that method's score exactly. A score has its standard deviation over
+texts, from a delete-a-group jackknife that fits the estimator again, and over seeds if the estimator draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, get_args
+
+import numpy as np
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import As, Settings
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.experiments.methods import ESTIMATORS, Method, MethodScore
+from mauve_core.experiments.methods.evaluation import SEEDS, STAGE, scorer
+from mauve_core.experiments.methods.fitting import DRAWING
+from mauve_core.experiments.sweeps.request import numbers_within, whole_values
+from mauve_core.experiments.sweeps.sweep import attachment_name
+from mauve_core.experiments.text_measures.spread import GROUPS, group_of
+from mauve_core.numerics.ratios.kde import COMPONENTS
+from mauve_core.numerics.ratios.knn import NEIGHBOURS
+from mauve_core.store import Run
+from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.store.features import stored_features
+
+EstimatorAxis = Literal["neighbors", "components", "bandwidth"]
+"""Nearest neighbors; principal components; the kernel's bandwidth as a multiple of the one chosen by log loss."""
+
+ESTIMATOR_AXES: tuple[EstimatorAxis, ...] = get_args(EstimatorAxis)
+
+PARAMETER: dict[EstimatorAxis, dict[str, str]] = {
+    "neighbors": {"knn": "k"},
+    "components": {"knn": "components", "kde": "components", "gaussian": "components"},
+    "bandwidth": {"kde": "times"},
+}
+"""By axis: each estimator that has the parameter, and its name in ``numerics.ratios``."""
+
+DEFAULTS: dict[EstimatorAxis, float] = {"neighbors": NEIGHBOURS, "components": COMPONENTS, "bandwidth": 1}
+"""Values that ``mauve-lens methods`` uses."""
+
+BANDWIDTH_RANGE = (0.01, 100.0)
+"""Multiples of the chosen bandwidth: beyond these, ratios are those of single neighbors, or all 1."""
+
+_USUAL: dict[EstimatorAxis, tuple[float, ...]] = {
+    "neighbors": (5, 10, 25, 50, 100, 200),
+    "components": (2, 5, 10, 20, 50, 100),
+    "bandwidth": (0.25, 0.5, 1, 2, 4),
+}
+
+
+@dataclass(frozen=True)
+class EstimatorPoint:
+    """One candidate's MAUVE by one estimator at one value.
+
+    Attributes
+    ----------
+    value : float
+        Value of the parameter.
+    method : str
+        A name of ``experiments.methods.ESTIMATORS``; all other parts of the method are defaults.
+    candidate : str
+    score : MethodScore
+        With ``sd_texts`` over texts and, if the estimator draws, ``sd_seeds`` over seeds.
+    notes : tuple of str
+        Choices and events of the estimator, such as the bandwidth.
+    """
+
+    value: float
+    method: str
+    candidate: str
+    score: MethodScore
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.method not in ESTIMATORS:
+            raise InputError("No estimator of that name", allowed=", ".join(ESTIMATORS), received=repr(self.method))
+
+
+@dataclass(frozen=True)
+class EstimatorSweep:
+    """MAUVE of a run's candidates over one parameter of the estimators that have it.
+
+    Attributes
+    ----------
+    over : {"neighbors", "components", "bandwidth"}
+    points : tuple of EstimatorPoint
+        Grouped by estimator and candidate, each in ascending value.
+    settings : mapping
+        Fixed settings and inputs of the numbers, as plain JSON.
+    notes : tuple of str
+        Estimators, what the spread covers, and exclusions with reasons.
+    """
+
+    over: EstimatorAxis
+    points: tuple[EstimatorPoint, ...]
+    settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def estimators(self) -> tuple[str, ...]:
+        """Names of the estimators, in order."""
+        return tuple(dict.fromkeys(point.method for point in self.points))
+
+    @property
+    def candidates(self) -> tuple[str, ...]:
+        """Candidates of any point, in run order."""
+        return tuple(dict.fromkeys(point.candidate for point in self.points))
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """All values of any point, ascending."""
+        return tuple(sorted({point.value for point in self.points}))
+
+    def line(self, estimator: str, candidate: str) -> tuple[EstimatorPoint, ...]:
+        """The points of one estimator and candidate in ascending value; may be empty."""
+        return tuple(point for point in self.points if (point.method, point.candidate) == (estimator, candidate))
+
+
+def estimator_sweep(
+    run: Run,
+    over: EstimatorAxis,
+    values: Sequence[float] | None = None,
+    *,
+    seeds: int | None = None,
+    feature_store: FeatureStore | None = None,
+    finished: FinishedParts | None = None,
+    progress: Progress = silent,
+) -> EstimatorSweep:
+    """Score every candidate of a run at several values of one parameter of the estimators that have it.
+
+    Parameters
+    ----------
+    over : {"neighbors", "components", "bandwidth"}
+        "neighbors": k of nearest neighbors. "components": principal components of nearest neighbors, kernel density
+        and Gaussian. "bandwidth": that of kernel density, as a multiple of the one chosen by log loss.
+    values : sequence of numbers, optional
+        Default: :func:`usual_parameters`.
+    seeds : int, optional
+        Seeds of an estimator that draws; default as for ``methods_run``.
+    finished : FinishedParts, optional
+        Saves and restores finished points.
+    progress : callable
+        Counts points; may raise CancelledError.
+
+    Returns
+    -------
+    EstimatorSweep
+        MAUVE in [0, 1] by KL divergence, with each estimator's own constant c and density ratios averaged over both
+        samples.
+
+    Raises
+    ------
+    InputError
+        No such axis, values out of range, fewer than 1 seed, features that were not kept, or no usable point. A
+        single point that the features do not suit is left out with a note.
+    """
+    axis, count = require_estimator_axis(over), SEEDS if seeds is None else seeds
+    wanted = _values(run, axis, usual_parameters(run, axis) if values is None else values, feature_store)
+    score = scorer(run, seeds=count, feature_store=feature_store)
+    names = [candidate.name for candidate in run.comparison.candidates]
+    todo = [(estimator, name, value) for estimator in PARAMETER[axis] for name in names for value in wanted]
+    points, left_out = list[EstimatorPoint](), list[str]()
+    for done, (estimator, name, value) in enumerate(todo):
+        progress(STAGE, done, len(todo))
+        key = f"{estimator} {value!r} {name}"
+        point = _stored_point(finished, key)
+        if point is None:
+            try:
+                found, notes = score(Method(estimator), name, {PARAMETER[axis][estimator]: value})
+            except InputError as error:
+                left_out.append(f"{ESTIMATORS[estimator].title} of {name} at {value:g} is left out: {error}")
+                continue
+            point = EstimatorPoint(float(value), estimator, name, found, notes)
+            if finished is not None:
+                finished.keep(key, dataclass_to_json(point))
+        points.append(point)
+    progress(STAGE, len(todo), len(todo))
+    if not points:
+        raise InputError("No point of this sweep could be scored", received=left_out[0])
+    return EstimatorSweep(axis, tuple(points), _settings(run, axis, count), (*_notes(axis, points, count), *left_out))
+
+
+def usual_parameters(run: Run, over: EstimatorAxis) -> tuple[float, ...]:
+    """Default values of an axis that the run's texts allow."""
+    axis = require_estimator_axis(over)
+    high = _most_neighbors(run) if axis == "neighbors" else _USUAL[axis][-1]
+    if axis == "components" and (features := run.features(HUMAN)) is not None:
+        high = features.shape[1]
+    return tuple(float(value) for value in _USUAL[axis] if value <= high) or (float(high),)
+
+
+def require_estimator_axis(over: object) -> EstimatorAxis:
+    """Validate ``over``; InputError lists the axes."""
+    for axis in ESTIMATOR_AXES:
+        if over == axis:
+            return axis
+    raise InputError("There is no such sweep of estimators", allowed=", ".join(ESTIMATOR_AXES), received=repr(over))
+
+
+def stored_estimator_sweep(run: Run, over: EstimatorAxis) -> EstimatorSweep | None:
+    """The run's stored sweep over that axis, or None; InputError if ``over`` is no axis.
+
+    StorageError or InputError if the stored sweep is damaged.
+    """
+    values = run.attachment(attachment_name(require_estimator_axis(over)))
+    if values is None:
+        return None
+    sweep = from_json(EstimatorSweep, values)
+    run.require_sources(sweep.candidates, "The sweep")
+    if sweep.over != over or not sweep.points:
+        raise InputError("The sweep is over a different setting", allowed=over, received=sweep.over)
+    return sweep
+
+
+def _values(run: Run, axis: EstimatorAxis, values: Sequence[float], store: FeatureStore | None) -> tuple[float, ...]:
+    """Distinct values, ascending; InputError with the range that the texts allow."""
+    if axis == "bandwidth":
+        return numbers_within("The bandwidth's multiple", values, *BANDWIDTH_RANGE)
+    if axis == "neighbors":
+        return whole_values("The number of neighbors", values, 1, _most_neighbors(run))
+    dimension = stored_features(run, store)[HUMAN].shape[1]
+    return whole_values("The number of principal components", values, 1, dimension)
+
+
+def _most_neighbors(run: Run) -> int:
+    """Fewer than the texts of both sides, also after any group has been left out."""
+    sizes = {name: np.bincount(group_of(corpus.ids), minlength=GROUPS) for name, corpus in run.corpora.items()}
+    pairs = (sizes[HUMAN] + sizes[candidate.name] for candidate in run.comparison.candidates)
+    return min(int(pair.sum() - pair.max()) for pair in pairs) - 1
+
+
+def _settings(run: Run, axis: EstimatorAxis, seeds: int) -> dict[str, Any]:
+    comparison = run.comparison
+    return {
+        "run": run.id,
+        "created": run.created,
+        "estimators": {
+            name: {"scale": ESTIMATORS[name].scale, "expectation": Method(name).expectation} for name in PARAMETER[axis]
+        },
+        "default": DEFAULTS[axis],
+        "seeds": seeds,
+        "groups": GROUPS,
+        "config": comparison.config.as_dict(),
+        "sources": {source.name: {"n": source.n, "digest": source.digest} for source in comparison.sources},
+    }
+
+
+def _notes(axis: EstimatorAxis, points: Sequence[EstimatorPoint], seeds: int) -> list[str]:
+    named = [f"{ESTIMATORS[name].title} (c = {ESTIMATORS[name].scale:g})" for name in PARAMETER[axis]]
+    drawn = [ESTIMATORS[name].title for name in PARAMETER[axis] if name in DRAWING]
+    over = f", and over {seeds} seeds" if seeds > 1 else "; one seed shows no spread over seeds"
+    return [
+        f"{', '.join(named)}; KL divergence, density ratios averaged over both samples.",
+        f"Spread over texts: texts are left out in {GROUPS} groups and the estimator is fitted again. "
+        + (f"{', '.join(drawn)} draws points: its score is a mean over seeds{over}." if drawn else "It draws nothing."),
+        _FIXED[axis](points),
+    ]
+
+
+def _on_bandwidth(points: Sequence[EstimatorPoint]) -> str:
+    first = {point.candidate: note for point in reversed(points) for note in point.notes if "bandwidth" in note}
+    return f"{COMPONENTS} principal components. " + " ".join(
+        f"{candidate}: {note}." for candidate, note in reversed(first.items())
+    )
+
+
+_FIXED: dict[EstimatorAxis, Callable[[Sequence[EstimatorPoint]], str]] = {
+    "neighbors": lambda _: f"The default is {NEIGHBOURS} neighbors; there are {COMPONENTS} principal components.",
+    "components": lambda _: (
+        f"The default is {COMPONENTS} components. Nearest neighbors: {NEIGHBOURS} neighbors; kernel density chooses "
+        "its bandwidth at each number of components."
+    ),
+    "bandwidth": _on_bandwidth,
+}
+"""What stays fixed on each axis."""
+
+
+def _stored_point(finished: FinishedParts | None, key: str) -> EstimatorPoint | None:
+    found = None if finished is None else finished.get(key)
+    with suppress(InputError):  # if the stored point is invalid, compute it again
+        return None if found is None else from_json(EstimatorPoint, found)
+    return None

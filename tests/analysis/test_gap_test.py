@@ -1,0 +1,122 @@
+"""The test of the gap against a plain twin, its level on sides of one writer, and what it says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.random import SeedSequence
+
+from mauve_core.analysis.gap_test import DRAWS, LEVEL, GapTest, gap_test, gap_test_of, mean_integral
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.resampling.permutation import child_generator, draw_sides
+from mauve_core.scoring.result import Partition
+from mauve_core.scoring.streams import stream
+from tests.scoring.test_intervals import integral, made
+
+ROUNDING = 1e-12
+
+
+def partition(human: list[int], model: list[int], k: int, seed: int = 0) -> Partition:
+    return Partition("joint", seed, k, 0.0, {HUMAN: np.array(human, np.int32), "m": np.array(model, np.int32)})
+
+
+def plain_mean(partitions: list[Partition], on_p: list[bool], name: str = "m") -> float:
+    """The mean over seeds of the frontier integral, texts counted one at a time."""
+    values = []
+    for part in partitions:
+        labels = [*part.labels[HUMAN].tolist(), *part.labels[name].tolist()]
+        shares = []
+        for side in (True, False):
+            own = [label for label, where in zip(labels, on_p, strict=True) if where == side]
+            shares.append([own.count(cluster) / len(own) for cluster in range(part.k)])
+        values.append(integral(*shares))
+    return math.fsum(values) / len(values)
+
+
+@pytest.mark.parametrize("how", ["shared", "none"])
+def test_the_test_of_a_plain_twin(how: str) -> None:
+    comparison = made(how)
+    for index, name in enumerate(("close", "shifted")):
+        found = gap_test(comparison, "joint", name, draws=60)
+        own, other = (len(comparison.joint[0].labels[side]) for side in (HUMAN, name))
+        observed = [True] * own + [False] * other
+        assert found.observed == pytest.approx(plain_mean(list(comparison.joint), observed, name), abs=ROUNDING)
+        codes = np.zeros(own + other, dtype=np.intp)
+        if comparison.prompts is not None:
+            both = np.concatenate([comparison.prompts[side] for side in (HUMAN, name)])
+            codes = np.unique(both, return_inverse=True)[1]
+        rng = child_generator(stream(comparison.config.score.seed, "gap").spawn(2)[index])
+        null = [
+            plain_mean(list(comparison.joint), row.tolist(), name)
+            for row in draw_sides(np.array(observed), codes, 60, rng)
+        ]
+        assert found.reached == sum(value >= found.observed - ROUNDING for value in null)
+        assert found.draws == 60
+        assert found.p_value == (1 + found.reached) / 61
+
+
+def test_texts_are_exchanged_within_prompts_alone() -> None:
+    """One prompt fills cluster 0, mostly with human texts, the other cluster 1: only exchanges across both matter."""
+    part = partition([0] * 9 + [1] * 3, [0] * 3 + [1] * 9, 2)
+    prompts = np.array([0] * 9 + [1] * 3 + [0] * 3 + [1] * 9)
+    within, across = (gap_test_of([part], "m", each, draws=99, seed=SeedSequence(1)) for each in (prompts, None))
+    assert (within.reached, within.p_value) == (99, 1)
+    assert across.reached < 20
+
+
+def test_the_statistic_is_the_mean_over_the_partitions() -> None:
+    parts = [partition([0, 0, 1, 1], [1, 1, 1], 2), partition([0, 1, 1, 1], [0, 1, 1], 2, seed=1)]
+    sides = np.array([[True, True, True, True, False, False, False], [True, False, True, True, True, False, False]])
+    found = mean_integral(parts, "m")(sides, ~sides)
+    assert found == pytest.approx([plain_mean(parts, row.tolist()) for row in sides], abs=ROUNDING)
+
+
+def test_sides_of_one_writer_have_nothing_to_explain() -> None:
+    """200 pairs of samples of one distribution: p-values at most 0.1 in about 20 of them, at most 0.01 in about 2."""
+    rng, k, n = np.random.default_rng(11), 12, 120
+    p_values = []
+    for trial in range(200):
+        parts = [
+            partition(rng.integers(k, size=n).tolist(), rng.integers(k, size=n).tolist(), k, seed) for seed in range(2)
+        ]
+        p_values.append(gap_test_of(parts, "m", None, draws=99, seed=SeedSequence(trial)).p_value)
+    assert 10 <= sum(p <= 0.1 for p in p_values) <= 33  # three standard errors
+    assert sum(p <= LEVEL for p in p_values) <= 6
+    assert 0.4 < np.mean(p_values) < 0.6
+
+
+def test_sides_that_differ_have_a_gap_to_explain() -> None:
+    rng = np.random.default_rng(2)
+    part = partition(rng.integers(4, size=100).tolist(), rng.choice(4, 100, p=[0.7, 0.1, 0.1, 0.1]).tolist(), 4)
+    found = gap_test_of([part], "m", None, seed=SeedSequence(0))
+    assert found == GapTest(found.observed, 0, DRAWS)
+    assert found.explains
+
+
+def test_the_level_is_reached_exactly_and_with_room_for_accidents() -> None:
+    allowed = round(LEVEL * (1 + DRAWS)) - 1
+    assert DRAWS >= 199
+    assert pytest.approx(allowed + 1) == (1 + DRAWS) * LEVEL
+    assert allowed >= 1
+    assert GapTest(0.1, allowed, DRAWS).explains
+    assert not GapTest(0.1, allowed + 1, DRAWS).explains
+    assert (
+        "at least as large in 1,200 of 9,999 draws; costs are shown if at most 99 are."
+        in GapTest(0.1, 1200, 9999).in_words()
+    )
+
+
+@pytest.mark.parametrize("draws", [99, 199, 200, 499, 999, 1000, 12345])
+def test_a_gap_is_explained_up_to_the_level(draws: int) -> None:
+    for reached in range(200):
+        found = GapTest(0.1, reached, draws)
+        assert found.explains == (100 * (1 + reached) <= 1 + draws)
+        assert found.explains == (reached <= found.allowed)
+
+
+def test_an_unknown_candidate_is_named() -> None:
+    with pytest.raises(InputError, match="nobody"):
+        gap_test(made("none"), "joint", "nobody")

@@ -1,0 +1,368 @@
+"""A run in sentences: exact ones for comparisons put together by hand, and no claim beyond the tests of any."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mauve_core.analysis.gap_test import GapTest
+from mauve_core.analysis.main_reason import Reason
+from mauve_core.analysis.precomputed import run_main_reason
+from mauve_core.analysis.verdict import UNTESTED, Name, Verdict, verdict, verdict_of
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.corpus import corpus_from_texts
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike
+from mauve_core.scoring.tables import standings
+from mauve_core.store import RunStore
+from tests.handmade import make_comparison
+from tests.repeated import store_repeated
+from tests.synthetic import make_comparison_inputs, make_run
+
+GAP, NO_GAP = GapTest(0.2, 0, 499), GapTest(0.01, 104, 499)
+
+REASON = Reason("", 3, 0.3, 0.2, 0.4, 0.1, 0.3, "adds", "all", "distinct", 0.46, 0.95)
+
+
+def of(
+    means: Mapping[str, float],
+    *,
+    apart: Collection[tuple[str, str]] | None = (),
+    n: int = 200,
+    k: int = 20,
+    generations: int = 1,
+    prompts: bool = True,
+) -> Comparison:
+    """A comparison with these scores, +- 0.02; ``apart`` are the pairs told apart, None for a run without tests."""
+    template = make_comparison()
+    base, candidates = template.candidates[0], []
+    for name, mean in means.items():
+        several = tuple(np.full(generations, mean).tolist()) if generations > 1 else None
+        own = Estimate(mean, 0.01, mean - 0.02, mean + 0.02, (mean, mean), several)
+        source = dataclasses.replace(base.source, name=name, n=n * generations, generations=generations)
+        if generations > 1:
+            source = dataclasses.replace(source, n_smallest=n)
+        parts = tuple(dataclasses.replace(part, k=k) for part in base.partitions)
+        scores = dict.fromkeys(SCORES, own)
+        candidates.append(Candidate(source, scores, scores, parts))
+    human = dataclasses.replace(template.human, n=n)
+    found = None
+    if apart is not None:
+        told = {frozenset(pair) for pair in apart}
+        found = tuple(
+            _difference(score, one, other, means, frozenset((one, other)) in told)
+            for one, other in combinations(means, 2)
+            for score in SCORES
+        )
+    shared = {name: np.arange(n, dtype=np.int32) for name in (HUMAN, *means)} if prompts else None
+    return dataclasses.replace(
+        template,
+        human=human,
+        candidates=tuple(candidates),
+        halves=None,
+        like_for_like=(),
+        differences=found,
+        prompts=shared,
+        prompts_by="prompts" if prompts else None,
+    )
+
+
+def _difference(score: str, one: str, other: str, means: Mapping[str, float], apart: bool) -> Difference:
+    value = means[one] - means[other]
+    p = 0.004 if apart else 0.3
+    return Difference(score, one, other, value, value - 0.03, value + 0.03, value, p, p, True, 200)
+
+
+def said(
+    comparison: Comparison, tested: GapTest = GAP, reasons: Mapping[str, Reason] | None = None
+) -> tuple[Verdict, list[str]]:
+    found = verdict_of(comparison, lambda _: tested, (reasons or {}).get)
+    return found, [with_plain_spaces(str(each)) for each in found.sentences]
+
+
+def reason_of(candidate: str) -> Reason:
+    return dataclasses.replace(REASON, candidate=candidate)
+
+
+def test_one_clear_winner() -> None:
+    comparison = of({"b": 0.7, "a": 0.9, "c": 0.5}, apart=[("a", "b"), ("a", "c")])
+    found, sentences = said(comparison, reasons={name: reason_of(name) for name in "abc"})
+    assert sentences == [
+        "b, a and c (200 texts each) compared with 200 human texts: 200 prompts shared with the human texts, matched "
+        "by equal prompts; features given.",
+        "a is closest to the human texts, told apart from every other candidate: MAUVE 0.900 ± 0.010 (0.880 to 0.920), "
+        "ahead of b, the next, by 0.200 (0.170 to 0.230; adjusted p = 0.004).",
+        "Main difference of c: it repeats itself (distinct-4 46% per text against 95%).",
+    ]
+    assert found.leaders == ("a",)
+    assert found.caution is None
+
+
+def test_the_better_of_two() -> None:
+    _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")], prompts=False))
+    assert sentences == [
+        "a and b (200 texts each) compared with 200 human texts: no prompts shared with the human texts; features "
+        "given.",
+        "a is closer to the human texts than b: MAUVE 0.900 ± 0.010 (0.880 to 0.920), ahead by 0.200 (0.170 to 0.230; "
+        "adjusted p = 0.004).",
+    ]
+
+
+def test_two_that_tie() -> None:
+    found, sentences = said(of({"a": 0.71, "b": 0.72}), reasons={"b": reason_of("b"), "a": reason_of("a")})
+    assert sentences[1:] == [
+        "Whether b or a is closer to the human texts cannot be told with 200 texts each: MAUVE 0.720 ± 0.010 (0.700 to "
+        "0.740) and 0.710 ± 0.010 (0.690 to 0.730) differ by 0.010 (−0.020 to 0.040; adjusted p = 0.3).",
+        "Main difference of b: it repeats itself (distinct-4 46% per text against 95%).",
+    ]
+    assert found.leaders == ("b", "a")
+
+
+def test_all_tie() -> None:
+    _, sentences = said(of({"a": 0.71, "b": 0.72, "c": 0.7}))
+    assert sentences[1:] == [
+        "One of b, a and c is closest to the human texts, but 200 texts each do not tell which: b has the highest "
+        "MAUVE, 0.720 ± 0.010 (0.700 to 0.740)."
+    ]
+    many = {f"m{number}": 0.7 - number / 1000 for number in range(7)}
+    found, sentences = said(of(many))
+    assert sentences[0].startswith("7 candidates (200 texts each) compared with 200 human texts: ")
+    assert sentences[1].startswith("One of the 7 candidates is closest to the human texts, but 200 texts each ")
+    assert found.leaders == tuple(many)
+
+
+@pytest.mark.parametrize(
+    ("tied", "which"),
+    [(1, "m0 and m1"), (2, "m0, m1 and m2"), (3, "m0, m1, m2 and m3"), (5, "m0, m1, m2 and 3 more")],
+)
+def test_a_group_leads(tied: int, which: str) -> None:
+    means = {f"m{number}": 0.7 - number / 1000 for number in range(8)}
+    _, sentences = said(of(means, apart=[("m0", f"m{number}") for number in range(tied + 1, 8)]))
+    first = f"m{tied + 1}"
+    behind = f"0.00{tied + 1} (−0.0{29 - tied} to 0.0{31 + tied}; adjusted p = 0.004)"
+    assert sentences[1:] == [
+        f"One of {which} is closest to the human texts, but 200 texts each do not tell which: m0 has the highest "
+        f"MAUVE, 0.700 ± 0.010 (0.680 to 0.720). It is ahead of {first}, the best of the {7 - tied} that are told "
+        f"apart, by {behind}."
+    ]
+
+
+def test_one_behind_a_group_of_two() -> None:
+    _, sentences = said(of({"a": 0.8, "b": 0.79, "c": 0.5}, apart=[("a", "c")]))
+    assert sentences[1].endswith(
+        "(0.780 to 0.820). It is ahead of c, which is told apart, by 0.300 (0.270 to 0.330; adjusted p = 0.004)."
+    )
+
+
+def test_a_candidate_below_the_next_rank_may_be_tied_with_the_first() -> None:
+    """b opens a second group, in which c is; but c is not told apart from a, so that it could be the closest."""
+    comparison = of({"a": 0.8, "b": 0.79, "c": 0.78}, apart=[("a", "b")])
+    assert [(each.candidate.name, each.rank) for each in standings(comparison)] == [("a", 1), ("b", 2), ("c", 2)]
+    found, sentences = said(comparison)
+    assert found.leaders == ("a", "c")
+    assert sentences[1].startswith("One of a and c is closest to the human texts, but 200 texts each do not tell")
+    assert "It is ahead of b, which is told apart, by 0.010" in sentences[1]
+
+
+def test_one_candidate() -> None:
+    comparison = of({"a": 0.9})
+    found, sentences = said(comparison, reasons={"a": reason_of("a")})
+    assert sentences == [
+        "a (200 texts) compared with 200 human texts: 200 prompts shared with the human texts, matched by equal "
+        "prompts; features given.",
+        "The texts of a differ from the human texts (p = 0.002): MAUVE 0.900 ± 0.010 (0.880 to 0.920).",
+        "Main difference: it repeats itself (distinct-4 46% per text against 95%).",
+    ]
+    assert found.leaders == ("a",)
+    _, sentences = said(comparison, NO_GAP)
+    assert sentences[1:] == [
+        "The texts of a are not told apart from the human texts (p = 0.21): MAUVE 0.900 ± 0.010 (0.880 to 0.920)."
+    ]
+
+
+def test_a_leader_that_is_not_told_apart_from_people() -> None:
+    _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")]), NO_GAP)
+    assert sentences[1].endswith(" The gap between a and the human texts could be one between human texts (p = 0.21).")
+
+
+@pytest.mark.parametrize(("alike", "reaches"), [(0.7, True), (0.6, True), (0.59, False)])
+def test_human_vs_human_counts_like_for_like_only(alike: float, reaches: bool) -> None:
+    """Human vs. human has 0.6 at 3 texts; the candidate's 0.9 with all its texts does not count."""
+    own = Estimate(alike, 0.01, alike - 0.02, alike + 0.02, (alike, alike))
+    comparison = dataclasses.replace(
+        of({"a": 0.9}),
+        halves=make_comparison().halves,
+        like_for_like=(LikeForLike("a", 3, 2, dict.fromkeys(SCORES, own)),),
+    )
+    _, sentences = said(comparison)
+    ends = f"{alike - 0.02:.3f} to {alike + 0.02:.3f}"
+    clause = (
+        f" Like for like, a reaches human vs. human: {alike:.3f} ± 0.010 ({ends}) against 0.600 ± 0.010 (0.550 to "
+        "0.650) at n = 3."
+    )
+    assert sentences[1].endswith(clause) == reaches
+    assert ("reaches" in sentences[1]) == reaches
+    assert "reaches" not in said(dataclasses.replace(comparison, like_for_like=None))[1][1]
+
+
+def test_too_few_texts_a_cluster() -> None:
+    found, sentences = said(of({"a": 0.9}, n=40, k=20), reasons={"a": reason_of("a")})
+    assert sentences[1] == ("Too few texts: 2 per side and cluster, so the scores are mostly noise; take 5 or more.")
+    assert found.reason is None
+    assert said(of({"a": 0.9}, n=100, k=20))[0].caution is None
+    assert said(of({"a": 0.9}, n=99, k=20))[0].caution is not None
+
+
+def test_a_run_stored_before_differences_were_tested() -> None:
+    _, sentences = said(of({"a": 0.9, "b": 0.7, "c": 0.5}, apart=None))
+    assert sentences[1:] == [
+        "a has the highest MAUVE, 0.900 ± 0.010 (0.880 to 0.920), and its interval overlaps no other candidate's "
+        f"({UNTESTED})."
+    ]
+    _, sentences = said(of({"a": 0.9, "b": 0.89, "c": 0.5}, apart=None))
+    assert sentences[1:] == [
+        "Which of a and b is closest to the human texts cannot be told: a has the highest MAUVE, 0.900 ± 0.010 (0.880 "
+        f"to 0.920), and the other's interval overlaps its own ({UNTESTED})."
+    ]
+    assert said(of({"a": 0.9, "b": 0.89}, apart=None))[1][1].startswith("Whether a or b is closer to the human texts")
+
+
+def test_generations_are_counted_and_both_spreads_are_named() -> None:
+    _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")], generations=5))
+    assert sentences[0].startswith("a and b (200 × 5 texts each) compared with 200 human texts: ")
+    assert "MAUVE 0.900 ± 0.010 (seeds) ± 0.000 (5 generations) (0.880 to 0.920)" in sentences[1]
+
+
+def test_the_encoder_is_named() -> None:
+    config = CompareConfig(encoder=EncoderConfig(model="gpt2-large"), score=ScoreConfig(seeds=2))
+    assert said(dataclasses.replace(of({"a": 0.9}), config=config))[1][0].endswith("; encoder gpt2-large.")
+
+
+def test_the_reason_is_that_of_the_farthest_told_apart_that_has_one() -> None:
+    comparison = of({"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.4}, apart=[("a", "b"), ("a", "c")])
+
+    def whose(*names: str) -> str | None:
+        reason = said(comparison, reasons={name: reason_of(name) for name in names})[0].reason
+        return None if reason is None else next(part for part in reason.parts if isinstance(part, Name))
+
+    assert whose("a", "b", "c", "d") == "c", "d is not told apart from a"
+    assert whose("a", "b") == "b"
+    assert whose("a", "d") == "a"
+    assert whose("d") is None
+
+
+def test_names_are_marked_and_all_else_is_escaped_by_the_page() -> None:
+    names = ("<b>x</b>", "*y*")
+    comparison = of(dict(zip(names, (0.9, 0.7), strict=True)), apart=[names])
+    words = dataclasses.replace(reason_of(names[1]), where="words", property_name="", words=("a_b", "c"))
+    found, _ = said(comparison, reasons={names[1]: words})
+    assert str(found.closest).startswith("<b>x</b> is closer to the human texts than *y*: MAUVE")
+    marked = found.closest.written(lambda name: f"[{name}]", str.upper)
+    assert marked.startswith("[<b>x</b>] IS CLOSER TO THE HUMAN TEXTS THAN [*y*]: MAUVE ")
+    assert found.reason is not None
+    assert "“A_B”" in found.reason.written(str, str.upper)
+    assert [part for part in found.subject.parts if isinstance(part, Name)] == list(names)
+
+
+@settings(max_examples=50)
+@given(st.data())
+def test_no_sentence_claims_more_than_the_tests(data: st.DataObject) -> None:
+    names = [f"m{number}" for number in range(data.draw(st.integers(1, 6)))]
+    means = {name: data.draw(st.integers(10, 90), name) / 100 for name in names}
+    tested = data.draw(st.booleans())
+    pairs = list(combinations(names, 2))
+    apart = [pair for pair in pairs if data.draw(st.booleans())] if tested else None
+    comparison = of(means, apart=apart)
+    found, sentences = said(comparison, data.draw(st.sampled_from([GAP, NO_GAP])))
+    leader, *others = [each.candidate.name for each in standings(comparison)]
+    claim = sentences[1]
+    assert found.leaders[0] == leader
+    for other in others:
+        difference = comparison.difference("mauve", leader, other)
+        told = difference.told_apart if difference else abs(means[leader] - means[other]) > 0.04 + 1e-9
+        if difference or not np.isclose(abs(means[leader] - means[other]), 0.04):
+            assert (other in found.leaders) != told
+    alone = f"{leader} is close" in claim
+    assert alone == (tested and len(names) > 1 and len(found.leaders) == 1)
+    if len(found.leaders) > 1:
+        assert "cannot be told" in claim or "do not tell which" in claim
+        assert claim.startswith(("One of ", "Which of ", "Whether "))
+    if not tested and len(names) > 1:
+        assert UNTESTED in claim
+    first_rank = [each.candidate.name for each in standings(comparison) if each.rank == 1]
+    assert set(first_rank) <= set(found.leaders)
+
+
+@pytest.mark.slow
+def test_of_a_stored_run(tmp_path: Path) -> None:
+    run = make_run(tmp_path, projection=False)
+    found = verdict(run)
+    sentences = [with_plain_spaces(str(each)) for each in found.sentences]
+    assert sentences[0] == (
+        "close, shifted and collapsed (160 texts each) compared with 160 human texts: 160 prompts shared with the "
+        "human texts, matched by equal prompts; features given."
+    )
+    assert sentences[1].startswith("close is closest to the human texts, told apart from every other candidate: MAUVE ")
+    assert ", ahead of shifted, the next, by 0." in sentences[1]
+    assert "The gap between close and the human texts could be one between human texts (p = " in sentences[1]
+    reason = run_main_reason(run, "collapsed")
+    assert reason is not None
+    assert sentences[2] == f"Main difference of collapsed: it {reason.finding} ({reason.detail})."
+    assert found.as_dict() == {
+        "subject": sentences[0],
+        "caution": None,
+        "closest": sentences[1],
+        "reason": sentences[2],
+        "leaders": ["close"],
+    }
+
+
+def test_one_half_of_the_human_texts_as_a_candidate_is_not_told_apart(tmp_path: Path) -> None:
+    human, candidates, features = make_comparison_inputs(160)
+    rows = np.random.default_rng(1).permutation(160)
+    sides = {HUMAN: rows[:80], "others": rows[80:]}
+    corpora = {
+        name: corpus_from_texts([human.texts[row] for row in own], name=name, prompts=[f"{row}" for row in own])
+        for name, own in sides.items()
+    } | {"collapsed": candidates["collapsed"].take(range(80))}
+    arrays = {name: features[HUMAN][own] for name, own in sides.items()} | {"collapsed": features["collapsed"][:80]}
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
+    others = {name: corpora[name] for name in ("others", "collapsed")}
+    comparison = compare(corpora[HUMAN], others, config, features=arrays)
+    found = str(verdict(RunStore(tmp_path / "runs").save("halves", comparison, corpora, arrays)).closest)
+    assert found.startswith("others is closer to the human texts than collapsed")
+    assert " The gap between others and the human texts could be one between human texts (p = " in found
+
+
+def test_two_texts_a_cluster_and_generations_of_stored_runs(own_home: Path) -> None:
+    repeated = verdict(store_repeated("repeated"))
+    assert "(60 or 60 × 3 texts each)" in str(repeated.subject)
+    run = make_run(own_home, n=24, seeds=2, projection=False, names=("collapsed",))
+    comparison = dataclasses.replace(
+        run.comparison,
+        candidates=tuple(
+            dataclasses.replace(each, partitions=tuple(dataclasses.replace(part, k=12) for part in each.partitions))
+            for each in run.comparison.candidates
+        ),
+    )
+    few = verdict(RunStore(own_home / "runs").save("few", comparison, run.corpora))
+    assert str(few.caution).startswith("Too few texts: 2 per side and cluster")
+    assert few.reason is None
+
+
+def test_a_run_stored_before_differences_were_tested_opens(tmp_path: Path) -> None:
+    run = make_run(tmp_path, n=60, seeds=2, projection=False)
+    old = dataclasses.replace(run.comparison, differences=None, like_for_like=None, prompts=None, prompts_by=None)
+    stored = RunStore(tmp_path / "runs").save("old", old, run.corpora)
+    found = verdict(RunStore(tmp_path / "runs").load(stored.id))
+    assert UNTESTED in str(found.closest)
+    assert str(found.closest).startswith("Which of close and shifted is closest to the human texts cannot be told: ")
+    assert str(found.subject).endswith(" compared with 60 human texts: features given.")

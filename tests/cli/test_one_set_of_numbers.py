@@ -1,0 +1,102 @@
+"""A candidate's MAUVE has the same digits in all that the commands print, or they say why it is another number."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+import pytest
+
+from mauve_core.__main__ import build_parser, main
+from mauve_core.base.formatting import with_plain_spaces, written
+from mauve_core.cli import probing
+from mauve_core.figures import methods, probes
+from mauve_core.figures.notebook import notebook_html
+from mauve_core.scoring.tables import interval_of, mean_and_spread, to_table
+from mauve_core.store import Run, RunStore
+from tests.probe_tables import table_of
+from tests.synthetic import make_run
+
+NAME, OTHER = "shifted", "close"
+
+SAME = {
+    "runs show": "runs show synthetic",
+    "runs compare": "runs compare synthetic again",
+    "report": "report synthetic --out report.html",
+    "report --format markdown": "report synthetic --format markdown",
+    "report --format latex": "report synthetic --format latex",
+    "methods": "methods synthetic --method kmeans --method kmeans:divergence=js --seeds 2",
+    "sweep --over scale": "sweep synthetic --over scale --values 2,5",
+    "sweep --over k": "sweep synthetic --over k --values 3,6",
+}
+"""Commands that print the leaderboard's mean and spread, and one call of each."""
+
+REASONS = {
+    "methods": methods.ABOUT_LEADERBOARD,
+    "sweep --over scale": "Only at the run's own value and number of seeds is it the leaderboard's score.",
+    "sweep --over k": "Only at the run's own value and number of seeds is it the leaderboard's score.",
+}
+"""What a command says that prints other numbers beside it."""
+
+AS_COMPARE = {"compare", "study", "demo"}
+"""They print ``to_table`` of a run just made, as ``runs show`` does."""
+
+NO_SCORE = {
+    "attributes", "encode", "generate", "measure", "published", "ratings", "app", "password", "work", "jobs"
+}  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    found = make_run(tmp_path, n=60, seeds=2, projection=False)
+    RunStore(tmp_path / "runs").save("again", found.comparison, found.corpora)
+    return found
+
+
+def printed(capsys: pytest.CaptureFixture[str], call: str) -> str:
+    capsys.readouterr()
+    assert main([*call.split(), *(["--quiet"] if call.startswith(("methods", "sweep")) else [])]) == 0
+    out = with_plain_spaces(capsys.readouterr().out)
+    page = Path("report.html")
+    return with_plain_spaces(page.read_text(encoding="utf-8")) if "report.html" in call else out
+
+
+def test_every_command_is_in_one_of_the_lists() -> None:
+    (actions,) = (each for each in build_parser()._actions if isinstance(each, argparse._SubParsersAction))
+    listed = {name.split()[0] for name in SAME} | AS_COMPARE | NO_SCORE | {"test", "probe", "encoders"}
+    assert set(actions.choices) == listed
+
+
+def test_all_print_the_digits_of_the_leaderboard(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    own = run.comparison.candidate(NAME).scores["mauve"]
+    score, low_high = with_plain_spaces(mean_and_spread(own)), with_plain_spaces(interval_of(own))
+    for name, call in SAME.items():
+        out = printed(capsys, call).replace(r"\pm", "±")
+        assert score in out, name
+        assert REASONS.get(name, "") in out, name
+        if name.startswith(("runs", "report")):
+            bracket = f"{written(own.low, 3)}, {written(own.high, 3)}"
+            assert low_high in out or bracket in out, name
+    assert score in with_plain_spaces(to_table(run.comparison))  # what compare, study and demo print
+    assert score in with_plain_spaces(re.sub(r"</?b>", "", notebook_html(run.comparison)))
+
+
+def test_the_report_s_clusters_name_the_seed_of_the_median(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    page = printed(capsys, SAME["report"])
+    own = run.comparison.candidate(NAME).scores["mauve"]
+    seed = run.comparison.median_seed(NAME)
+    said = f"These clusters: seed {seed + 1} of 2, where it is {written(min(own.values), 3)} (the median)."
+    assert said in page
+
+
+def test_a_tested_difference_is_that_of_the_leaderboard_s_means(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, f"test synthetic --a {NAME} --b {OTHER}")
+    one, other = (run.comparison.candidate(name).scores["mauve"].mean for name in (NAME, OTHER))
+    assert written(one - other, 3) in out
+
+
+def test_probes_say_why_a_source_has_another_score(run: Run) -> None:
+    assert probes.ABOUT_LEADERBOARD in probing.table(table_of(run, {"typos": {}}))

@@ -1,0 +1,123 @@
+"""Files with a field ``generation``: which are read so, how ids and pairing follow, and what is only metadata."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
+from mauve_core.corpus.pairing import shared_prompts
+
+PLACES = [(g, i) for g in (10, 9) for i in range(3)]
+"""The second generation comes first in the file, and 9 is before 10 although "10" is before "9"."""
+
+
+def file_of(folder: Path, rows: list[dict[str, Any]], name: str = "model.jsonl") -> Path:
+    path = folder / name
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return path
+
+
+def row(generation: object, index: int, **more: object) -> dict[str, Any]:
+    return {"text": f"A text, {index} of {generation}.", "generation": generation, **more}
+
+
+def test_generations_are_read_and_their_ids_differ(tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i, id=f"p{i}") for g, i in PLACES]))
+    assert corpus.fields is not None
+    assert corpus.fields.generation == corpus.generation == "generation"
+    assert corpus.generations == ("10",) * 3 + ("9",) * 3
+    assert corpus.generation_codes.tolist() == [1, 1, 1, 0, 0, 0]
+    assert corpus.ids == ("p0#10", "p1#10", "p2#10", "p0", "p1", "p2")
+    assert corpus.metadata["generation"].tolist() == [10] * 3 + [9] * 3
+    assert any("2 generations were read from the field 'generation'" in note for note in corpus.notes)
+    assert corpus.take([0, 3]).generation_codes.tolist() == [1, 0]
+    assert corpus.take([3, 4]).generations == ()
+    assert corpus.take([3, 4]).generation_codes.tolist() == [0, 0]
+
+
+def test_ids_that_already_differ_stay(tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i, id=f"p{i} of {g}") for g, i in PLACES]))
+    assert corpus.ids == tuple(f"p{i} of {g}" for g, i in PLACES)
+
+
+def test_without_ids_texts_are_numbered_within_their_generation(tmp_path: Path) -> None:
+    rows = [row(g, i) for g, i in PLACES]
+    rows[1]["text"] = " "  # left out, but it keeps its number
+    corpus = read_corpus(file_of(tmp_path, rows))
+    assert corpus.ids == ("1#10", "3#10", "1", "2", "3")
+    human = corpus_from_texts(["one", "two", "three"], name="human")
+    found = shared_prompts({"human": human, "model": corpus})
+    assert found is not None
+    assert found.by == "ids"
+    assert found.codes["model"].tolist() == [found.codes["human"][i] for i in (0, 2, 0, 1, 2)]
+
+
+def test_labels_name_generations_and_csv_cells_are_numbers(tmp_path: Path) -> None:
+    labels = read_corpus(file_of(tmp_path, [row(name, i) for name in "ba" for i in range(3)]))
+    assert labels.generation_codes.tolist() == [1, 1, 1, 0, 0, 0]
+    cells = "text,generation\n" + "".join(f"A text {i} of {g},{g}\n" for g, i in PLACES)
+    path = tmp_path / "model.csv"
+    path.write_text(cells, encoding="utf-8")
+    assert read_corpus(path).generation_codes.tolist() == [1, 1, 1, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("generations", "note"),
+    [
+        ([0] * 6, None),
+        ([0, 0, 0, 1, 1, None], "does not tell generations apart"),
+        ([0, 0, 0, 1, 1, 0.5], "does not tell generations apart"),
+        ([True, False] * 3, "does not tell generations apart"),
+    ],
+)
+def test_other_values_are_metadata(generations: list[object], note: str | None, tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i) for i, g in enumerate(generations)]))
+    assert (corpus.generation, corpus.generations) == (None, ())
+    assert "generation" in corpus.metadata
+    assert any(note in each for each in corpus.notes) if note else not corpus.notes[1:]
+
+
+def test_long_texts_named_generation_are_the_texts(tmp_path: Path) -> None:
+    rows = [{"id": f"p{i}", "generation": f"It was a long text number {i}."} for i in range(6)]
+    corpus = read_corpus(file_of(tmp_path, rows))
+    assert corpus.fields is not None
+    assert (corpus.fields.text, corpus.generation) == ("generation", None)
+
+
+def test_chosen_metadata_without_the_field_is_said(tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i, topic="x") for g, i in PLACES]), metadata_fields=["topic"])
+    assert corpus.generations == ()
+    assert any("all texts count as one generation" in note for note in corpus.notes)
+
+
+def test_parquet_keeps_the_generations(tmp_path: Path) -> None:
+    corpus = read_corpus(file_of(tmp_path, [row(g, i) for g, i in PLACES]))
+    corpus.to_parquet(tmp_path / "texts.parquet")
+    found = Corpus.from_parquet(tmp_path / "texts.parquet")
+    assert (found.generation, found.generations, found.fields) == (corpus.generation, corpus.generations, corpus.fields)
+
+
+def test_generations_of_one_corpus_share_prompts_that_no_other_has() -> None:
+    def made(name: str, prompts: list[str], generations: list[int]) -> Corpus:
+        return corpus_from_texts(
+            [f"{name} {i}" for i in range(len(prompts))],
+            name=name,
+            ids=[f"{name}{i}" for i in range(len(prompts))],
+            prompts=prompts,
+            metadata={"generation": generations},
+            generation_field="generation",
+        )
+
+    model = made("model", ["a", "b", "b", "a"], [0, 0, 1, 1])
+    found = shared_prompts({"human": made("human", ["c", "d"], [0, 0]), "model": model})
+    assert found is not None
+    np.testing.assert_array_equal(found.codes["model"], [2, 3, 3, 2])
+    assert shared_prompts({"human": made("human", ["c", "d"], [0, 0]), "model": made("m", ["a", "a"], [0, 0])}) is None
+    with pytest.raises(InputError, match="no metadata field 'generation'"):
+        corpus_from_texts(["a"], name="model", generation_field="generation")

@@ -1,0 +1,118 @@
+"""Agreement of encoders from tables put together by hand, against plain loops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import SCORES
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.encoders import EncoderTable, Reversal
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER
+from tests.encoder_tables import example, pairs, result_of
+
+NAMES = tuple("abcd")
+
+
+def by_loops(one, other):
+    """Spearman's correlation without ties: 1 - 6 sum d^2 / (n (n^2 - 1))."""
+
+    def ranks(values):
+        return [1 + sum(each < value for each in values) for value in values]
+
+    n = len(one)
+    squared = sum((a - b) ** 2 for a, b in zip(ranks(one), ranks(other), strict=True))
+    return 1 - 6 * squared / (n * (n * n - 1))
+
+
+def values_of(result, score):
+    sign = 1 if HIGHER_IS_CLOSER[score] else -1
+    return [sign * result.scores[name][score].mean for name in NAMES]
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_agreement_is_spearmans_correlation_of_every_two_encoders(score):
+    table = example()
+    found = table.agreement(score)
+    expected = by_loops(values_of(table.results[0], score), values_of(table.results[1], score))
+    assert found[0, 1] == found[1, 0] == pytest.approx(expected)
+    assert np.allclose(np.diag(found)[:2], 1)
+    assert np.isnan(found[2]).all()
+    assert np.isnan(found[:, 2]).all()
+
+
+def test_two_candidates_have_no_correlation():
+    table = EncoderTable((result_of("x", {"a": 0.1, "b": 0.2}), result_of("y", {"a": 0.2, "b": 0.1})))
+    assert np.isnan(table.agreement("mauve")).all()
+    assert len(table.reversals("mauve", 0, 1)) == 1
+
+
+@pytest.mark.parametrize("score", SCORES)
+def test_reversals_are_the_pairs_in_opposite_orders(score):
+    table = example()
+    first, second, _ = table.results
+    expected = set()
+    for one, other in combinations(NAMES, 2):
+        ours, theirs = ([values_of(each, score)[NAMES.index(x)] for x in (one, other)] for each in (first, second))
+        if (ours[0] > ours[1]) != (theirs[0] > theirs[1]):
+            closer, farther = (one, other) if ours[0] > ours[1] else (other, one)
+            expected.add((closer, farther, {one, other} == {"a", "d"}))
+    found = table.reversals(score, 0, 1)
+    assert {(each.closer, each.farther, each.told_apart) for each in found} == expected
+    assert len(found) == len(expected)
+    assert found[0].told_apart
+    assert {(each.farther, each.closer) for each in table.reversals(score, 1, 0)} == {
+        (each.closer, each.farther) for each in found
+    }
+    assert table.reversals(score, 0, 2) == ()
+
+
+def test_what_only_one_encoder_tells_apart_is_no_contradiction():
+    first = example().results[0]
+    only_ours = result_of("other", {"a": 0.35, "b": 0.31, "c": 0.3, "d": 0.4}, pairs("bc"))
+    found = EncoderTable((first, only_ours)).reversals("mauve", 0, 1)
+    assert Reversal("a", "d", told_apart=False) in found
+    assert not any(each.told_apart for each in found)
+
+
+def test_a_run_without_tests_tells_apart_by_intervals():
+    means = {"a": 0.5, "b": 0.485, "c": 0.4}
+    result = result_of("x", means, None, half=0.01)
+    assert not result.told_apart("mauve", "a", "b")
+    assert result.told_apart("mauve", "b", "c")
+    assert result.ranks("mauve") == {"a": (1, True), "b": (1, True), "c": (3, False)}
+
+
+def test_ranks_are_shared_unless_the_first_of_a_group_is_told_apart():
+    first = example().results[0]
+    assert first.ranks("mauve") == {"a": (1, True), "b": (1, True), "c": (3, True), "d": (3, True)}
+    # The closest by the frontier integral has the smallest value.
+    assert list(first.ranks("frontier_integral")) == ["d", "c", "b", "a"]
+
+
+def test_a_significant_difference_of_opposite_signs_tells_nothing_apart():
+    first = example().results[0]
+    turned = tuple(replace(each, joint_difference=-each.joint_difference) for each in first.differences)
+    assert not replace(first, differences=turned).told_apart("mauve", "a", "d")
+
+
+def test_titles_and_candidates_follow_the_first_row():
+    table = example()
+    assert table.titles == ("own", "other", "flat")
+    assert table.candidates == NAMES
+
+
+def test_tables_that_cannot_be_are_refused():
+    first, second, third = example().results
+    with pytest.raises(InputError, match="no results"):
+        EncoderTable(())
+    with pytest.raises(InputError, match="different candidates"):
+        EncoderTable((first, result_of("x", {"a": 0.1})))
+    for twice in ((first, second, second), (first, replace(third, encoder=None))):
+        with pytest.raises(InputError, match="names one twice"):
+            EncoderTable(twice)
+    with pytest.raises(InputError, match="no candidates"):
+        replace(first, scores={})

@@ -1,0 +1,194 @@
+"""Detection of perturbations: a plain twin of the test, its level and power, and words that follow from it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.cli.probing import table as printed
+from mauve_core.experiments.robustness import ProbeLine, ProbeTable, about_test, detections, summary
+from mauve_core.experiments.robustness.detection import (
+    LEVEL,
+    combined_p_value,
+    permutations_for,
+    split_p_value,
+)
+from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.scoring.partitioning import partitions
+from mauve_core.scoring.result import Partition
+from tests.probe_tables import line_of
+
+
+def part_of(reference, comparison, k):
+    labels = {"reference": np.array(reference, np.int32), "comparison": np.array(comparison, np.int32)}
+    return Partition("pairwise", 0, k, 0.0, labels)
+
+
+def exact_p_value(parts, scale):
+    """Every deal of the texts to two halves, by loops; the observed deal is one of them."""
+    n = len(parts[0].labels["reference"])
+    total = n + len(parts[0].labels["comparison"])
+
+    def score(chosen):
+        values = []
+        for part in parts:
+            p, q = [0] * part.k, [0] * part.k
+            for row, cluster in enumerate([*part.labels["reference"], *part.labels["comparison"]]):
+                (p if row in chosen else q)[cluster] += 1
+            values.append(float(mauve([x / sum(p) for x in p], [x / sum(q) for x in q], scale)))
+        return math.fsum(values) / len(values)
+
+    observed = score(set(range(n)))
+    deals = [score(set(chosen)) for chosen in itertools.combinations(range(total), n)]
+    return sum(value <= observed + 1e-12 for value in deals) / len(deals)
+
+
+@pytest.mark.parametrize(
+    ("reference", "comparison"),
+    [([0, 0, 0, 1], [1, 1, 2, 2]), ([0, 1, 2, 0], [0, 1, 2, 1]), ([0, 0, 0, 0], [1, 1, 2, 2])],
+)
+def test_the_p_value_is_that_of_all_deals(reference, comparison):
+    parts = [part_of(reference, comparison, 3), part_of([2 - x for x in reference], [x // 2 for x in comparison], 3)]
+    exact = exact_p_value(parts, 5.0)
+    found = split_p_value(parts, 5.0, 8000, 1)
+    assert found == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 8000) + 1 / 8000)
+
+
+def test_only_a_lower_mauve_counts():
+    """Halves that are more alike than by chance are not detected."""
+    alike = part_of([0, 1, 2, 3] * 10, [0, 1, 2, 3] * 10, 4)
+    assert split_p_value([alike], 5.0, 99, 0) == 1.0
+    apart = part_of([0, 1] * 20, [2, 3] * 20, 4)
+    assert split_p_value([apart], 5.0, 99, 0) == 0.01
+
+
+def test_p_values_of_splits_are_averaged_and_doubled():
+    assert combined_p_value([0.03]) == 0.03
+    assert combined_p_value([0.01, 0.03, 0.02]) == pytest.approx(0.04)
+    assert combined_p_value([0.9, 0.4]) == 1.0
+    for wrong in ([], [0.5, 1.1], [math.nan], [[0.5]]):
+        with pytest.raises(InputError):
+            combined_p_value(wrong)
+
+
+def test_deals_suffice_for_every_number_of_perturbations():
+    for count in (1, 5, 10, 11, 60):
+        assert 2 / (permutations_for(count) + 1) * count <= 0.02 + 1e-12
+    assert permutations_for(5) == 999
+
+
+def clustered(reference, comparison, seed):
+    score = ScoreConfig(seeds=2, restarts=1, bootstrap=100)
+    seeds = np.random.SeedSequence(seed).spawn(2)
+    sides = {"reference": reference.astype(np.float32), "comparison": comparison.astype(np.float32)}
+    return partitions("pairwise", sides, seeds, score, lambda: None)
+
+
+@pytest.mark.slow
+def test_the_level_holds_and_a_shift_is_found():
+    """Share detected, of 400 draws: untouched texts at most 5% but for 3 standard errors, a shift nearly always."""
+    rng, simulations, n = np.random.default_rng(0), 400, 60
+    found = {"none": 0, "shifted": 0}
+    for simulation in range(simulations):
+        x = rng.normal(size=(2 * n, 8))
+        for name, shift in (("none", 0.0), ("shifted", 1.0)):
+            if name == "shifted" and simulation >= 40:
+                continue
+            parts = clustered(x[:n], x[n:] + shift, simulation)
+            found[name] += split_p_value(parts, 5.0, 199, simulation) <= LEVEL
+    error = math.sqrt(LEVEL * (1 - LEVEL) / simulations)
+    assert LEVEL - 3 * error <= found["none"] / simulations <= LEVEL + 3 * error  # an exact test is not below it either
+    assert found["shifted"] >= 38
+
+
+# Words
+
+
+def line(name, p_values, divergence=0.3, changed=0.9):
+    base = line_of(name, divergence, kind="control" if name == "none" else "perturbation")
+    return ProbeLine(base.kind, name, 30, 6, changed, base.scores, None, (), p_values)
+
+
+CONTROL = line("none", None, 0.02, 0.0)
+
+
+def table(*lines):
+    return ProbeTable(HUMAN, (CONTROL, *lines), {"splits": 2}, ())
+
+
+def test_holm_corrects_over_what_was_tested():
+    found = table(
+        line("typos", (0.01, 0.01)),  # combined 0.02, times two: 0.04
+        line("lowercase", (0.02, 0.04), 0.1),  # combined 0.06
+        line("shuffle-sentences", (0.001, 0.001), 0.4, changed=0.0),  # no text changed: no test
+    )
+    typos, lowercase, none = detections(found)
+    assert (typos.name, typos.outcome, typos.p_value, typos.p_adjusted) == ("typos", "detected", 0.02, 0.04)
+    assert (lowercase.outcome, lowercase.p_adjusted) == ("not detected", pytest.approx(0.06))
+    assert (none.outcome, none.p_value, none.p_adjusted) == ("no text changed", None, None)
+    assert summary(found) == (
+        "With halves of 30 texts, MAUVE detects 1 of 2 perturbations: Typos, 5% of letters. Not detected: Lower case."
+    )
+    assert "corrected for 2 perturbations" in about_test(found)
+    assert "twice the mean p-value of 2 splits" in about_test(found)
+    with_third = table(*found.lines[1:3], line("first-third", (0.5, 0.5)))
+    assert detections(with_third)[0].outcome == "not detected"  # 3 x 0.02
+
+
+def test_a_p_value_at_the_level_is_detected():
+    at, above = (line("typos", (p,)) for p in (LEVEL, np.nextafter(LEVEL, 1) + 1e-9))
+    assert detections(table(at))[0].outcome == "detected"
+    assert detections(table(above))[0].outcome == "not detected"
+    assert "over k-means seeds alone" in about_test(table(at))
+    assert "over k-means seeds alone" not in about_test(table(line("typos", (0.1, 0.2))))
+    assert "twice the mean" not in about_test(table(at))
+    assert "Holm" not in about_test(table(at))
+
+
+def test_the_sentence_has_both_scores_with_their_spreads():
+    (found,) = detections(table(line("drop-articles", (0.4, 0.2), 0.05)))
+    said = with_plain_spaces(found.sentence)
+    assert said == "Articles dropped: MAUVE 1.465 ± 0.013, untouched control 1.495 ± 0.013: not detected (p 0.6)."
+    assert summary(table(line("drop-articles", (0.4, 0.2)))) == (
+        "With halves of 30 texts, MAUVE detects none of 1 perturbation. Not detected: Articles dropped."
+    )
+
+
+def test_nothing_is_claimed_without_a_test():
+    untested = table(line("typos", None))
+    assert [each.outcome for each in detections(untested)] == ["not tested"]
+    assert "probe again" in summary(untested)
+    assert about_test(untested) == ""
+    assert "detected (p" not in printed(untested)
+    assert summary(ProbeTable(HUMAN, (CONTROL,))) == ""
+    assert summary(table(line("typos", (0.5,), changed=0.0))) == "No perturbation changed a text."
+
+
+def test_the_command_prints_words_above_the_table():
+    text = printed(table(line("typos", (0.001, 0.001)), line("lowercase", (0.5, 0.5), 0.1)))
+    first, second, third, about, blank, head, *_ = text.splitlines()
+    assert first.startswith("With halves of 30 texts, MAUVE detects 1 of 2")
+    assert second.strip().startswith("Typos, 5% of letters: MAUVE")
+    assert third.strip().endswith("not detected (p 1).")
+    assert about.startswith("Detected: MAUVE is lower")
+    assert blank == ""
+    assert head.startswith("Comparison half")
+
+
+def test_a_table_stored_before_the_test_is_read_and_written_as_it_was():
+    values = dataclass_to_json(table(line("typos", None)))
+    assert all("p_values" not in each for each in values["lines"])
+    assert dataclass_to_json(from_json(ProbeTable, values)) == values
+    tested = dataclass_to_json(table(line("typos", (0.5, 0.25))))
+    assert from_json(ProbeTable, tested).lines[1].p_values == (0.5, 0.25)
+    for wrong in ([], [1.5], ["x"]):
+        tested["lines"][1]["p_values"] = wrong
+        with pytest.raises(InputError):
+            from_json(ProbeTable, tested)

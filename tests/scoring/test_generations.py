@@ -1,0 +1,410 @@
+"""Candidates with several generations: a plain twin of their scores, intervals and tests, and what must not change.
+
+Most comparisons are made by hand, as in ``test_differences``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import from_json
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.exchange import Draws, generation_groups, prompt_groups
+from mauve_core.numerics.resampling.permutation import draw_sides
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.differences import PERMUTATIONS, STOP, differences_of, exchange_blocks, slots_of
+from mauve_core.scoring.estimates import SCORE_BOUNDS, generation_sides, score_basis, scored, spreads_of
+from mauve_core.scoring.partitioning import measured, pair_partitions
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.serialization import (
+    GENERATIONS,
+    ComparisonRecord,
+    arrays_of_comparison,
+    comparison_from_record,
+    record_of_comparison,
+)
+from mauve_core.scoring.streams import stream
+from tests.plain_exchange import PlainGroups, plain_groups, plain_resample
+from tests.repeated import CONFIG, make_repeated_comparison, make_repeated_inputs
+from tests.scoring.test_differences import ROUNDING, SKEWED, UNIFORM, comparison_of, histogram, p_by_hand
+
+PROMPTS = 30
+GENERATION_OF = {
+    "many": [g for g in range(3) for _ in range(PROMPTS)],
+    "also": [g for _ in range(PROMPTS) for g in range(3)],  # the generations of a prompt one after the other
+    "gaps": [g for g in range(3) for _ in range(PROMPTS - g)],  # generation g lacks the first g prompts
+}
+PROMPT_OF = {
+    HUMAN: [*range(PROMPTS)],
+    "many": [*range(PROMPTS)] * 3,
+    "also": [prompt for prompt in range(PROMPTS) for _ in range(3)],
+    "gaps": [prompt for g in range(3) for prompt in range(g, PROMPTS)],
+    "once": [*range(PROMPTS)],
+    "fewer": [*range(PROMPTS - 1, 5, -1)],
+}
+
+
+def made(names: Sequence[str], *, prompted: bool = True, shares: Mapping[str, NDArray[np.float64]] | None = None,
+         seed: int = 0) -> Comparison:  # fmt: skip
+    """Some of the candidates above, not scored yet."""
+    prompts = {name: PROMPT_OF[name] for name in (HUMAN, *names)}
+    sizes = {name: len(own) for name, own in prompts.items()}
+    shares = shares or {
+        HUMAN: UNIFORM,
+        "many": UNIFORM,
+        "also": SKEWED,
+        "gaps": SKEWED[::-1],
+        "once": SKEWED,
+        "fewer": UNIFORM,
+    }
+    comparison = comparison_of(sizes, shares, prompts=prompts if prompted else None, seed=seed)
+    repeated = {name: np.array(GENERATION_OF[name], np.int32) for name in names if name in GENERATION_OF}
+    candidates = []
+    for each in comparison.candidates:
+        counts = np.bincount(repeated.get(each.name, np.zeros(1, np.int32)))
+        changed = {"generations": counts.size, "n_smallest": int(counts.min())} if counts.size > 1 else {}
+        candidates.append(dataclasses.replace(each, source=dataclasses.replace(each.source, **changed)))
+    return dataclasses.replace(comparison, candidates=tuple(candidates), generations=repeated)
+
+
+def texts_of(name: str, generation: int) -> list[int]:
+    return [i for i, own in enumerate(GENERATION_OF.get(name, [0] * len(PROMPT_OF[name]))) if own == generation]
+
+
+def count_of(name: str) -> int:
+    return 3 if name in GENERATION_OF else 1
+
+
+def answered_by(name: str) -> list[list[int]]:
+    """The prompts of each generation's texts."""
+    return [[PROMPT_OF[name][i] for i in texts_of(name, g)] for g in range(count_of(name))]
+
+
+def groups_by_hand(names: Sequence[str], name: str, generation: int) -> PlainGroups:
+    """Prompts that every generation of every candidate answered as often come first, then the others.
+
+    A text is a number of its own generation.
+    """
+    everyone = [own for each in names for own in answered_by(each)]
+    steady = {prompt for prompt in PROMPT_OF[HUMAN] if len({own.count(prompt) for own in everyone}) == 1}
+    answered = answered_by(name)
+    shared: list[tuple[list[list[int]], int]] = []
+    alone: tuple[list[int], list[int]] = ([], [])
+    for chosen in (True, False):
+        p_texts = [i for i, prompt in enumerate(PROMPT_OF[HUMAN]) if (prompt in steady) == chosen]
+        q_texts = [i for i, prompt in enumerate(answered[generation]) if (prompt in steady) == chosen]
+        number = p_texts + [PROMPTS + i for i in q_texts]
+        part = plain_groups([PROMPT_OF[HUMAN][i] for i in p_texts], [answered[generation][i] for i in q_texts])
+        shared += [([[number[text] for text in texts] for texts in prompts], of_p) for prompts, of_p in part.shared]
+        for side, own in zip(alone, (part.p_alone, part.q_alone), strict=True):
+            side += [number[text] for text in own]
+    return PlainGroups(shared, *alone)
+
+
+def width_of(groups: PlainGroups) -> int:
+    return sum(len(prompts) * (2 + len(prompts[0])) for prompts, _ in groups.shared) + 3 * len(
+        groups.p_alone + groups.q_alone
+    )
+
+
+def score_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.float64]]:
+    """Each score as (generations, seeds), one histogram at a time."""
+    table: dict[str, list[list[float]]] = {score: [] for score in SCORES}
+    for generation in range(count_of(name)):
+        rows: dict[str, list[float]] = {score: [] for score in SCORES}
+        for part in comparison.candidate(name).partitions:
+            p = histogram(part.labels[HUMAN], part.k, [1] * PROMPTS)
+            times = [int(i in texts_of(name, generation)) for i in range(part.labels[name].size)]
+            found = score_counts(p, histogram(part.labels[name], part.k, times), scale=comparison.config.score.scale)
+            for score in SCORES:
+                rows[score].append(float(found[score]))
+        for score in SCORES:
+            table[score].append(rows[score])
+    return {score: np.array(rows) for score, rows in table.items()}
+
+
+def replicates_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[np.float64]]:
+    """Every score of each resample, averaged over seeds and generations, which take the same random numbers."""
+    score = comparison.config.score
+    names = [each.name for each in comparison.candidates]
+    groups = [groups_by_hand(names, name, generation) for generation in range(count_of(name))]
+    rates = [sides.exchange_rate(score.bootstrap) for sides in generation_sides(comparison, "pairwise", name)]
+    rng = np.random.default_rng(stream(score.seed, "bootstrap"))
+    widest = max(width_of(groups_by_hand(names, each, g)) for each in names for g in range(count_of(each)))
+    found: dict[str, list[float]] = {each: [] for each in SCORES}
+    for _ in range(score.bootstrap):
+        numbers, values = rng.random(widest), []
+        for generation, (own, rate) in enumerate(zip(groups, rates, strict=True)):
+            on_p, on_q = plain_resample(own, rate, numbers[: width_of(own)])
+            for part in comparison.candidate(name).partitions:
+                labels = [*part.labels[HUMAN], *(part.labels[name][i] for i in texts_of(name, generation))]
+                p, q = ([sum(labels[i] == c for i in side) for c in range(part.k)] for side in (on_p, on_q))
+                values.append(score_counts(p, q, scale=score.scale))
+        for each in SCORES:
+            found[each].append(float(np.mean([value[each] for value in values])))
+    return {each: np.array(values) for each, values in found.items()}
+
+
+@pytest.mark.parametrize("name", ["many", "also", "gaps", "once", "fewer"])
+def test_scores_and_intervals_equal_a_plain_twin(name: str) -> None:
+    comparison, _ = scored(made([name]), {})
+    tables, replicates = score_by_hand(comparison, name), replicates_by_hand(comparison, name)
+    for score in SCORES:
+        found, table = comparison.candidate(name).scores[score], tables[score]
+        assert found.mean == pytest.approx(table.mean(), abs=ROUNDING)
+        assert found.values == pytest.approx(table.mean(axis=0).tolist(), abs=ROUNDING)
+        assert found.sd == pytest.approx(np.std(table.mean(axis=0), ddof=1), abs=ROUNDING)
+        if count_of(name) == 1:
+            assert (found.generations, found.generations_sd) == (None, None)
+        else:
+            assert found.generations == pytest.approx(table.mean(axis=1).tolist(), abs=ROUNDING)
+            assert found.generations_sd == pytest.approx(np.std(table.mean(axis=1), ddof=1), abs=ROUNDING)
+        tails = np.quantile(replicates[score], [0.025, 0.975]) - replicates[score].mean()
+        expected = np.clip(table.mean() + tails, *SCORE_BOUNDS[score])
+        assert (found.low, found.high) == pytest.approx(expected.tolist(), abs=ROUNDING)
+
+
+def blocks_by_hand(first: str, second: str) -> list[object]:
+    """The prompt of each text, with its generation if the two have equally many."""
+    equal = count_of(first) == count_of(second)
+    return [
+        (prompt, generation if equal else None)
+        for name in (first, second)
+        for prompt, generation in zip(PROMPT_OF[name], GENERATION_OF.get(name, [0] * len(PROMPT_OF[name])), strict=True)
+    ]
+
+
+def joint_by_hand(comparison: Comparison, first: str, second: str, rows: NDArray[np.int32]) -> dict[str, list[float]]:
+    """Mean over generations and seeds of the first's scores less that of the second's, for each row of slots."""
+    ones, others = count_of(first), count_of(second)
+    found: dict[str, list[float]] = {score: [] for score in SCORES}
+    for row in rows:
+        sums = dict.fromkeys(SCORES, 0.0)
+        for part in comparison.joint:
+            labels = np.concatenate([part.labels[first], part.labels[second]])
+            p = histogram(part.labels[HUMAN], part.k, [1] * PROMPTS)
+            for slot in range(ones + others):
+                value = score_counts(p, histogram(labels, part.k, [int(own == slot) for own in row]))
+                for score in SCORES:
+                    sums[score] += float(value[score]) / ones if slot < ones else -float(value[score]) / others
+        for score in SCORES:
+            found[score].append(sums[score] / len(comparison.joint))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("many", "also"), ("many", "gaps"), ("many", "once"), ("once", "gaps"), ("once", "fewer"), ("fewer", "many")],
+)
+def test_differences_equal_a_plain_twin(first: str, second: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mauve_core.scoring.differences.PERMUTATIONS", 60)
+    comparison, basis = scored(made([first, second]), {})
+    found = differences_of(comparison, {(first, second): comparison.joint}, basis)
+    codes, paired, n = exchange_blocks(comparison, first, second)
+    assert (paired, n) == (True, len({*PROMPT_OF[first]} & {*PROMPT_OF[second]}))
+    blocks, slots = blocks_by_hand(first, second), slots_of(comparison, first, second)
+    both = set(blocks[: len(PROMPT_OF[first])]) & set(blocks[len(PROMPT_OF[first]) :])
+    for i, j in combinations(range(len(blocks)), 2):
+        if blocks[i] in both and blocks[j] in both:
+            assert (codes[i] == codes[j]) == (blocks[i] == blocks[j])
+        elif blocks[i] in both or blocks[j] in both:
+            assert codes[i] != codes[j]
+    rng = np.random.default_rng(stream(comparison.config.score.seed, "exchange").spawn(1)[0])
+    drawn = draw_sides(slots.own, codes, 60, rng)
+    joint = joint_by_hand(comparison, first, second, np.concatenate([slots.own[np.newaxis], drawn]))
+    replicates = [replicates_by_hand(comparison, name) for name in (first, second)]
+    for each in found:
+        observed, *null = joint[each.score]
+        assert each.joint_difference == pytest.approx(observed, abs=ROUNDING)
+        assert each.p_value == pytest.approx(p_by_hand(null, observed, STOP), abs=ROUNDING)
+        difference = [comparison.candidate(name).scores[each.score].mean for name in (first, second)]
+        assert each.difference == pytest.approx(difference[0] - difference[1], abs=ROUNDING)
+        values = replicates[0][each.score] - replicates[1][each.score]
+        expected = each.difference + np.quantile(values, [0.025, 0.975]) - values.mean()
+        assert (each.low, each.high) == pytest.approx(expected.tolist(), abs=ROUNDING)
+
+
+@pytest.mark.parametrize(("first", "second"), [("many", "also"), ("gaps", "once")])
+def test_an_exchange_keeps_the_slots_of_every_block(first: str, second: str) -> None:
+    comparison = made([first, second])
+    codes, _, _ = exchange_blocks(comparison, first, second)
+    own = slots_of(comparison, first, second).own
+    drawn = draw_sides(own, codes, 20, np.random.default_rng(1))
+    assert (drawn != own).any()
+    for block in np.unique(codes):
+        for row in drawn:
+            np.testing.assert_array_equal(np.sort(row[codes == block]), np.sort(own[codes == block]))
+
+
+def test_without_prompts_texts_are_exchanged_within_generations() -> None:
+    comparison = made(["many", "gaps"], prompted=False)
+    codes, paired, n = exchange_blocks(comparison, "many", "gaps")
+    assert codes.tolist() == GENERATION_OF["many"] + GENERATION_OF["gaps"]
+    assert (paired, n) == (False, len(codes))
+    unequal = made(["many", "once"], prompted=False)
+    assert not exchange_blocks(unequal, "many", "once")[0].any()
+
+
+@pytest.mark.parametrize("prompted", [True, False])
+def test_generations_that_are_all_the_same_are_one(prompted: bool) -> None:
+    """Three copies of a candidate's labels have its scores and intervals, and no spread over generations."""
+    comparison = made(["many", "once"], prompted=prompted)
+
+    def copied(labels: Mapping[str, NDArray[np.int32]]) -> dict[str, NDArray[np.int32]]:
+        return {name: np.tile(labels["once"], 3) if name == "many" else own for name, own in labels.items()}
+
+    once = comparison.candidate("once").partitions
+    many = [dataclasses.replace(part, labels=copied({**part.labels, "many": part.labels["once"]})) for part in once]
+    alike = [dataclasses.replace(part, labels=copied(part.labels)) for part in comparison.joint]
+    candidates = [
+        dataclasses.replace(each, partitions=tuple(many)) if each.name == "many" else each
+        for each in comparison.candidates
+    ]
+    comparison, _ = scored(dataclasses.replace(comparison, candidates=tuple(candidates), joint=tuple(alike)), {})
+    for kind in ("pairwise", "joint"):
+        for score in SCORES:
+            found, single = (comparison.candidate(name).estimate(score, kind) for name in ("many", "once"))
+            assert found.generations_sd == pytest.approx(0, abs=ROUNDING)
+            assert single.generations is None
+            assert found.values == pytest.approx(single.values, abs=ROUNDING)
+            assert (found.low, found.high) == pytest.approx((single.low, single.high), abs=ROUNDING)
+
+
+def test_generations_draw_the_same_prompts_even_if_texts_are_missing() -> None:
+    """Where resamples of the generations drew different prompts, their mean would vary too little."""
+    comparison = made(["gaps"])
+    groups = comparison.generation_groups("gaps")
+    assert len({each.row_width for each in groups}) == 1
+    humans = [Draws(each, 200, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in groups]
+    steady = slice(2, PROMPTS)  # generation 1 lacks the first prompt, generation 2 the first two
+    for other in humans[1:]:
+        np.testing.assert_array_equal(humans[0][:, steady], other[:, steady])
+    (alone,) = generation_groups(PROMPT_OF[HUMAN], [PROMPT_OF["once"]])
+    expected = prompt_groups(PROMPT_OF[HUMAN], PROMPT_OF["once"])
+    assert (alone.row_width, alone.spare) == (expected.row_width, 0)
+    np.testing.assert_array_equal(alone.shared[0].members, expected.shared[0].members)
+
+
+@pytest.mark.parametrize("prompted", [True, False])
+def test_candidates_with_fewer_texts_draw_the_same_human_texts(prompted: bool) -> None:
+    """Where every candidate answered, the human texts drawn are the same; without prompts, all of them are."""
+    comparison = made(["once", "fewer", "many"], prompted=prompted)
+    groups = [comparison.prompt_groups("once"), comparison.prompt_groups("fewer")]
+    groups += comparison.generation_groups("many")
+    humans = [Draws(each, 50, np.random.default_rng(3)).weights(0.0)[0][:, :PROMPTS] for each in groups]
+    alike = slice(6, PROMPTS) if prompted else slice(0, PROMPTS)  # "fewer" lacks the first six prompts
+    for other in humans[1:]:
+        np.testing.assert_array_equal(humans[0][:, alike], other[:, alike])
+    assert humans[0].std() > 0
+
+
+def test_a_candidate_that_shares_no_prompt_changes_no_other_draw() -> None:
+    comparison = made(["once", "fewer"])
+    strange = dataclasses.replace(
+        made(["once", "fewer", "many"]),
+        prompts={**made(["once", "fewer", "many"]).prompts, "many": np.arange(100, 190, dtype=np.int32)},
+    )
+    for name in ("once", "fewer"):
+        with_it, without = strange.prompt_groups(name), comparison.prompt_groups(name)
+        assert with_it.row_width == without.row_width
+        assert [each.members.tolist() for each in with_it.shared] == [each.members.tolist() for each in without.shared]
+    assert not strange.generation_groups("many")[0].shared
+
+
+def test_equal_prompts_are_drawn_as_by_each_candidate_alone() -> None:
+    """Several candidates that answer the prompts of P alike have the groups that each has by itself, bit for bit."""
+    comparison = made(["once", "many"])
+    found, expected = comparison.prompt_groups("once"), prompt_groups(PROMPT_OF[HUMAN], PROMPT_OF["once"])
+    assert (found.row_width, found.spare) == (expected.row_width, 0)
+    np.testing.assert_array_equal(found.shared[0].members, expected.shared[0].members)
+
+
+def test_the_mean_of_generations_varies_less_than_one_of_them() -> None:
+    comparison = made(["many"], shares={HUMAN: UNIFORM, "many": SKEWED})
+    spread = spreads_of(score_basis(comparison, "pairwise", "none")["many"], 5.0)["mauve"]
+    resampled = spread.resampled.reshape(len(spread.resampled), 3, -1).mean(axis=2)
+    assert resampled.mean(axis=1).std() < resampled.std(axis=0).min()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("first", "second"), [("many", "also"), ("many", "once")])
+def test_the_test_holds_its_level(first: str, second: str) -> None:
+    """Of 200 tests of equal sources, about ten have a p-value of at most 0.05, and 22 or more once in 2,000 times."""
+    shares = {HUMAN: UNIFORM, first: SKEWED, second: SKEWED}
+    rejected = 0
+    for seed in range(200):
+        comparison, basis = scored(made([first, second], shares=shares, seed=seed), {})
+        found = differences_of(comparison, {(first, second): comparison.joint}, basis)
+        rejected += next(each.p_value for each in found if each.score == "mauve") <= 0.05
+    assert PERMUTATIONS == 999
+    assert rejected < 22
+
+
+@pytest.fixture(scope="module")
+def compared() -> Comparison:
+    return make_repeated_comparison()
+
+
+def test_a_comparison_takes_k_from_one_generation(compared: Comparison) -> None:
+    close, shifted = compared.candidate("close"), compared.candidate("shifted")
+    assert (close.source.n, close.source.generations, close.source.n_scored) == (180, 3, 60)
+    assert (shifted.source.n, shifted.source.generations, shifted.source.n_scored) == (60, 1, 60)
+    assert {part.k for each in compared.candidates for part in each.partitions} == {6}
+    assert not any("differ in size" in warning for warning in compared.warnings)
+    assert len(close.scores["mauve"].generations or ()) == 3
+    assert compared.differences is not None
+    assert all(each.paired and each.n == 60 for each in compared.differences)
+
+
+def test_k_follows_the_smallest_generation_not_all_texts() -> None:
+    corpora, features = make_repeated_inputs()
+    prompts = np.arange(len(corpora["close"])) // 3
+    rows = np.flatnonzero((prompts < 40) | ((prompts == 40) & (corpora["close"].generation_codes == 0)))
+    close, own = corpora["close"].take(rows), features["close"][rows]
+    candidates = {"close": close, "shifted": corpora["shifted"]}
+    given = {HUMAN: features[HUMAN], "close": own, "shifted": features["shifted"]}
+    found = compare(corpora[HUMAN], candidates, CONFIG, features=given)
+    assert (found.candidate("close").source.n, found.candidate("close").source.n_scored) == (121, 40)
+    assert [each.partitions[0].k for each in found.candidates] == [4, 6]
+    assert found.joint[0].k == 4
+    parts = {HUMAN: features[HUMAN], **given}
+    texts = {source.name: source.n_scored for source in found.sources}
+    (pair,) = pair_partitions(measured(parts, CONFIG.score), CONFIG.score, texts=texts).values()
+    assert pair[0].k == 4
+
+
+def test_a_comparison_with_generations_comes_back_equal(compared: Comparison) -> None:
+    record, arrays = json.loads(json.dumps(record_of_comparison(compared))), arrays_of_comparison(compared)
+    assert GENERATIONS in arrays
+    found = comparison_from_record(from_json(ComparisonRecord, record), arrays)
+    assert list(found.generations) == ["close"]
+    np.testing.assert_array_equal(found.generations["close"], compared.generations["close"])
+    assert json.loads(json.dumps(record_of_comparison(found))) == record
+    for codes in (arrays[GENERATIONS] + 1, np.zeros_like(arrays[GENERATIONS]), arrays[GENERATIONS][:-1]):
+        with pytest.raises(ValueError, match="generations"):
+            comparison_from_record(from_json(ComparisonRecord, record), {**arrays, GENERATIONS: codes})
+    record["candidates"][0]["scores"]["mauve"]["generations"] = None
+    with pytest.raises(InputError, match="each generation"):
+        from_json(ComparisonRecord, record)
+
+
+def test_a_generation_with_too_few_texts_is_refused() -> None:
+    corpora, features = make_repeated_inputs()
+    human, corpus, own = corpora[HUMAN], corpora["close"], features["close"]
+    few = corpus.take(np.flatnonzero((corpus.generation_codes < 2) | (np.arange(len(corpus)) < 30)))
+    with pytest.raises(InputError, match=r"A generation of 'close'.*at least 20 in each.*10"):
+        compare(
+            human,
+            {"close": few},
+            CompareConfig(encoder=None, projection=False),
+            features={HUMAN: features[HUMAN], "close": own[: len(few)]},
+        )

@@ -1,0 +1,192 @@
+"""Human vs. human and every candidate in the place of one half, against a plain twin from features to intervals."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.scoring.compare import compare
+from mauve_core.scoring.partitioning import partitions
+from mauve_core.scoring.result import OTHER_HALF, Comparison, Estimate
+from mauve_core.scoring.splits import Split, splits
+from mauve_core.scoring.streams import half_seeds
+from tests.plain_exchange import PlainGroups
+from tests.scoring.test_intervals import PROMPTS, PlainTwin, with_prompts
+from tests.synthetic import make_comparison_inputs
+
+SCORE = ScoreConfig(seeds=3, bootstrap=100)
+CONFIG = CompareConfig(encoder=None, score=SCORE, projection=False)
+NAMES = ("close", "shifted")
+
+Prompts = Mapping[str, Sequence[int]]
+
+
+def plain_splits(sizes: Mapping[str, int], prompts: Prompts | None, score: ScoreConfig = SCORE) -> list[Split]:
+    """One text at a time."""
+    human, seeds = sizes[HUMAN], half_seeds(score)
+    own = list(range(human)) if prompts is None else [int(code) for code in prompts[HUMAN]]
+    theirs = {name: {int(code) for code in prompts[name]} if prompts else set() for name in sizes if name != HUMAN}
+    answering = [codes for codes in theirs.values() if codes & set(own)]
+    rng, orders = np.random.default_rng(seeds.cut), []
+    n = min(human // 2, *(sizes[name] for name in theirs))
+    for _ in range(score.seeds):
+        by_prompt: dict[int, list[int]] = {}
+        for text in rng.permutation(human).tolist():
+            by_prompt.setdefault(own[text], []).append(text)
+        common = [code for code in by_prompt if all(code in codes for codes in answering)]
+        rare = [code for code in by_prompt if code not in common]
+        fronts = [sum(len(by_prompt[code]) for code in (rare + common)[:place]) for place in range(len(by_prompt))]
+        n = min(n, max(min(front, human - front) for front in fronts))
+        orders.append([text for code in rare + common for text in by_prompt[code]])
+    found = []
+    for order, seed in zip(orders, seeds.texts, strict=True):
+        one, other = order[:n], order[len(order) - n :]
+        rows = {}
+        for name in theirs:
+            before: dict[int, int] = {}
+            ranked = []
+            for place, text in enumerate(np.random.default_rng(seed).permutation(sizes[name]).tolist()):
+                code = int(prompts[name][text]) if prompts else -1
+                if prompts and code in {own[each] for each in one}:
+                    continue
+                before[code] = before.get(code, -1) + (1 if prompts else 0)
+                ranked.append((code not in {own[each] for each in other}, before[code], place, text))
+            if len(ranked) >= n:
+                rows[name] = np.array(sorted(text for *_, text in sorted(ranked)[:n]))
+        found.append(Split(np.array(sorted(one)), np.array(sorted(other)), rows))
+    return found
+
+
+def assert_equal_splits(found: Sequence[Split], expected: Sequence[Split]) -> None:
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one.one, other.one)
+        np.testing.assert_array_equal(one.other, other.other)
+        assert list(one.candidates) == list(other.candidates)
+        for name, rows in one.candidates.items():
+            np.testing.assert_array_equal(rows, other.candidates[name])
+
+
+def coded(**prompts: Sequence[int]) -> tuple[dict[str, int], dict[str, np.ndarray]]:
+    codes = {name: np.array(own, dtype=np.int32) for name, own in prompts.items()}
+    return {name: own.size for name, own in codes.items()}, codes
+
+
+STUDIES = {
+    "all answer all": coded(human=range(40), a=range(40), b=range(39, -1, -1)),
+    "one answers half": coded(human=range(41), a=range(40), b=range(0, 40, 2)),
+    "human texts to spare": coded(human=range(90), a=range(30), b=range(30)),
+    "several texts of a prompt": coded(human=[*range(10), *range(10), *[3] * 5], a=[*range(10)] * 3, b=[*range(5)] * 6),
+    "prompts of their own": coded(human=range(30), a=[*range(15), *range(50, 75)], b=range(100, 140)),
+    "disjoint prompts": coded(human=range(40), a=range(20), b=range(20, 40)),
+}
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_plain_twin_of_the_splits(study: str) -> None:
+    sizes, codes = STUDIES[study]
+    found = splits(sizes, codes, SCORE)
+    assert_equal_splits(found, plain_splits(sizes, codes))  # type: ignore[arg-type]
+    assert_equal_splits(splits(sizes, None, SCORE), plain_splits(sizes, None))
+    for split in found:
+        one, other = ({*codes[HUMAN][rows].tolist()} for rows in (split.one, split.other))
+        assert not one & other
+        for name, rows in split.candidates.items():
+            assert rows.size == split.one.size == split.other.size == np.unique(rows).size
+            assert not one & {*codes[name][rows].tolist()}
+
+
+def test_every_candidate_answers_the_prompts_whose_place_it_takes() -> None:
+    for study, size in (("all answer all", 20), ("human texts to spare", 30)):
+        sizes, codes = STUDIES[study]
+        found = splits(sizes, codes, SCORE)
+        assert len({tuple(split.one.tolist()) for split in found}) == SCORE.seeds
+        for split in found:
+            assert split.one.size == size
+            for name in ("a", "b"):
+                assert sorted(codes[name][split.candidates[name]]) == sorted(codes[HUMAN][split.other])
+    # No prompt is answered by both, so either lacks about half of the prompts.
+    sizes, codes = STUDIES["disjoint prompts"]
+    assert all(split.candidates == {} for split in splits(sizes, codes, SCORE))
+
+
+def made(how: str, n: int = 60) -> tuple[Comparison, dict[str, np.ndarray]]:
+    human, candidates, features = make_comparison_inputs(n=60)
+    candidates = {name: with_prompts(name, candidates[name], how).take(np.arange(n)) for name in NAMES}
+    features = {name: features[name][: 60 if name == HUMAN else n] for name in (HUMAN, *NAMES)}
+    return compare(with_prompts(HUMAN, human, how), candidates, CONFIG, features=features), features
+
+
+@pytest.mark.parametrize("how", PROMPTS)
+def test_plain_twin_from_features_to_scores_and_intervals(how: str) -> None:
+    comparison, features = made(how)
+    sizes = dict.fromkeys(features, 60)
+    prompts = None if comparison.prompts is None else {name: own.tolist() for name, own in comparison.prompts.items()}
+    drawn = plain_splits(sizes, prompts)
+    n = drawn[0].one.size
+    assert n == {"shared": 30, "none": 30, "repeated": n}[how]
+    k = max(2, round(n / (60 / comparison.candidates[0].partitions[0].k)))
+    places = {OTHER_HALF: [features[HUMAN][split.other] for split in drawn]}
+    for name in NAMES:
+        if all(name in split.candidates for split in drawn):
+            places[name] = [features[name][split.candidates[name]] for split in drawn]
+    assert comparison.like_for_like is not None
+    assert comparison.halves is not None
+    assert [each.candidate for each in comparison.like_for_like] == [name for name in places if name != OTHER_HALF]
+    for name, rows in places.items():
+        parts = []
+        for split, own, seed in zip(drawn, rows, half_seeds(SCORE).clustering, strict=True):
+            sides = {HUMAN: features[HUMAN][split.one], name: own}
+            parts += partitions("pairwise", sides, [seed], dataclasses.replace(SCORE, k=k), lambda: None)
+        found: Mapping[str, Estimate] = comparison.halves.scores
+        if name != OTHER_HALF:
+            alike = comparison.at_size_of_halves(name)
+            assert alike is not None
+            assert (alike.n, alike.k) == (n, k)
+            found = alike.scores
+        deviations: dict[str, list[float]] = {score: [] for score in SCORES}
+        values: dict[str, list[float]] = {score: [] for score in SCORES}
+        for part in parts:
+            groups = PlainGroups([], list(range(n)), list(range(n, 2 * n)))
+            twin = PlainTwin([part], name, groups, SCORE, half_seeds(SCORE).resampling)
+            replicates = np.array(twin.resampled(twin.rate, SCORE.bootstrap))
+            own_scores = score_counts(part.counts(HUMAN), part.counts(name))
+            drawn_scores = score_counts(replicates[:, 0, 0], replicates[:, 0, 1])
+            for score in SCORES:
+                values[score].append(float(own_scores[score]))
+                deviations[score] += (drawn_scores[score] - drawn_scores[score].mean()).tolist()
+        for score, highest in zip(SCORES, (1.0, 1.0, 1.0, math.log(2)), strict=True):
+            mean = sum(values[score]) / len(values[score])
+            assert found[score].values == pytest.approx(values[score], abs=1e-12)
+            assert found[score].mean == pytest.approx(mean, abs=1e-12)
+            assert found[score].sd == pytest.approx(np.std(values[score], ddof=1), abs=1e-12)
+            low, high = mean + np.quantile(deviations[score], [0.025, 0.975])
+            ends = (max(low, 0.0), min(high, highest))
+            assert (found[score].low, found[score].high) == pytest.approx(ends, abs=1e-9)
+
+
+def test_human_texts_to_spare_make_parts_as_large_as_the_candidates() -> None:
+    comparison, _ = made("shared", n=24)
+    assert comparison.halves is not None
+    assert comparison.like_for_like is not None
+    own = comparison.candidates[0]
+    assert (comparison.halves.source.n, comparison.halves.partitions[0].k) == (24, own.partitions[0].k)
+    for each in comparison.like_for_like:
+        assert (each.n, each.k) == (24, own.partitions[0].k)
+
+
+def test_texts_of_one_prompt_are_split_by_text() -> None:
+    human, candidates, features = make_comparison_inputs(n=60)
+    sides = {name: dataclasses.replace(side, prompts=("once",) * 60) for name, side in candidates.items()}
+    one = dataclasses.replace(human, prompts=("once",) * 60)
+    comparison = compare(one, sides, CONFIG, features=features)
+    assert comparison.halves is not None
+    assert comparison.like_for_like is not None
+    assert comparison.halves.source.n == 30
+    assert comparison.like_for_like == ()  # every text of theirs would answer the prompt of P
