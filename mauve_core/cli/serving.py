@@ -91,10 +91,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     demo = commands.add_parser("demo", help="store the demo study as a run if it does not exist yet")
     demo.add_argument(
-        "--rebuild", action="store_true", help="first regenerate its texts, features, measures and probes (takes hours)"
+        "--rebuild", action="store_true", help="first regenerate its texts, features, measures and analyses (hours)"
     )
     demo.add_argument(
-        "--rebuild-probes", action="store_true", help="first compute its probes again (a quarter of an hour)"
+        "--rebuild-analyses",
+        nargs="*",
+        metavar="NAME",
+        help="first compute these analyses again: probes, methods, encoders ...; all of them (an hour) without a name",
     )
     add_output_options(demo)
     demo.set_defaults(run=_demo)
@@ -169,11 +172,11 @@ def _demo(args: argparse.Namespace) -> int:
 
         with results_only():
             build_demo(progress=progress_of(args))
-    elif args.rebuild_probes:
-        from mauve_core.demo.demo_run import rebuild_probes
+    elif args.rebuild_analyses is not None:
+        from mauve_core.demo.demo_run import ANALYSES, rebuild_analyses
 
         with results_only():
-            rebuild_probes(progress=progress_of(args))
+            rebuild_analyses(args.rebuild_analyses or ANALYSES, progress=progress_of(args))
     run = _prepare(args)
     write(f"The demo study is run {run}. Show it: mauve-lens runs show {run}, or mauve-lens app")
     return 0

@@ -47,7 +47,12 @@ def build_probes(run: Run, data: Path, device: str, progress: Progress) -> dict[
         for line in table.lines
         if line.flow is not None
     }
-    return {"file": PROBES_FILE, **_made_of(run), "perturbed": texts, "command": "mauve-lens demo --rebuild-probes"}
+    return {
+        "file": PROBES_FILE,
+        **_made_of(run),
+        "perturbed": texts,
+        "command": "mauve-lens demo --rebuild-analyses probes",
+    }
 
 
 def import_probes(run: Run, data: Path, entry: Mapping[str, Any]) -> None:
@@ -55,7 +60,7 @@ def import_probes(run: Run, data: Path, entry: Mapping[str, Any]) -> None:
     if {name: entry.get(name) for name in _made_of(run)} != _made_of(run):
         raise StorageError(
             "The committed probes were not made from the committed texts with these settings",
-            todo="Compute them again: mauve-lens demo --rebuild-probes (a quarter of an hour)",
+            todo="Compute them again: mauve-lens demo --rebuild-analyses probes (a quarter of an hour)",
         )
     table = from_json(ProbeTable, json.loads((data / entry["file"]).read_text(encoding="utf-8")))
     settings = {**table.settings, "run": run.id, "created": run.created}

@@ -2,13 +2,14 @@
 
 Both sides have ``TEXT_TOKENS`` tokens after the same ``PROMPT_TOKENS`` tokens, so neither length nor topic tells them
 apart. The human text comes from an installed package (:mod:`mauve_core.demo.wikipedia`). The model's text, all
-features, the text measures and the probes are in ``data/demo``, made by :func:`build_demo`.
+features, the text measures, the probes and other analyses are in ``data/demo``, made by :func:`build_demo`.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,13 @@ import numpy as np
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.array_files import load_array
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import StorageError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import digest_of_file, write_array, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
+from mauve_core.demo.demo_analyses import analyses, build_analysis, import_analyses
 from mauve_core.demo.demo_probes import build_probes, import_probes
 from mauve_core.demo.wikipedia import MIN_WORDS, Excerpt, choose_excerpts, paragraphs, sample_path
 from mauve_core.encoders import Encoder, feature_key
@@ -54,6 +56,9 @@ DECODERS = (
 )
 """As for a study; the last one takes the perplexity of the human texts."""
 
+ANALYSES = (PROBES_ATTACHMENT, *analyses(DEMO_RUN))
+"""Names of the analyses under ``data/demo``."""
+
 MEASURES_FILE = "measures.json"
 N = 512
 PROMPT_TOKENS = 35
@@ -65,7 +70,7 @@ CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
 
 
 def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = silent) -> Path:
-    """Rebuild everything under ``data``: excerpts, model text, features, measures, probes. Hours on two cores.
+    """Rebuild everything under ``data``: excerpts, model text, features, measures, analyses. Hours on two cores.
 
     Replaces the run stored under the demo's name. A stopped build resumes, batch by batch. Returns the manifest's
     path.
@@ -103,26 +108,41 @@ def build_demo(data: Path = DATA, *, device: str = "auto", progress: Progress = 
     _write_manifest(data, manifest)
     manifest["measures"] = _build_measures(data, device, progress)
     _write_manifest(data, manifest)
-    return rebuild_probes(data, device=device, progress=progress)
+    return rebuild_analyses(ANALYSES, data, device=device, progress=progress)
 
 
-def rebuild_probes(data: Path = DATA, *, device: str = "auto", progress: Progress = silent) -> Path:
-    """Compute the probes under ``data`` again: a quarter of an hour on two cores. Returns the manifest's path.
+def rebuild_analyses(
+    names: Sequence[str], data: Path = DATA, *, device: str = "auto", progress: Progress = silent
+) -> Path:
+    """Compute these of :data:`ANALYSES` under ``data`` again: for all, an hour on two cores.
 
-    Encoded texts stay in the user's store, so that a stopped computation resumes.
+    Encoded texts stay in the user's store, so that a stopped computation resumes. Returns the manifest's path.
+
+    Raises
+    ------
+    InputError
+        A name is not one of them.
     """
+    unknown = [name for name in names if name not in ANALYSES]
+    if unknown:
+        raise InputError("There is no such analysis", allowed=", ".join(ANALYSES), received=", ".join(unknown))
     manifest = read_manifest(data)
-    manifest.pop("probes", None)
+    kept = {name: entry for name, entry in manifest.get("analyses", {}).items() if name not in names}
+    manifest["analyses"] = kept
     _write_manifest(data, manifest)
     run = RunStore().load(prepare_demo(data, progress=progress))
-    manifest["probes"] = build_probes(run, data, device, progress)
-    _write_manifest(data, manifest)
-    import_probes(run, data, manifest["probes"])
+    for name in names:
+        if name == PROBES_ATTACHMENT:
+            kept[name] = build_probes(run, data, device, progress)
+            import_probes(run, data, kept[name])
+        else:
+            kept[name] = build_analysis(run, name, data, progress)
+        _write_manifest(data, manifest)
     return data / "manifest.json"
 
 
 def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
-    """Store the demo study as a run, with measures, probes and a sweep over p, from committed data, in a minute.
+    """Store the demo study as a run, with measures, probes and other analyses, from committed data, in a minute.
 
     Returns
     -------
@@ -146,9 +166,11 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
         derive(run, progress)
     if run.attachment(MEASURES_ATTACHMENT) is None:
         _import_measures(run, data)
-    probes = read_manifest(data).get("probes")
-    if probes is not None and run.attachment(PROBES_ATTACHMENT) is None:  # none while a build is under way
+    committed = dict(read_manifest(data).get("analyses", {}))  # some are missing while a build is under way
+    probes = committed.pop(PROBES_ATTACHMENT, None)
+    if probes is not None and run.attachment(PROBES_ATTACHMENT) is None:
         import_probes(run, data, probes)
+    import_analyses(run, data, committed)
     if run.attachment(attachment_name("decoder")) is None:
         runs.attach(run.id, attachment_name("decoder"), dataclass_to_json(sweep_run(run, "decoder")))
     return run.id

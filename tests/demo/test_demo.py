@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 
@@ -12,7 +13,9 @@ from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.formatting import with_plain_spaces, with_spread
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.base.progress import silent
 from mauve_core.demo import demo_run
+from mauve_core.demo.demo_analyses import analyses, build_analysis, clusters_digest, import_analyses
 from mauve_core.demo.demo_probes import DEMO_SPLITS, OTHER_CLUSTERS, PROBES_FILE, import_probes, perturbed_digest
 from mauve_core.demo.wikipedia import Paragraph, choose_excerpts, paragraphs
 from mauve_core.experiments.robustness import PAPER, ProbeTable, detections, stored_probes
@@ -137,6 +140,9 @@ def test_the_demo_run_prefers_truncated_sampling_and_is_kept_on_the_second_call(
     sweep = stored_sweep(run, "decoder")
     assert sweep is not None
     assert [point.value for point in sweep.line("nucleus p")] == [0.7, 0.9, 0.95, 1.0]
+    for name, entry in demo_run.read_manifest()["analyses"].items():
+        kept = name == "probes" or entry["clusters"] == clusters_digest(run)
+        assert (run.attachment(name) is not None) == kept
     stamps = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
     assert demo_run.prepare_demo() == demo_run.DEMO_RUN
     assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == stamps
@@ -159,7 +165,7 @@ def test_committed_measures_are_of_the_committed_texts(corpora):
 
 def test_committed_probes_are_of_the_committed_texts_and_of_what_perturbations_do(corpora):
     human, candidates = corpora
-    entry = demo_run.read_manifest()["probes"]
+    entry = demo_run.read_manifest()["analyses"]["probes"]
     assert entry["sources"] == {HUMAN: human.digest} | {name: corpus.digest for name, corpus in candidates.items()}
     assert entry["config"] == json.loads(json.dumps(demo_run.CONFIG.as_dict()))
     table = from_json(ProbeTable, json.loads((demo_run.DATA / entry["file"]).read_text(encoding="utf-8")))
@@ -171,7 +177,7 @@ def test_committed_probes_are_of_the_committed_texts_and_of_what_perturbations_d
     for line in lines:
         assert line.flow is not None
         assert line.flow.ids == tuple(human.ids[row] for row in split.comparison)
-        # After a change of a perturbation: mauve-lens demo --rebuild-probes
+        # After a change of a perturbation: mauve-lens demo --rebuild-analyses probes
         assert perturbed_digest(human, line.flow.ids, line.name, seed) == entry["perturbed"][line.name]
 
 
@@ -206,7 +212,7 @@ def test_stale_probes_are_refused(probed):
         {**entry, "config": {**entry["config"], "projection": "other"}},
         {name: value for name, value in entry.items() if name != "config"},
     ):
-        with pytest.raises(StorageError, match="rebuild-probes"):
+        with pytest.raises(StorageError, match="rebuild-analyses probes"):
             import_probes(run, data, stale)
     assert stored_probes(RunStore().load(run.id)) is None
 
@@ -223,6 +229,54 @@ def test_flows_of_other_clusters_are_left_out_and_said(probed):
     assert OTHER_CLUSTERS in found.notes
     assert all(line.flow is None for line in found.lines)
     assert found.lines[1].p_values == tuple(values["lines"][1]["p_values"])
+
+
+def test_committed_analyses_are_of_the_committed_texts(corpora):
+    human, candidates = corpora
+    texts = {HUMAN: human.digest} | {name: corpus.digest for name, corpus in candidates.items()}
+    inputs = hashlib.sha256(json.dumps([texts, demo_run.CONFIG.as_dict()]).encode()).hexdigest()
+    committed = demo_run.read_manifest()["analyses"]
+    assert list(committed) == list(demo_run.ANALYSES)  # a new one: mauve-lens demo --rebuild-analyses NAME
+    for name in analyses(demo_run.DEMO_RUN):
+        assert committed[name]["made_of"] == inputs
+        assert (demo_run.DATA / committed[name]["file"]).stat().st_size > 0
+
+
+@pytest.fixture
+def analyzed(probed):
+    """A run, a folder with one analysis of it, and the entries of a manifest."""
+    run, data, _ = probed
+    entry = build_analysis(run, "sweep-scale", data, silent)
+    (run.path / "attached" / "sweep-scale.json").unlink()
+    return run, data, {"sweep-scale": entry}
+
+
+def test_a_committed_analysis_is_kept_beside_the_run_as_its_own(analyzed):
+    run, data, entries = analyzed
+    path = data / entries["sweep-scale"]["file"]
+    values = json.loads(path.read_text(encoding="utf-8"))
+    values["settings"]["created"] = "2020-01-01T00:00:00+00:00"
+    path.write_text(json.dumps(values), encoding="utf-8")
+    import_analyses(run, data, entries)
+    found = stored_sweep(run, "scale")
+    assert found is not None
+    assert (found.settings["run"], found.settings["created"]) == (run.id, run.created)
+    path.write_text("{}", encoding="utf-8")
+    import_analyses(run, data, entries)  # the run's own stays
+    assert stored_sweep(run, "scale") == found
+
+
+def test_a_stale_analysis_is_refused_and_one_of_other_clusters_left_out(analyzed):
+    run, data, entries = analyzed
+    with pytest.raises(StorageError, match="rebuild-analyses sweep-scale"):
+        import_analyses(run, data, {"sweep-scale": {**entries["sweep-scale"], "made_of": "0" * 64}})
+    import_analyses(run, data, {"sweep-scale": {**entries["sweep-scale"], "clusters": "0" * 64}})
+    assert stored_sweep(run, "scale") is None
+
+
+def test_an_unknown_analysis_is_named_before_anything_is_done(tmp_path):
+    with pytest.raises(InputError, match="wrong"):
+        demo_run.rebuild_analyses(["methods", "wrong"], tmp_path)
 
 
 def test_adversarial_texts_have_the_perplexity_of_human_ones():
