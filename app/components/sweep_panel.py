@@ -241,8 +241,10 @@ def _notes_and_settings(run: Run, sweep: Sweep | EstimatorSweep) -> None:
     generations_note.show(run, *(name for name in sweep.candidates if name in order))
     if sweep.notes:
         st.caption("  \n".join(f":material/info: {escaped(note)}" for note in sweep.notes))
-    with st.expander("Settings of this sweep", icon=":material/tune:"):
-        settings_tree.show(sweep.settings)
+    part = st.expander("Settings of this sweep", icon=":material/tune:", key="sweep_settings", on_change="rerun")
+    if part.open:
+        with part:
+            settings_tree.show(sweep.settings)
 
 
 def _table(sweep: Sweep, score: str) -> None:

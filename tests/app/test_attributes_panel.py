@@ -193,7 +193,7 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
     app = open_page(VIEW)
     assert not app.exception
     assert charts_of(app) == 2  # texts of this run have the same length and no stop words
-    app = open_page(VIEW, captured="table")
+    app = open_page(VIEW, {"attributes_settings": True}, captured="table")
     (rows,) = [item.value for item in app.dataframe if "V-measure" in item.value.columns]
     for (_, row), item in zip(rows.iterrows(), table.rows, strict=True):
         accuracy = item.scores["accuracy"]

@@ -88,7 +88,8 @@ def url_of(app: AppTest) -> dict[str, str]:
 @pytest.fixture
 def open_page(open_page: OpenPage) -> OpenPage:
     """The page with all that is drawn when it is opened."""
-    return partial(open_page, tabs={scores_panel.KEY: True, differences_panel.KEY: True})
+    folded = (scores_panel.KEY, differences_panel.KEY, "like_for_like", "settings")
+    return partial(open_page, tabs=dict.fromkeys(folded, True))
 
 
 @pytest.mark.usefixtures("run_home")

@@ -42,12 +42,12 @@ OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
 
 WALK: tuple[tuple[str, Mapping[str, str | bool], Mapping[str, str]], ...] = (
-    ("compare", {"all_scores": True, "differences": True}, {}),
+    ("compare", dict.fromkeys(("all_scores", "differences", "like_for_like"), True), {}),
     ("clusters", {"cluster_detail_tabs": "Why"}, {"cluster": "0"}),
     ("gap", {"gap_tabs": "What would close the gap"}, {"candidate": "shifted", "chosen": "0"}),
     ("gap", {"gap_tabs": "The few clusters that make up most of it"}, {"candidate": "shifted"}),
     ("map", {}, {}),
-    ("decoders", {}, {}),
+    ("decoders", {"measure_differences": True, "neighbours_over_k": True}, {}),
     ("decoders", {}, {"section": "sweeps", "axis": "scale"}),
     ("methods", {}, {}),
     ("methods", {}, {"vary": "encoders"}),

@@ -245,7 +245,7 @@ def test_the_wide_tables_hold_every_value_and_gap(open_page: OpenPage, run: Run,
 def test_ties_come_from_tests_and_the_matrix_is_folded_below(
     open_page: OpenPage, run: Run, measured: Measurements
 ) -> None:
-    app = open_page(VIEW, measure="precision")
+    app = open_page(VIEW, {"measure_differences": True}, measure="precision")
     assert not app.exception
     names = [candidate.name for candidate in run.comparison.candidates]
     placed = measure_standings(measured, "precision", names)

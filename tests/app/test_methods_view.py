@@ -362,7 +362,7 @@ def test_what_is_ranked_otherwise_is_said_with_its_reason(open_page: OpenPage, r
         handmade(run, Method("knn"), 0.7, 0.8, 0.9),
         handmade(run, Method("classifier"), 0.9, 0.6, 0.8, half_width=None),
     )
-    app = open_page(VIEW)
+    app = open_page(VIEW, {"methods_settings": True})
     assert not app.exception
     text = said(app)
     first, second, third = made.candidates

@@ -59,7 +59,7 @@ def panels(app: AppTest) -> list[Any]:
 def test_the_form_starts_the_job_with_the_defaults_or_the_given_ks(
     open_page: OpenPage, run: Run, started: list[Any]
 ) -> None:
-    app = open_page(VIEW)
+    app = open_page(VIEW, {"neighbours_over_k": True})
     (panel,) = panels(app)
     assert f"mauve-lens measure {run.id} --neighbors 1-25" in panel.markdown[0].value
     app.button(key="neighbours_start").click().run()
@@ -73,7 +73,7 @@ def test_the_form_starts_the_job_with_the_defaults_or_the_given_ks(
 
 
 def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Run, table: NeighbourTable) -> None:
-    app = open_page(VIEW)
+    app = open_page(VIEW, {"neighbours_over_k": True})
     assert not app.exception
     (panel,) = panels(app)
     said = "\n".join(item.value for item in panel.markdown)
@@ -89,15 +89,15 @@ def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Ru
 
 def test_read_only_shows_the_table_or_nothing(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "may_change", lambda: False)
-    assert panels(open_page(VIEW)) == []
+    assert panels(open_page(VIEW, {"neighbours_over_k": True})) == []
     NeighboursTask(run.id, (1, 5), ("recall",)).compute()
-    (panel,) = panels(open_page(VIEW))
+    (panel,) = panels(open_page(VIEW, {"neighbours_over_k": True}))
     assert len(panel.button) == 0
     assert len(panel.get("plotly_chart")) == 1
 
 
 def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, "neighbours", {"rows": 3})
-    app = open_page(VIEW)
+    app = open_page(VIEW, {"neighbours_over_k": True})
     assert not app.exception
     assert any("neighbour table" in item.value for item in app.error)

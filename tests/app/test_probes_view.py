@@ -334,7 +334,7 @@ def test_the_time_is_measured_when_asked(open_page: OpenPage) -> None:
 
 
 def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: ProbeTable) -> None:
-    app = open_page(VIEW)
+    app = open_page(VIEW, {"probes_settings": True})
     assert not app.exception
     shown = scores_of(app)
     lines = [table.control, *by_distance(table, "jensen-shannon")]

@@ -101,7 +101,7 @@ def test_measure_and_reference_choose_the_settings(open_page: OpenPage) -> None:
 
 
 def test_every_number_and_every_table_can_be_read(open_page: OpenPage) -> None:
-    app = open_page(PAGE)
+    app = open_page(PAGE, {"published_every_number": True})
     numbers = app.dataframe[1].value
     assert len(numbers) == 30
     assert set(numbers["Outcome"]) == {"reproduced", "explained by rounding", "not reproduced"}

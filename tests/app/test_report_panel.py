@@ -24,7 +24,7 @@ def shown(app: AppTest) -> str:
 
 @pytest.mark.usefixtures("run_home")
 def test_the_texts_are_those_of_the_core(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page()
+    app = open_page(tabs={"paper_texts": True})
     assert not app.exception
     assert shown(app) == methods_text(stored_run.comparison).rstrip()
     for kind, make in (("latex", latex_table), ("markdown", markdown_table)):
@@ -35,7 +35,7 @@ def test_the_texts_are_those_of_the_core(open_page: OpenPage, stored_run: Run) -
 
 @pytest.mark.usefixtures("run_home")
 def test_they_follow_partition_scale_and_smoothing(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page(partition="joint", scale="2", smoothing="laplace")
+    app = open_page(tabs={"paper_texts": True}, partition="joint", scale="2", smoothing="laplace")
     app.segmented_control(key="report_text_kind").set_value("markdown").run()
     text = shown(app)
     assert "Joint partition" in text
@@ -51,4 +51,4 @@ def test_no_report_is_made_before_the_button_is_pressed(open_page: OpenPage, mon
         raise AssertionError("made too early")
 
     monkeypatch.setattr(report_panel, "html_report", never)
-    assert not open_page().exception
+    assert not open_page(tabs={"paper_texts": True}).exception

@@ -68,10 +68,14 @@ def show(here: Focus) -> None:
             f"Press *Compute* below, or run `mauve-lens attributes {run.id}`.",
         )
     else:
-        with st.expander("How these were computed", icon=":material/tune:"):
-            for note in table.notes:
-                st.text(note)
-            settings_tree.show(table.settings)
+        part = st.expander(
+            "How these were computed", icon=":material/tune:", key="attributes_settings", on_change="rerun"
+        )
+        if part.open:
+            with part:
+                for note in table.notes:
+                    st.text(note)
+                settings_tree.show(table.settings)
     if access.may_change():
         with page_chrome.form_box(None if table is None else "Compute again with other columns, texts or k"):
             _form(run, table)

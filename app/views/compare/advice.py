@@ -42,17 +42,21 @@ def _lines(warnings: Sequence[str]) -> None:
 
 def show_settings(comparison: Comparison) -> None:
     """Sources with all exclusions, settings, versions, times."""
-    with st.expander("Texts, exclusions, settings, versions", icon=":material/tune:"):
-        st.dataframe(sources_frame(comparison), hide_index=True, key="sources_table")
-        for source in comparison.sources:
-            for note in source.notes:
-                st.text(f"{source.name}: {note}")
-        left, right = st.columns(2)
-        encoder = comparison.config.encoder
-        left.caption("Settings" if encoder is None else f"Settings; encoder {escaped(with_weights(encoder.model))}")
-        left.json(comparison.config.as_dict())
-        right.caption("Environment")
-        right.json(dict(comparison.environment))
+    part = st.expander(
+        "Texts, exclusions, settings, versions", icon=":material/tune:", key="settings", on_change="rerun"
+    )
+    if part.open:
+        with part:
+            st.dataframe(sources_frame(comparison), hide_index=True, key="sources_table")
+            for source in comparison.sources:
+                for note in source.notes:
+                    st.text(f"{source.name}: {note}")
+            left, right = st.columns(2)
+            encoder = comparison.config.encoder
+            left.caption("Settings" if encoder is None else f"Settings; encoder {escaped(with_weights(encoder.model))}")
+            left.json(comparison.config.as_dict())
+            right.caption("Environment")
+            right.json(dict(comparison.environment))
 
 
 def sources_frame(comparison: Comparison) -> pd.DataFrame:

@@ -17,9 +17,14 @@ def show(run: Run) -> None:
     columns, rows = leaderboard.like_for_like_rows(run.comparison)
     if not rows:
         return
-    with st.expander("Like for like with human vs. human", icon=":material/balance:", key="like_for_like"):
-        cells = [
-            (f"**{escaped(short_name(name))}**", *(each.replace("\n", "  \n") for each in rest)) for name, *rest in rows
-        ]
-        st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)
-        st.caption(f"{like_for_like_sentence(run.comparison)}  \n{LIKE_FOR_LIKE_NOTE}")
+    part = st.expander(
+        "Like for like with human vs. human", icon=":material/balance:", key="like_for_like", on_change="rerun"
+    )
+    if part.open:
+        with part:
+            cells = [
+                (f"**{escaped(short_name(name))}**", *(each.replace("\n", "  \n") for each in rest))
+                for name, *rest in rows
+            ]
+            st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)
+            st.caption(f"{like_for_like_sentence(run.comparison)}  \n{LIKE_FOR_LIKE_NOTE}")

@@ -31,8 +31,12 @@ def show(run: Run, state: State, partition: PartitionKind) -> None:
             "network or server. Its scores are the run's own, whatever is set above.",
             width="stretch",
         )
-    with st.expander("Leaderboard and methods for a paper", icon=":material/article:"):
-        _texts(run, state, partition)
+    part = st.expander(
+        "Leaderboard and methods for a paper", icon=":material/article:", key="paper_texts", on_change="rerun"
+    )
+    if part.open:
+        with part:
+            _texts(run, state, partition)
 
 
 def _report_button(run: Run) -> None:

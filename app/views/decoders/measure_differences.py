@@ -33,29 +33,31 @@ def show(run: Run, measurements: Measurements, measure: str, order: Sequence[str
     apart = sum(each.told_apart for each in found)
     pairs = "1 pair" if len(found) == 1 else f"{len(found):,} pairs"
     title = f"Differences: {apart:,} of {pairs} told apart"
-    with st.expander(title, icon=":material/grid_on:", key="measure_differences"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            what = "gap of the row minus that of the column" if gaps else "row minus column"
-            st.markdown(f"**{measure_title(measure)}: {what}**", width="content")
-            st.space("stretch")
-            charts.csv_button(
-                lambda: differences.measure_differences_frame(measurements),
-                key="measure_differences_csv",
-                file_name=f"{run.name}-measure-differences",
+    part = st.expander(title, icon=":material/grid_on:", key="measure_differences", on_change="rerun")
+    if part.open:
+        with part:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                what = "gap of the row minus that of the column" if gaps else "row minus column"
+                st.markdown(f"**{measure_title(measure)}: {what}**", width="content")
+                st.space("stretch")
+                charts.csv_button(
+                    lambda: differences.measure_differences_frame(measurements),
+                    key="measure_differences_csv",
+                    file_name=f"{run.name}-measure-differences",
+                )
+            charts.show_chart(
+                differences.measure_differences_figure(measurements, measure, order),
+                key="measure_differences_chart",
+                file_name=f"{run.name}-{measure}-differences",
+                alt="Differences of every two candidates by this measure, and which are told apart; the CSV has the "
+                "numbers.",
             )
-        charts.show_chart(
-            differences.measure_differences_figure(measurements, measure, order),
-            key="measure_differences_chart",
-            file_name=f"{run.name}-{measure}-differences",
-            alt="Differences of every two candidates by this measure, and which are told apart; the CSV has the "
-            "numbers.",
-        )
-        colors = (
-            "Violet: the row is closer to the human texts; brown: the column is."
-            if gaps
-            else "Violet: the row has the larger value; brown: the column has."
-        )
-        st.caption(
-            f"{colors} Bold with a dot: told apart.  \n{measure_tests_sentence(found)}  \n{CONFIDENCE:.0%} intervals "
-            "and p on hover; the CSV also has the tests of the values T(Q)."
-        )
+            colors = (
+                "Violet: the row is closer to the human texts; brown: the column is."
+                if gaps
+                else "Violet: the row has the larger value; brown: the column has."
+            )
+            st.caption(
+                f"{colors} Bold with a dot: told apart.  \n{measure_tests_sentence(found)}  \n{CONFIDENCE:.0%} "
+                "intervals and p on hover; the CSV also has the tests of the values T(Q)."
+            )

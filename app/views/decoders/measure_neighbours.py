@@ -36,17 +36,28 @@ def show(run: Run, order: Sequence[str]) -> None:
     table = or_error(_read, run.id, path.stat().st_mtime_ns if path.is_file() else None)
     if table is None and not access.may_change():
         return
-    with st.expander("Precision and recall over the number of neighbors", icon=":material/show_chart:"):
-        if table is None:
-            st.markdown(
-                f"Precision, recall, density and coverage look at the k = {NEIGHBOURS} nearest texts. Does another k "
-                "order the candidates otherwise? Press *Compute over k*, or run "
-                f"`mauve-lens measure {run.id} --neighbors {USUAL[0]}-{USUAL[-1]}`."
-            )
-        else:
-            _result(run, table, order)
-        if access.may_change():
-            _form(run, table)
+    part = st.expander(
+        "Precision and recall over the number of neighbors",
+        icon=":material/show_chart:",
+        key="neighbours_over_k",
+        on_change="rerun",
+    )
+    if part.open:
+        with part:
+            _content(run, table, order)
+
+
+def _content(run: Run, table: NeighbourTable | None, order: Sequence[str]) -> None:
+    if table is None:
+        st.markdown(
+            f"Precision, recall, density and coverage look at the k = {NEIGHBOURS} nearest texts. Does another k "
+            "order the candidates otherwise? Press *Compute over k*, or run "
+            f"`mauve-lens measure {run.id} --neighbors {USUAL[0]}-{USUAL[-1]}`."
+        )
+    else:
+        _result(run, table, order)
+    if access.may_change():
+        _form(run, table)
 
 
 @kept_by_run(max_entries=8, show_spinner=False)

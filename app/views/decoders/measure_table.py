@@ -233,7 +233,9 @@ def _mauve(run: Run, name: str) -> str:
 
 
 def _settings(measurements: Measurements) -> None:
-    with st.expander("How these were measured", icon=":material/tune:"):
-        for note in measurements.notes:
-            st.text(note)
-        settings_tree.show(measurements.settings)
+    part = st.expander("How these were measured", icon=":material/tune:", key="measures_settings", on_change="rerun")
+    if part.open:
+        with part:
+            for note in measurements.notes:
+                st.text(note)
+            settings_tree.show(measurements.settings)

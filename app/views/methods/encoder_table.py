@@ -131,7 +131,9 @@ def _references(run: Run, table: EncoderTable, score: str) -> None:
 
 
 def _settings(table: EncoderTable) -> None:
-    with st.expander("How these were computed", icon=":material/tune:"):
-        for name, title, result in zip(figures.encoder_names(table), table.titles, table.results, strict=True):
-            st.markdown(f"**{escaped(title)}**: {escaped(figures.about_encoder(name, result))}")
-        settings_tree.show(table.settings)
+    part = st.expander("How these were computed", icon=":material/tune:", key="encoders_settings", on_change="rerun")
+    if part.open:
+        with part:
+            for name, title, result in zip(figures.encoder_names(table), table.titles, table.results, strict=True):
+                st.markdown(f"**{escaped(title)}**: {escaped(figures.about_encoder(name, result))}")
+            settings_tree.show(table.settings)

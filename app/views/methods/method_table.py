@@ -176,10 +176,12 @@ def _bold(name: str) -> str:
 
 
 def _settings(table: MethodTable) -> None:
-    with st.expander("How these were computed", icon=":material/tune:"):
-        for result in table.results:
-            if result.notes:
-                st.markdown(f"**{escaped(result.method.title)}**: {escaped('; '.join(result.notes))}")
-        for note in table.notes:
-            st.text(note)
-        settings_tree.show(table.settings)
+    part = st.expander("How these were computed", icon=":material/tune:", key="methods_settings", on_change="rerun")
+    if part.open:
+        with part:
+            for result in table.results:
+                if result.notes:
+                    st.markdown(f"**{escaped(result.method.title)}**: {escaped('; '.join(result.notes))}")
+            for note in table.notes:
+                st.text(note)
+            settings_tree.show(table.settings)

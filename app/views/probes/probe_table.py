@@ -55,15 +55,17 @@ def _measures(run: Run, table: ProbeTable, state: State) -> None:
 
 def notes(table: ProbeTable) -> None:
     """Notes on where the numbers come from."""
-    with st.expander("How these were computed", icon=":material/tune:"):
-        for note in table.notes:
-            st.text(note)
-        for line in table.lines:
-            for note in line.notes:
-                st.text(f"{line.title}: {note}")
-        settings = {name: value for name, value in table.settings.items() if name != "rows"}
-        rows = table.settings.get("rows")
-        settings_tree.show({**settings, "rows": "all" if rows is None else f"{len(rows):,} chosen"})
+    part = st.expander("How these were computed", icon=":material/tune:", key="probes_settings", on_change="rerun")
+    if part.open:
+        with part:
+            for note in table.notes:
+                st.text(note)
+            for line in table.lines:
+                for note in line.notes:
+                    st.text(f"{line.title}: {note}")
+            settings = {name: value for name, value in table.settings.items() if name != "rows"}
+            rows = table.settings.get("rows")
+            settings_tree.show({**settings, "rows": "all" if rows is None else f"{len(rows):,} chosen"})
 
 
 def shown_scores(table: ProbeTable, measure: str, *, over: bool) -> pd.DataFrame:

@@ -172,49 +172,56 @@ def _in_words(row: Agreement) -> str:
 
 
 def _all_numbers(rows: list[Agreement]) -> None:
-    with st.expander("Every number, with the range left by rounding", icon=":material/table:"):
-        st.dataframe(
-            pd.DataFrame([_record(row) for row in rows]),
-            hide_index=True,
-            placeholder=EMPTY,
-            key="published_numbers",
-            column_config={
-                "n": st.column_config.NumberColumn("n", help="Number of settings"),
-                "Plain": _number("Plain", "Spearman correlation, −1 to 1; equal values share their mean rank"),
-                "Worst case": _number(
-                    "Worst case", "The lowest within one standard deviation (JMLR 2023, equation 30)"
+    part = st.expander(
+        "Every number, with the range left by rounding",
+        icon=":material/table:",
+        key="published_every_number",
+        on_change="rerun",
+    )
+    if part.open:
+        with part:
+            st.dataframe(
+                pd.DataFrame([_record(row) for row in rows]),
+                hide_index=True,
+                placeholder=EMPTY,
+                key="published_numbers",
+                column_config={
+                    "n": st.column_config.NumberColumn("n", help="Number of settings"),
+                    "Plain": _number("Plain", "Spearman correlation, −1 to 1; equal values share their mean rank"),
+                    "Worst case": _number(
+                        "Worst case", "The lowest within one standard deviation (JMLR 2023, equation 30)"
+                    ),
+                    "Published": _number("Published", "As printed; the next column says which of the two it is"),
+                    "Difference": _number("Difference", "Ours minus the published number", "%+.3f"),
+                    "Low": _number("Low", _RANGE_HELP),
+                    "High": _number("High", _RANGE_HELP),
+                },
+            )
+            st.caption("Correlations between columns of the tables")
+            st.dataframe(
+                pd.DataFrame(
+                    [
+                        {
+                            "First": _title(row.first),
+                            "Second": _title(row.second),
+                            "n": row.n,
+                            "Ours": row.ours,
+                            "Published": row.published,
+                            "Difference": _rounded(row.difference),
+                            "Outcome": OUTCOMES[row.outcome],
+                        }
+                        for row in column_agreements()
+                    ]
                 ),
-                "Published": _number("Published", "As printed; the next column says which of the two it is"),
-                "Difference": _number("Difference", "Ours minus the published number", "%+.3f"),
-                "Low": _number("Low", _RANGE_HELP),
-                "High": _number("High", _RANGE_HELP),
-            },
-        )
-        st.caption("Correlations between columns of the tables")
-        st.dataframe(
-            pd.DataFrame(
-                [
-                    {
-                        "First": _title(row.first),
-                        "Second": _title(row.second),
-                        "n": row.n,
-                        "Ours": row.ours,
-                        "Published": row.published,
-                        "Difference": _rounded(row.difference),
-                        "Outcome": OUTCOMES[row.outcome],
-                    }
-                    for row in column_agreements()
-                ]
-            ),
-            hide_index=True,
-            key="published_columns",
-            column_config={
-                "n": st.column_config.NumberColumn("n", help="Settings, plus human text where it has both values"),
-                "Ours": _number("Ours", "Spearman correlation, −1 to 1"),
-                "Published": _number("Published", "NeurIPS 2021, supplement, captions of tables 12 and 13"),
-                "Difference": _number("Difference", "Ours minus the published number", "%+.3f"),
-            },
-        )
+                hide_index=True,
+                key="published_columns",
+                column_config={
+                    "n": st.column_config.NumberColumn("n", help="Settings, plus human text where it has both values"),
+                    "Ours": _number("Ours", "Spearman correlation, −1 to 1"),
+                    "Published": _number("Published", "NeurIPS 2021, supplement, captions of tables 12 and 13"),
+                    "Difference": _number("Difference", "Ours minus the published number", "%+.3f"),
+                },
+            )
 
 
 _RANGE_HELP = (
