@@ -82,7 +82,7 @@ def panels_over(panels: Mapping[str, Lines], names: Sequence[str], order: Sequen
     order : sequence of str
         The run's candidates, which sets their styles.
     """
-    columns = min(COLUMNS, len(panels))
+    columns = max(min(COLUMNS, len(panels)), 1)
     rows = max(-(-len(panels) // columns), 1)
     area = rows * _ROW_HEIGHT + (rows - 1) * _BETWEEN
     layout = draw.panels(

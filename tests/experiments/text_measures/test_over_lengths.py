@@ -20,7 +20,7 @@ from mauve_core.encoders import Encoder, likelihood
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.method import Method
-from mauve_core.experiments.text_measures import MEASURES
+from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
 from mauve_core.experiments.text_measures.over_lengths import (
     LONGEST,
     MOST_LENGTHS,
@@ -29,9 +29,11 @@ from mauve_core.experiments.text_measures.over_lengths import (
     lengths_in,
     lengths_run,
     order_sentence,
+    over_lengths,
     stored_lengths,
 )
 from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.figures.lengths import described, lengths_figure, lengths_frame, shown_table
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
 from mauve_core.tasks.lengths import LengthsTask
@@ -288,3 +290,49 @@ def test_a_damaged_table_is_refused(run):
         with pytest.raises(InputError):
             from_json(LengthTable, {**values, **wrong})
     assert dataclasses.replace(from_json(LengthTable, values), notes=()).lengths == (4, 8)
+
+
+def test_generations_are_cut_apart_and_meet_the_measures_where_whole(run, gpt2):
+    texts = {name: run.corpora[name].texts for name in (HUMAN, "other")}
+    human = Collection(HUMAN, tuple(f"t{i}" for i in range(N)), texts[HUMAN])
+    half = N // 2
+    twice = Collection("q", tuple(f"t{i // 2}" for i in range(N)), texts["other"], generations=(0, 1) * half)
+    context = MeasureContext(tokenizer=gpt2)
+    table = over_lengths(human, {"q": twice}, [3, 64], ["distinct", "length"], context=context)
+    whole = measure(human, {"q": twice}, ["distinct", "length"], context=context)
+    for name in table.measures:
+        found, own = table.line(name, "q")[1], whole.row(name, "q")
+        assert (found.model, found.human, found.gap, found.note) == (own.model, own.human, own.gap, own.note)
+    first, second = (np.mean([len(text.split()) for text in texts["other"][part::2]]) for part in (0, 1))
+    assert table.line("length", "q")[1].model.generations == pytest.approx((first, second))
+
+
+def test_the_figure_has_lines_for_people_where_a_measure_has_them(run, gpt2):
+    table = lengths_run(run, [2, 4, 16], PAPERS, model=gpt2, device="cpu")
+    figure = lengths_figure(table, list(CANDIDATES)[::-1])
+    lines = [trace for trace in figure.data if trace.name]
+    assert [trace.name for trace in lines] == [*CANDIDATES[::-1], HUMAN] * 3
+    panels = dict(zip(PAPERS, (lines[i : i + 3] for i in range(0, 9, 3)), strict=True))
+    assert list(panels["frechet"][0].y) == [row.model.value for row in table.line("frechet", "other")]
+    assert list(panels["perplexity"][2].y) == [row.human.value for row in table.line("perplexity", "other")]
+    assert list(panels["frechet"][2].y) == []
+    assert figure.layout.xaxis.type == "log"
+    assert list(figure.layout.xaxis.tickvals) == [2, 4, 16]
+    assert lengths_figure(lengths_run(run, [4, 8], ["length"]), CANDIDATES).layout.xaxis.type is None
+    assert lengths_frame(table)["length"].tolist() == [2, 4, 16] * 6
+    gaps = shown_table(table, "perplexity", CANDIDATES, gaps=True)
+    assert list(gaps) == ["length", *CANDIDATES]
+    assert list(shown_table(table, "perplexity", CANDIDATES)) == ["length", HUMAN, *CANDIDATES]
+
+
+def test_a_table_from_elsewhere_is_drawn(run):
+    table = lengths_run(run, [4, 8], ["length"])
+    odd = dataclasses.replace(table, rows=(dataclasses.replace(table.rows[0], measure="new"), *table.rows[2:]))
+    for each in (odd, dataclasses.replace(table, rows=(), settings={})):
+        for order in (CANDIDATES, ["unknown"]):
+            lengths_figure(each, order)
+            described(each)
+            for name in each.measures:
+                shown_table(each, name, order)
+                shown_table(each, name, order, gaps=True)
+                order_sentence(each, name)
