@@ -18,6 +18,8 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.tasks.lengths import LengthsTask
+from mauve_core.tasks.neighbours import NeighboursTask
 from mauve_core.tasks.sweep import SweepTask
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
@@ -36,6 +38,8 @@ def make_full_run(home: Path) -> Run:
     with pytest.MonkeyPatch.context() as patch:  # the packaged model would first be converted, which takes 20 s
         patch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", str(make_gpt2(home / "gpt2")))
         measure_run(run, ["length", "distinct"], device="cpu")
+        LengthsTask(run.id, (4, 8), ("length", "distinct"), device="cpu").compute()
+    NeighboursTask(run.id, (1, 5), ("precision", "recall")).compute()
     CompareMethodsTask(run.id, tuple(method.spec for method in PRESETS["divergences"]), permutations=19).compute()
     SweepTask(run.id, "scale", (1.0, 5.0)).perform()
     AttributesTask(run.id, splits=2).compute()

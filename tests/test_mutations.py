@@ -19,7 +19,11 @@ from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.methods.table import stored_methods
 from mauve_core.experiments.robustness.table import stored_probes
 from mauve_core.experiments.sweeps.sweep import stored_sweep
+from mauve_core.experiments.text_measures import over_lengths, over_neighbours
+from mauve_core.experiments.text_measures.over_lengths import stored_lengths
+from mauve_core.experiments.text_measures.over_neighbours import stored_neighbours
 from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.figures import lengths, neighbours
 from mauve_core.reporting import attached_sections as sections
 from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.encoders_section import encoders_blocks
@@ -31,8 +35,38 @@ from mauve_core.store.folder import read_record
 from tests.mutations import SWAPPED, Place, leaves, make_full_run, swapped
 
 Reader = Callable[[Run], object]
+
+
+def neighbours_drawn(run: Run) -> None:
+    """What the Decoders page shows of the table over numbers of neighbors."""
+    table = stored_neighbours(run)
+    assert table is not None
+    order = [candidate.name for candidate in run.comparison.candidates]
+    neighbours.neighbours_figure(table, order)
+    neighbours.neighbours_frame(table)
+    neighbours.described(table)
+    for name in table.measures:
+        neighbours.shown_table(table, name, order)
+        over_neighbours.order_sentence(table, name)
+
+
+def lengths_drawn(run: Run) -> None:
+    """What the Decoders page shows of the table over lengths."""
+    table = stored_lengths(run)
+    assert table is not None
+    order = [candidate.name for candidate in run.comparison.candidates]
+    lengths.lengths_figure(table, order)
+    lengths.lengths_frame(table)
+    lengths.described(table)
+    for name in table.measures:
+        lengths.shown_table(table, name, order, gaps=table.has_gaps(name))
+        over_lengths.order_sentence(table, name)
+
+
 ATTACHED: dict[str, tuple[Reader, Reader]] = {
     "measures": (stored_measurements, sections._measures),
+    "neighbours": (stored_neighbours, neighbours_drawn),
+    "lengths": (stored_lengths, lengths_drawn),
     "methods": (stored_methods, sections._methods),
     "probes": (stored_probes, sections._probes),
     "sweep-scale": (lambda run: stored_sweep(run, "scale"), sections._sweeps),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import textwrap
+from collections.abc import Sequence
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
@@ -21,7 +22,8 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure
+from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure, over_lengths
+from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title, lengths_in
 from mauve_core.experiments.text_measures.over_neighbours import (
     OVER_K,
     NeighbourTable,
@@ -37,6 +39,7 @@ from mauve_core.experiments.text_measures.ranking import (
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.comparison import TextFile
+from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.measure import MeasureTask
 from mauve_core.tasks.neighbours import NeighboursTask
 
@@ -57,6 +60,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="K",
         help=f"numbers of neighbors, such as 1-25 or 1,5,10: {', '.join(OVER_K)} of a run at each of them",
     )
+    parser.add_argument(
+        "--lengths",
+        metavar="L",
+        help="lengths in tokens, such as 32,64,128: the measures, and the Fréchet distance (frechet), of a run with "
+        "all texts cut to each of them",
+    )
     parser.add_argument("--scorer", metavar="MODEL", help="a causal model for the measures that need one")
     parser.add_argument(
         "--device", default="auto", help="device of the scorer: auto, cpu, cuda, cuda:1 ...; default: auto"
@@ -71,6 +80,8 @@ def _measure(args: argparse.Namespace) -> int:
         raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
     if args.neighbors is not None:
         return _over_neighbours(args)
+    if args.lengths is not None:
+        return _over_lengths(args)
     with results_only():
         measurements = _of_run(args) if args.human is None else _of_files(args)
     if args.json:
@@ -92,8 +103,9 @@ def _of_run(args: argparse.Namespace) -> Measurements:
 
 
 def _over_neighbours(args: argparse.Namespace) -> int:
-    if args.id is None or args.scorer is not None:
-        raise InputError("--neighbors measures the features of a stored run", allowed="RUN, without files or --scorer")
+    if args.id is None or args.scorer is not None or args.lengths is not None:
+        allowed = "RUN, without files, --scorer or --lengths"
+        raise InputError("--neighbors measures the features of a stored run", allowed=allowed)
     task = NeighboursTask(args.id, numbers_of_neighbours(args.neighbors), _names(args))
     return show_result(args, task, neighbours_table, lambda found: found.notes, "Gaps and intervals")
 
@@ -102,20 +114,52 @@ def neighbours_table(found: NeighbourTable) -> str:
     """T(Q) of every candidate and T(P) at every k, a table per measure, with standard deviations."""
     parts = []
     for name in found.measures:
-        lines = {candidate: {row.k: row for row in found.line(name, candidate)} for candidate in found.candidates}
-        any_line = next(iter(lines.values()))
-        cells = [["k", "human halves", *map(printable, lines)]]
-        for k in found.ks:
-            values = (line[k].model for line in lines.values())
-            cells.append([str(k), _written(any_line[k].human), *map(_written, values)])
-        sentence = order_sentence(found, name)
-        parts.append("\n".join(filter(None, [MEASURES[name].title, aligned(cells), sentence])))
+        values = _over(found, name, "k", found.ks, "human halves")
+        parts.append("\n".join(filter(None, [MEASURES[name].title, values, order_sentence(found, name)])))
     about = (
         f"Value \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where it is unknown. Human "
         f"halves: T(P), between two random halves of the human texts. At k = {found.settings['own_neighbours']}, these "
         "are the numbers of mauve-lens measure. Two candidates are told apart at each k by itself."
     )
     return "\n\n".join([*parts, textwrap.fill(about, 110)])
+
+
+def _over_lengths(args: argparse.Namespace) -> int:
+    if args.id is None:
+        raise InputError("--lengths cuts the texts of a stored run", allowed="RUN, without files")
+    task = LengthsTask(args.id, lengths_in(args.lengths), _names(args), args.scorer, args.device)
+    return show_result(args, task, lengths_table, lambda found: found.notes, "Intervals")
+
+
+def lengths_table(found: LengthTable) -> str:
+    """T(Q) of every candidate and T(P), and the gaps, at every length, by measure; with standard deviations."""
+    parts = []
+    for name in found.measures:
+        parts += [length_measure_title(name), _over(found, name, "length", found.lengths, HUMAN)]
+        if found.has_gaps(name):
+            parts += ["", _over(found, name, "gap at", found.lengths)]
+        parts += [*filter(None, [over_lengths.order_sentence(found, name)]), ""]
+    about = (
+        f"Value \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where it is unknown, "
+        f"{NONE} where the measure is not defined. Gap: |T(Q) \u2212 T(P)|. At a length that cuts no text, these are "
+        "the numbers of mauve-lens measure, and of the Fréchet distance, those of mauve-lens methods. Two "
+        "candidates are told apart at each length by itself."
+    )
+    return "\n".join([*parts, textwrap.fill(about, 110)])
+
+
+def _over(
+    found: NeighbourTable | LengthTable, measure: str, axis: str, places: Sequence[int], human: str | None = None
+) -> str:
+    """One measure of every candidate, and T(P) in a column called ``human``, a row per place; without it, the gaps."""
+    lines = {name: dict(zip(places, found.line(measure, name), strict=True)) for name in found.candidates}
+    any_line = next(iter(lines.values()))
+    cells = [[axis, *([] if human is None else [human]), *map(printable, lines)]]
+    for place in places:
+        rows = [line[place] for line in lines.values()]
+        people = [] if human is None else [_written(any_line[place].human)]
+        cells.append([str(place), *people, *(_written(row.gap if human is None else row.model) for row in rows)])
+    return aligned(cells)
 
 
 def _of_files(args: argparse.Namespace) -> Measurements:

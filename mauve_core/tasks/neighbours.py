@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
+from mauve_core.experiments.text_measures.over_axis import Place
 from mauve_core.experiments.text_measures.over_neighbours import (
     ATTACHMENT,
-    Neighbours,
     NeighbourTable,
     checked_names,
     neighbours_run,
@@ -24,7 +24,7 @@ class NeighboursTask(RunTask):
     kind: ClassVar[str] = "neighbours"
     titled: ClassVar[str] = "measures over k of"
 
-    ks: tuple[Neighbours, ...] | None = None
+    ks: tuple[Place, ...] | None = None
     measures: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:

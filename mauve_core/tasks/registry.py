@@ -13,6 +13,7 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.draw_map import MapTask
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
+from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.measure import MeasureTask
 from mauve_core.tasks.neighbours import NeighboursTask
 from mauve_core.tasks.precompute import PrecomputeTask
@@ -27,6 +28,7 @@ KINDS: dict[str, type[Task]] = {
         ComparisonTask,
         MeasureTask,
         NeighboursTask,
+        LengthsTask,
         SweepTask,
         CompareMethodsTask,
         ProbeTask,

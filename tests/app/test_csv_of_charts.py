@@ -34,6 +34,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.neighbours import NeighboursTask
 from tests.probe_tables import table_of
 from tests.word_files import by_topic
@@ -143,6 +144,7 @@ def run(stored_run: Run, own_home: Path) -> Run:
     store.save("again", comparison, stored_run.corpora)
     measure_run(run, ("diversity", "recall", "length"))
     NeighboursTask(run.id, (1, 5), ("recall",)).compute()
+    LengthsTask(run.id, (4, 8), ("length",)).compute()
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     CompareEncodersTask(run.id, (str(by_topic(own_home / "topics.txt")),)).compute()
     found = AttributesTask(run.id, ks=(3, 6), splits=4).compute()

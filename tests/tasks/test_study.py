@@ -195,5 +195,5 @@ def test_a_bad_study_starts_nothing(task, change, message):
 
 
 def test_there_is_no_other_kind_of_work(task):
-    with pytest.raises(InputError, match=r"comparison, measures, neighbours, sweep, methods, .*study"):
+    with pytest.raises(InputError, match=r"comparison, measures, neighbours, lengths, sweep, methods, .*study"):
         read_task("nonsense", task.to_json())

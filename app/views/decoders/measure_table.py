@@ -11,7 +11,7 @@ from app.components import charts, settings_tree
 from app.components.markup import escaped
 from app.url import bound
 from app.url.parameters import MeasuresTab
-from app.views.decoders import measure_differences, measure_neighbours
+from app.views.decoders import measure_differences, measure_lengths, measure_neighbours
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN
 from mauve_core.experiments.text_measures import MEASURES, Measurements, measure_title
@@ -41,6 +41,7 @@ def show(run: Run, measurements: Measurements) -> None:
     _ranking(run, measurements, order)
     _plane(run, measurements, order)
     measure_neighbours.show(run, order)
+    measure_lengths.show(run, order)
     _settings(measurements)
 
 

@@ -15,8 +15,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
-from mauve_core.encoders import PrefixEncoder, feature_key
+from mauve_core.experiments.prefixes import RunPrefixes
 from mauve_core.experiments.sweeps.request import Collector, Request, Swept, halved, whole_values
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.partitioning import MIN_TEXTS, clustering_seeds, partition, partitions, reduced_together
@@ -41,6 +40,11 @@ def usual_ks(request: Request) -> tuple[int, ...]:
 def usual_ns(request: Request) -> tuple[int, ...]:
     """Default numbers of texts per side."""
     return halved(request.fewest, _least_texts(request), MOST_POINTS)
+
+
+def usual_lengths(longest: int) -> tuple[int, ...]:
+    """Default numbers of tokens per text, if the longest text has ``longest``."""
+    return halved(longest, SHORTEST, MOST_POINTS)
 
 
 def over_k(request: Request) -> Swept:
@@ -108,32 +112,17 @@ def over_n(request: Request) -> Swept:
 
 def over_length(request: Request) -> Swept:
     """Sweep the tokens per text on both sides; longer texts are truncated at the end, shorter ones stay whole."""
-    config = request.run.comparison.config.encoder
-    if config is None:
-        raise InputError(
-            f"Run {request.run.id} was made from given features, so its texts cannot be cut and encoded again",
-            allowed="a run with an encoder",
-        )
-    encoder = PrefixEncoder(config, device=request.device)
-    texts = {name: corpus.encoder_inputs(config.with_prompt) for name, corpus in request.run.corpora.items()}
-    tokens = {
-        name: encoder.token_lengths(inputs, store=request.feature_store, progress=request.progress)
-        for name, inputs in texts.items()
-    }
-    longest = max(int(lengths.max()) for lengths in tokens.values())
-    values = _values(request, halved(longest, SHORTEST, MOST_POINTS))
-    lengths = whole_values("The length of the texts", values, 1, longest)
-    features = {
-        name: _prefixes(request, encoder, name, inputs, lengths, int(tokens[name].max()))
-        for name, inputs in texts.items()
-    }
+    prefixes = RunPrefixes(request.run, request.feature_store, request.device, request.progress)
+    values = _values(request, usual_lengths(prefixes.longest))
+    lengths = whole_values("The length of the texts", values, 1, prefixes.longest)
+    features = {name: prefixes.features(name, lengths) for name in request.run.corpora}
     collector = Collector(request, lengths)
     for name, seeds in _candidates(request):
         for length in (length for length in lengths if collector.missing(length, name)):
             with collector.point(length, name) as parts:
                 pair = _pair({side: arrays[length] for side, arrays in features.items()}, name)
                 parts += partitions("pairwise", pair, seeds, request.score, collector.advance)
-    return collector.finished(_on_lengths(lengths, np.concatenate(list(tokens.values())), config.with_prompt))
+    return collector.finished(prefixes.notes(lengths))
 
 
 def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
@@ -154,36 +143,6 @@ def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
             else:
                 drawn.append(np.random.default_rng(child).permutation(len(row_of)))
     return orders
-
-
-def _prefixes(
-    request: Request, encoder: PrefixEncoder, name: str, texts: Sequence[str], lengths: Sequence[int], longest: int
-) -> dict[int, NDArray[np.float32]]:
-    """Features of one side at each length; reuses the run's own if none of its texts is longer."""
-    arrays: dict[int, NDArray[np.float32]] = {}
-    source = next(source for source in request.run.comparison.sources if source.name == name)
-    own = request.run.features(name)
-    if own is not None and feature_key(texts, encoder.config) == source.features_key:
-        arrays = {length: own for length in lengths if length >= longest}
-    missing = [length for length in lengths if length not in arrays]
-
-    def tell(stage: str, done: int, total: int) -> None:
-        request.progress(f"{stage} of {name}", done, total)
-
-    if missing:
-        found = encoder.encode_prefixes(texts, missing, store=request.feature_store, progress=tell)
-        arrays |= {length: features.array for length, features in found.items()}
-    return arrays
-
-
-def _on_lengths(lengths: Sequence[int], tokens: NDArray[np.int32], with_prompt: bool) -> list[str]:
-    reached = ", ".join(f"{int((tokens >= length).sum()):,} at {length}" for length in lengths)
-    return [
-        f"Of {len(tokens):,} texts on all sides, the numbers with at least that many tokens: {reached}. The others are "
-        "used whole.",
-        "Tokens are the encoder's, including special ones"
-        + ("; prompt and text are counted together, the prompt first." if with_prompt else "."),
-    ]
 
 
 def _own_ks(request: Request) -> list[int]:

@@ -22,6 +22,7 @@ from mauve_core.experiments.text_measures.base import (
     Measure,
     MeasureDifference,
     Measurements,
+    Need,
     NotDefinedError,
     Quantity,
     Row,
@@ -108,7 +109,11 @@ def measure_title(name: str) -> str:
     return f"{known.title} ({known.unit})" if known.unit else known.title
 
 
-_MISSING = {"model": "a scoring model is needed", "features": "features of every side are needed"}
+NEEDED: Mapping[Need, str] = {
+    "model": "a scoring model is needed",
+    "features": "features of every side are needed",
+}
+"""What is said where a need is not met."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +179,9 @@ def measure(
     """
     if not candidates or HUMAN in candidates:
         raise InputError("There is nothing to measure", allowed=f"at least one candidate, none named {HUMAN!r}")
-    chosen, notes = _choose([human, *candidates.values()], names, context)
+    without_features = any(texts.features is None for texts in (human, *candidates.values()))
+    lacking: dict[Need, bool] = {"model": context.scorer is None, "features": without_features}
+    chosen, notes = choose(names, {need: NEEDED[need] for need in lacking if lacking[need]})
     side, sides = with_groups(human, candidates)
     found: list[Found] = []
     settings: dict[str, dict[str, Any]] = {}
@@ -187,18 +194,30 @@ def measure(
     return Measurements(rows, settings, notes, tuple(test for each in found for test in each.differences))
 
 
-def _choose(
-    collections: Sequence[Collection], names: Sequence[str] | None, context: MeasureContext
+def choose(
+    names: Sequence[str] | None, missing: Mapping[Need, str], known: Mapping[str, Measure] = MEASURES
 ) -> tuple[list[Measure], tuple[str, ...]]:
-    """The measures to compute in registry order, and a note on each that is unavailable."""
-    unknown = [name for name in names or () if name not in MEASURES]
+    """The measures to compute in the order of ``known``, and a note on each that is unavailable.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        None takes all whose needs are met.
+    missing : mapping of need to str
+        Needs that are not met, with what is needed.
+
+    Raises
+    ------
+    InputError
+        No name, an unknown one, or that of a measure whose needs are not met.
+    """
+    unknown = [name for name in names or () if name not in known]
     if unknown or (names is not None and not names):
         wrong = f"No measure is named {', '.join(unknown)}" if unknown else "No measure is chosen"
-        raise InputError(wrong, allowed=", ".join(MEASURES))
-    missing = {"model": context.scorer is None, "features": any(texts.features is None for texts in collections)}
+        raise InputError(wrong, allowed=", ".join(known))
     chosen, notes = [], []
-    for item in MEASURES.values():
-        lacks = [_MISSING[need] for need in sorted(item.needs) if missing[need]]
+    for item in known.values():
+        lacks = [missing[need] for need in sorted(item.needs) if need in missing]
         if names is not None and item.name in names and lacks:
             raise InputError(f"The measure {item.name} cannot be computed: {' and '.join(lacks)}")
         if names is None and lacks:

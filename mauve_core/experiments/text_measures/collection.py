@@ -65,8 +65,14 @@ class Collection:
 
     def by_generation(self) -> tuple[Self, ...]:
         """The texts of each generation; the whole collection without repeats."""
+        return tuple(
+            self if rows is None else dataclasses.replace(self.take(rows), generations=None)
+            for rows in self.rows_by_generation()
+        )
+
+    def rows_by_generation(self) -> list[NDArray[np.int64] | None]:
+        """Rows of each generation; None, which is all, without repeats."""
         if self.generations is None:
-            return (self,)
+            return [None]
         codes = np.array(self.generations)
-        rows = (np.flatnonzero(codes == number) for number in np.unique(codes))
-        return tuple(dataclasses.replace(self.take(own), generations=None) for own in rows)
+        return [np.flatnonzero(codes == number) for number in np.unique(codes)]

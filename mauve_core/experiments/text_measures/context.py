@@ -107,6 +107,24 @@ class MeasureContext:
             self._tokens[texts] = self._tokenize(texts.texts, progress)
         return self._tokens[texts]
 
+    def beginnings(
+        self, texts: Collection, lengths: Sequence[int], progress: Progress = silent
+    ) -> dict[int, tuple[str, ...]]:
+        """The texts up to the end of their first tokens, at each of ``lengths``; a shorter text stays as it is."""
+        from mauve_core.encoders.models import load_tokenizer
+
+        tokenizer = load_tokenizer(self.tokenizer, self.tokenizer_revision)
+        found: dict[int, list[str]] = {length: [] for length in lengths}
+        for start in range(0, len(texts), CHUNK):
+            progress(TOKENIZING, start, len(texts))
+            chunk = list(texts.texts[start : start + CHUNK])
+            read = tokenizer(chunk, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            for text, places in zip(chunk, read["offset_mapping"], strict=True):
+                for length, beginnings in found.items():
+                    beginnings.append(text[: places[length - 1][1]] if length < len(places) else text)
+        progress(TOKENIZING, len(texts), len(texts))
+        return {length: tuple(beginnings) for length, beginnings in found.items()}
+
     def words(self, texts: Collection) -> Tokens:
         """White-space words of the texts as numbers, independent of the model."""
         numbers: dict[str, int] = {}

@@ -17,19 +17,27 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Settings, Within
+from mauve_core.base.validation import As, Settings
 from mauve_core.experiments.text_measures import (
     MEASURES,
     Collection,
     MeasureContext,
+    Row,
     Terms,
-    Value,
     measure_title,
     measured,
     with_groups,
 )
 from mauve_core.experiments.text_measures.base import MeasureDifference
 from mauve_core.experiments.text_measures.manifold import NEIGHBOURS, ManifoldMeasure
+from mauve_core.experiments.text_measures.over_axis import (
+    OrderOver,
+    Place,
+    TableOver,
+    notes_over,
+    order_in_words,
+    orders_of,
+)
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_TEXTS
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.store import Run
@@ -48,58 +56,24 @@ OVER_K: dict[str, ManifoldMeasure] = {
 }
 """The measures that have a number of neighbors, by name."""
 
-Neighbours = Annotated[int, Within(1)]
+
+@dataclass(frozen=True)
+class RowAtK(Row):
+    """One measure of one candidate at one number of neighbors ``k``."""
+
+    k: Place = field(kw_only=True)
 
 
 @dataclass(frozen=True)
-class RowAtK:
-    """One measure of one candidate at one number of neighbors ``k``; the other fields are those of ``Row``."""
-
-    measure: str
-    candidate: str
-    k: Neighbours
-    model: Value | None
-    human: Value | None
-    gap: Value | None
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class OrderOverK:
-    """In which order two candidates are told apart, by k.
-
-    At each k, T(Q) of the two is tested, and Holm's method corrects for all pairs of candidates; it does not correct
-    for the number of ks.
-
-    Attributes
-    ----------
-    measure, first, second : str
-    larger, smaller : tuple of int
-        The ks at which T of ``first`` is told apart from that of ``second`` as larger, and as smaller, ascending.
-    """
-
-    measure: str
-    first: str
-    second: str
-    larger: tuple[Neighbours, ...]
-    smaller: tuple[Neighbours, ...]
-
-    @property
-    def turns(self) -> bool:
-        """Whether the order depends on k."""
-        return bool(self.larger) and bool(self.smaller)
-
-
-@dataclass(frozen=True)
-class NeighbourTable:
+class NeighbourTable(TableOver[RowAtK]):
     """Measures at all numbers of neighbors.
 
     Attributes
     ----------
     rows : tuple of RowAtK
         By measure, then candidate, each in ascending k.
-    orders : tuple of OrderOverK
-        Of every two candidates, by measure; empty with one candidate.
+    orders : tuple of OrderOver
+        Of every two candidates by T(Q), by measure; empty with one candidate.
     settings : mapping
         n of every side, seed, groups, confidence, the measures' own k.
     notes : tuple of str
@@ -107,28 +81,14 @@ class NeighbourTable:
     """
 
     rows: tuple[RowAtK, ...]
-    orders: tuple[OrderOverK, ...] = ()
+    orders: tuple[OrderOver, ...] = ()
     settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """Names of the measures, in order."""
-        return tuple(dict.fromkeys(row.measure for row in self.rows))
-
-    @property
-    def candidates(self) -> tuple[str, ...]:
-        """Names of the candidates, in order."""
-        return tuple(dict.fromkeys(row.candidate for row in self.rows))
 
     @property
     def ks(self) -> tuple[int, ...]:
         """All numbers of neighbors, ascending."""
         return tuple(sorted({row.k for row in self.rows}))
-
-    def line(self, measure: str, candidate: str) -> tuple[RowAtK, ...]:
-        """The rows of one measure and candidate in ascending k; empty if there are none."""
-        return tuple(row for row in self.rows if (row.measure, row.candidate) == (measure, candidate))
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +161,7 @@ def neighbours(
     found_ks = _checked(ks, min(n.values()) - 1)
     context = MeasureContext()
     rows: list[RowAtK] = []
-    orders: list[OrderOverK] = []
+    orders: list[OrderOver] = []
     for name in chosen:
         item = OVER_K[name]
         made = {texts: item.over_k(item.terms(texts, human, context), found_ks) for texts in collections}
@@ -211,13 +171,12 @@ def neighbours(
         for place, k in enumerate(found_ks):
             # the first k computes all
             found = measured(item, own, sides, context, silent if place else progress, _AtPlace(made, place))
-            by_k += [
-                RowAtK(row.measure, row.candidate, k, row.model, row.human, row.gap, row.note) for row in found.rows
-            ]
+            by_k += [RowAtK(**vars(row), k=k) for row in found.rows]
             tests[k] = tuple(test for test in found.differences if test.of == "value")
         rows += [row for candidate in sides for row in by_k if row.candidate == candidate]
-        orders += _orders(name, tests, list(sides))
-    return NeighbourTable(tuple(rows), tuple(orders), _settings(n, context), _notes(rows))
+        orders += orders_of(name, tests, list(sides))
+    notes = notes_over([(row, row.k) for row in rows], lambda name: OVER_K[name].title, "k =")
+    return NeighbourTable(tuple(rows), tuple(orders), _settings(n, context), notes)
 
 
 def checked_names(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -253,18 +212,8 @@ def order_sentence(table: NeighbourTable, measure: str) -> str:
     orders = [each for each in table.orders if each.measure == measure]
     if not orders or len(table.ks) < 2:
         return ""
-    apart = sum(bool(each.larger or each.smaller) for each in orders)
-    turning = sum(each.turns for each in orders)
     title = measure_title(measure)
-    pairs = f"{len(orders):,} {'pair' if len(orders) == 1 else 'pairs'} of candidates"
-    if not apart:
-        return f"{title} tells none of the {pairs} apart at any k."
-    if not turning:
-        return f"{title} tells {apart:,} of the {pairs} apart at some k, each in the same order at every such k."
-    return (
-        f"The order by {title.lower()} depends on k: {turning:,} of the {pairs} {'is' if turning == 1 else 'are'} told "
-        "apart one way at some k and the other way at another."
-    )
+    return order_in_words(orders, title, title.lower(), "k")
 
 
 def _checked(ks: Sequence[int] | None, most: int) -> tuple[int, ...]:
@@ -282,21 +231,6 @@ def _checked(ks: Sequence[int] | None, most: int) -> tuple[int, ...]:
     return found
 
 
-def _orders(
-    measure: str, tests: Mapping[int, Sequence[MeasureDifference]], candidates: Sequence[str]
-) -> list[OrderOverK]:
-    """Every two candidates with the ks at which they are told apart."""
-    larger: dict[tuple[str, str], list[int]] = {}
-    smaller: dict[tuple[str, str], list[int]] = {}
-    for k, found in tests.items():
-        for test in found:
-            pair = (test.first, test.second)
-            for signs, told in ((larger, test.difference > 0), (smaller, test.difference < 0)):
-                signs.setdefault(pair, []).extend([k] if told and test.told_apart else [])
-    pairs = ((first, second) for i, first in enumerate(candidates) for second in candidates[i + 1 :])
-    return [OrderOverK(measure, *pair, tuple(larger.get(pair, ())), tuple(smaller.get(pair, ()))) for pair in pairs]
-
-
 def _settings(n: Mapping[str, int], context: MeasureContext) -> dict[str, Any]:
     return {
         "texts": dict(n),
@@ -306,35 +240,3 @@ def _settings(n: Mapping[str, int], context: MeasureContext) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "least_texts": MIN_TEXTS,
     }
-
-
-def _notes(rows: Sequence[RowAtK]) -> tuple[str, ...]:
-    """Every caveat once, with its measure, candidates and ks unless it holds for all rows."""
-    whose: dict[str, dict[tuple[str, str], list[int]]] = {}
-    for row in rows:
-        for part in filter(None, row.note.split("; ")):
-            whose.setdefault(part, {}).setdefault((row.measure, row.candidate), []).append(row.k)
-    notes = []
-    for part, ks_of in whose.items():
-        if sum(map(len, ks_of.values())) == len(rows):
-            notes.append(part)
-            continue
-        candidates: dict[tuple[str, tuple[int, ...]], list[str]] = {}
-        for (measure, candidate), ks in ks_of.items():
-            candidates.setdefault((measure, tuple(ks)), []).append(candidate)
-        notes += [
-            f"{OVER_K[measure].title} of {', '.join(names)} at k = {in_words(ks)}: {part}"
-            for (measure, ks), names in candidates.items()
-        ]
-    return tuple(notes)
-
-
-def in_words(ks: Sequence[int]) -> str:
-    """Ascending whole numbers with their runs joined: ``1 to 3, 7``."""
-    runs: list[list[int]] = []
-    for k in ks:
-        if runs and k == runs[-1][-1] + 1:
-            runs[-1].append(k)
-        else:
-            runs.append([k])
-    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)

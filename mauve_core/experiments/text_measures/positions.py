@@ -58,6 +58,12 @@ class Positions:
         """Numbers for the tokens of the texts at ``rows``; None takes all."""
         return self.values if rows is None else self.values[np.isin(self.owner, rows)]
 
+    def first(self, length: int) -> Positions:
+        """The numbers of each text's first ``length`` tokens; ``cut`` marks the texts that end before at the limit."""
+        counts = np.bincount(self.owner, minlength=len(self.cut))
+        kept = np.arange(len(self.owner)) - np.repeat(np.cumsum(counts) - counts, counts) < length
+        return Positions(self.owner[kept], self.values[kept], self.cut & (counts < length))
+
 
 def entry_path(model: str, what: str, texts: Sequence[str], prompts: Sequence[str] | None, **settings: Any) -> Path:
     """Path of the numbers ``what`` for these texts under the weights with digest ``model``."""

@@ -66,16 +66,21 @@ def measure_run(
     names_of = [source.name for source in run.comparison.sources]
     sides = {name: collection_of(run.corpora[name], name, run.features(name)) for name in names_of}
     human = sides.pop(HUMAN)
+    context = run_context(run, model, device)
+    fresh = measure(human, sides, names, context=context, progress=progress)
+    merged = fresh if existing is None else _merged(existing, fresh, tuple(sides))
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(merged))
+    return merged
+
+
+def run_context(run: Run, model: str | None = None, device: str = "auto") -> MeasureContext:
+    """The context of a run's measures; parameters as of :func:`measure_run`."""
     encoder = run.comparison.config.encoder
     if encoder is None or names_word_vectors(encoder.model):
         tokenizer, revision = DEFAULT_MODEL, None
     else:
         tokenizer, revision = encoder.model, encoder.revision
-    context = MeasureContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
-    fresh = measure(human, sides, names, context=context, progress=progress)
-    merged = fresh if existing is None else _merged(existing, fresh, tuple(sides))
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(merged))
-    return merged
+    return MeasureContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
 
 
 def stored_measurements(run: Run) -> Measurements | None:

@@ -14,13 +14,12 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.text_measures import Collection, MeasureContext
+from mauve_core.experiments.text_measures.over_axis import OrderOver, in_words
 from mauve_core.experiments.text_measures.over_neighbours import (
     MOST_KS,
     OVER_K,
     USUAL,
     NeighbourTable,
-    OrderOverK,
-    in_words,
     neighbours,
     neighbours_run,
     numbers_of_neighbours,
@@ -162,7 +161,7 @@ def test_too_many_ks_and_missing_features_are_refused():
 def test_the_sentence_counts_pairs_that_turn():
     def table(*orders):
         rows = neighbours(side(HUMAN), {"a": side("q"), "b": side("rr")}, [1, 2], ["precision"]).rows
-        return NeighbourTable(rows, tuple(OrderOverK("precision", "a", "b", *each) for each in orders))
+        return NeighbourTable(rows, tuple(OrderOver("precision", "a", "b", *each) for each in orders))
 
     none = "Precision tells none of the 1 pair of candidates apart at any k."
     assert order_sentence(table(((), ())), "precision") == none

@@ -1,0 +1,45 @@
+"""Measure the texts of a stored run, cut at several lengths, and keep the table beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import NotBlank
+from mauve_core.experiments.text_measures.over_axis import Place
+from mauve_core.experiments.text_measures.over_lengths import (
+    ATTACHMENT,
+    LengthTable,
+    checked_lengths,
+    checked_names,
+    lengths_run,
+)
+from mauve_core.tasks.base import RunTask
+
+
+@dataclass(frozen=True)
+class LengthsTask(RunTask):
+    """Measures over length; the fields are parameters of ``experiments.text_measures.over_lengths.lengths_run``."""
+
+    kind: ClassVar[str] = "lengths"
+    titled: ClassVar[str] = "measures over length of"
+    kept: ClassVar[str] = "texts already encoded and sources already scored by the model"
+
+    lengths: tuple[Place, ...] | None = None
+    measures: tuple[str, ...] | None = None
+    model: NotBlank | None = None
+    device: NotBlank = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        checked_names(self.measures)
+        if self.lengths is not None:
+            checked_lengths(self.lengths)
+
+    def compute(self, progress: Progress = silent) -> LengthTable:
+        """Measure, and keep the table in place of an earlier one."""
+        found = lengths_run(
+            self.load(), self.lengths, self.measures, model=self.model, device=self.device, progress=progress
+        )
+        return self.keep(ATTACHMENT, found, progress)

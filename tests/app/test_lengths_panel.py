@@ -1,0 +1,116 @@
+"""Measures over the length of the texts, on the Decoders page."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.server import access
+from mauve_core.experiments.text_measures.over_lengths import LengthTable, order_sentence
+from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.figures.lengths import shown_table
+from mauve_core.jobs import queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.lengths import LengthsTask
+from mauve_core.tasks.registry import read_task
+from tests.tiny_models import make_gpt2
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/decoders/decoders.py"
+TITLE = "Measures over the length of the texts"
+
+
+@pytest.fixture
+def run(stored_run: Run, own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", str(make_gpt2(tmp_path / "gpt2")))
+    shutil.copytree(stored_run.path.parent, own_home / "runs", ignore=shutil.ignore_patterns("attached"))
+    run = RunStore().load(stored_run.id)
+    measure_run(run, ("length",))
+    return run
+
+
+@pytest.fixture
+def table(run: Run) -> LengthTable:
+    return LengthsTask(run.id, (2, 5, 9), ("length", "repetition")).compute()
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    found: list[Any] = []
+
+    def start(task: Task) -> JobState:
+        found.append(read_task(task.kind, json.loads(json.dumps(task.to_json()))))
+        return JobState("20260101-000000000000-abcd", "x", "queued")
+
+    monkeypatch.setattr(queue, "start", start)
+    return found
+
+
+def panels(app: AppTest) -> list[Any]:
+    return [item for item in app.expander if item.label == TITLE]
+
+
+def test_the_form_starts_the_job_with_the_chosen_measures_and_lengths(
+    open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.views.decoders.measure_lengths.check_model", lambda name: None)
+    app = open_page(VIEW)
+    (panel,) = panels(app)
+    assert f"mauve-lens measure {run.id} --lengths" in panel.markdown[0].value
+    measures = app.multiselect(key=f"lengths_measures_{run.id}")
+    assert measures.value == ["perplexity", "sparsemax"]  # this run has no encoder, so no features of cut texts
+    model = app.selectbox(key="lengths_model").value
+    app.button(key="lengths_start").click().run()
+    app.multiselect(key=f"lengths_measures_{run.id}").set_value(["length"]).run()
+    app.text_input(key=f"lengths_values_{run.id}_False").set_value("8, 4,8").run()
+    app.button(key="lengths_start").click().run()
+    assert started == [
+        LengthsTask(run.id, None, ("perplexity", "sparsemax"), model),
+        LengthsTask(run.id, (4, 8), ("length",)),
+    ]
+    app.text_input(key=f"lengths_values_{run.id}_False").set_value("x").run()
+    app.button(key="lengths_start").click().run()
+    assert len(started) == 2
+    assert any("cannot be read" in item.value for item in app.error)
+    app.multiselect(key=f"lengths_measures_{run.id}").set_value([]).run()
+    assert app.button(key="lengths_start").disabled
+
+
+def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Run, table: LengthTable) -> None:
+    app = open_page(VIEW)
+    assert not app.exception
+    (panel,) = panels(app)
+    said = "\n".join(item.value for item in panel.markdown)
+    order = [candidate.name for candidate in run.comparison.candidates]
+    shown = [item.value for item in panel.dataframe]
+    expected = []
+    for measure in table.measures:
+        assert order_sentence(table, measure) in said
+        expected += [shown_table(table, measure, order, gaps=gaps) for gaps in (False, True)]
+    assert [frame.equals(other) for frame, other in zip(shown, expected, strict=True)] == [True] * 4
+    assert len(panel.get("plotly_chart")) == 1
+    assert any("without special ones" in item.value for item in panel.text)
+
+
+def test_read_only_shows_the_table_or_nothing(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access, "may_change", lambda: False)
+    assert panels(open_page(VIEW)) == []
+    LengthsTask(run.id, (2, 5), ("length",)).compute()
+    (panel,) = panels(open_page(VIEW))
+    assert len(panel.button) == 0
+    assert len(panel.get("plotly_chart")) == 1
+
+
+def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
+    RunStore().attach(run.id, "lengths", {"rows": 3})
+    app = open_page(VIEW)
+    assert not app.exception
+    assert any("length table" in item.value for item in app.error)
