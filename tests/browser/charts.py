@@ -145,7 +145,8 @@ def choose(page: Page, label: str | re.Pattern[str], option: str) -> None:
     """Choose from the select box of that label, by keyboard, and wait until the box holds it.
 
     The list shuts when the page scrolls, as it does when a box at the window's edge takes the focus, and when a rerun
-    draws the box anew. So the box is brought to the middle first, and a list that has shut is opened again.
+    draws the box anew. So the box is brought to the middle first, and a list that has shut is opened again. What was
+    typed stays in a box whose list has shut, and typing the same again opens nothing: it goes when the box is left.
     """
     box = page.get_by_role("combobox", name=label)
     found = page.get_by_role("option", name=option, exact=True)
@@ -153,6 +154,9 @@ def choose(page: Page, label: str | re.Pattern[str], option: str) -> None:
     while True:
         settle(page)
         box.evaluate("element => element.scrollIntoView({block: 'center'})")
+        box.blur()
+        if box.input_value() == option:
+            return
         box.fill(option)
         try:
             expect(found).to_be_visible(timeout=REOPEN_MS)
