@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
-from mauve_core.experiments.text_measures.over_axis import Place
+from mauve_core.experiments.text_measures.over_axis import OnAxis
 from mauve_core.experiments.text_measures.over_lengths import (
     ATTACHMENT,
     LengthTable,
@@ -26,7 +26,7 @@ class LengthsTask(RunTask):
     titled: ClassVar[str] = "measures over length of"
     kept: ClassVar[str] = "texts already encoded and sources already scored by the model"
 
-    lengths: tuple[Place, ...] | None = None
+    lengths: tuple[OnAxis, ...] | None = None
     measures: tuple[str, ...] | None = None
     model: NotBlank | None = None
     device: NotBlank = "auto"

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.experiments.text_measures.over_axis import Place
+from mauve_core.experiments.text_measures.over_axis import OnAxis
 from mauve_core.experiments.text_measures.over_neighbours import (
     ATTACHMENT,
     NeighbourTable,
@@ -24,7 +24,7 @@ class NeighboursTask(RunTask):
     kind: ClassVar[str] = "neighbours"
     titled: ClassVar[str] = "measures over k of"
 
-    ks: tuple[Place, ...] | None = None
+    ks: tuple[OnAxis, ...] | None = None
     measures: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -81,6 +81,7 @@ CSV_OF = {
     "measure_differences_chart": "measure_differences_csv",
     "plane_chart": "plane_csv",
     "neighbours_chart": "neighbours_csv",
+    "lengths_chart": "lengths_csv",
     "sweep_chart_scale": "sweep_csv",
     "methods_chart": "methods_csv",
     "agreement_chart": "agreement_csv",
@@ -134,7 +135,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
 
 
 @pytest.fixture
-def run(stored_run: Run, own_home: Path) -> Run:
+def run(stored_run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The stored run with a map and with everything that can be found out about a run."""
     store = RunStore()
     places = np.random.default_rng(0).normal(size=(4 * stored_run.comparison.human.n, 2)).astype(np.float32)
@@ -144,6 +145,8 @@ def run(stored_run: Run, own_home: Path) -> Run:
     store.save("again", comparison, stored_run.corpora)
     measure_run(run, ("diversity", "recall", "length"))
     NeighboursTask(run.id, (1, 5), ("recall",)).compute()
+    tokenizer = str(make_gpt2(own_home / "gpt2"))
+    monkeypatch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", tokenizer)
     LengthsTask(run.id, (4, 8), ("length",)).compute()
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     CompareEncodersTask(run.id, (str(by_topic(own_home / "topics.txt")),)).compute()

@@ -88,7 +88,7 @@ def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Ru
     app = open_page(VIEW)
     assert not app.exception
     (panel,) = panels(app)
-    said = "\n".join(item.value for item in panel.markdown)
+    said = "\n".join(item.value for item in panel.markdown).replace("\\", "")
     order = [candidate.name for candidate in run.comparison.candidates]
     shown = [item.value for item in panel.dataframe]
     expected = []

@@ -10,6 +10,7 @@ import streamlit as st
 from app.caching import cache
 from app.caching.by_run import kept_by_run
 from app.components import charts, job_panel, model_picker
+from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
 from mauve_core.encoders import check_model
@@ -57,10 +58,12 @@ def _read(run_id: str, stamp: int | None) -> LengthTable | None:  # noqa: ARG001
 
 def _result(run: Run, table: LengthTable, order: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="top"):
-        sentences = filter(None, (order_sentence(table, measure) for measure in table.measures))
+        sentences = filter(None, (escaped(order_sentence(table, measure)) for measure in table.measures))
         st.markdown("  \n".join(sentences), width="stretch")
         charts.csv_button(partial(figures.lengths_frame, table), key="lengths_csv", file_name=f"{run.name}-lengths")
-    chart, *tables = st.tabs(["Chart", *map(length_measure_title, table.measures)], key="lengths_tabs")
+    chart, *tables = st.tabs(
+        ["Chart", *(escaped(length_measure_title(measure)) for measure in table.measures)], key="lengths_tabs"
+    )
     with chart:
         charts.show_chart(
             figures.lengths_figure(table, order),

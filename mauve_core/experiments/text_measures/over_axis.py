@@ -9,8 +9,8 @@ from typing import Annotated, Generic, TypeVar
 from mauve_core.base.validation import Within
 from mauve_core.experiments.text_measures.base import MeasureDifference, Row
 
-Place = Annotated[int, Within(1)]
-"""A place on the axis."""
+OnAxis = Annotated[int, Within(1)]
+"""A place on the axis, such as a number of neighbors."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class OrderOver:
     measure: str
     first: str
     second: str
-    larger: tuple[Place, ...]
-    smaller: tuple[Place, ...]
+    larger: tuple[OnAxis, ...]
+    smaller: tuple[OnAxis, ...]
 
     @property
     def turns(self) -> bool:

@@ -43,8 +43,8 @@ from mauve_core.experiments.text_measures.base import MeasureDifference, Need
 from mauve_core.experiments.text_measures.cutting import CutContext
 from mauve_core.experiments.text_measures.frechet import Frechet
 from mauve_core.experiments.text_measures.over_axis import (
+    OnAxis,
     OrderOver,
-    Place,
     TableOver,
     notes_over,
     order_in_words,
@@ -71,7 +71,7 @@ OVER_LENGTH: dict[str, Measure] = {item.name: item for item in (Frechet(), *MEAS
 class RowAtLength(Row):
     """One measure of one candidate with all texts cut to ``length`` tokens."""
 
-    length: Place = field(kw_only=True)
+    length: OnAxis = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def over_lengths(
         tests: dict[int, tuple[MeasureDifference, ...]] = {}
         by_length: list[RowAtLength] = []
         for length, sides in at.items():
-            found = measured(item, sides.human, sides.candidates, sides.context, _told(length, progress))
+            found = measured(item, sides.human, sides.candidates, sides.context, _at_length(length, progress))
             by_length += [RowAtLength(**vars(row), length=length) for row in found.rows]
             tests[length] = found.differences
         rows += [row for candidate in candidates for row in by_length if row.candidate == candidate]
@@ -294,7 +294,7 @@ def _of_one_kind(tests: Mapping[int, Sequence[MeasureDifference]]) -> dict[int, 
     return {length: [test for test in found if test.of == of] for length, found in tests.items()}
 
 
-def _told(length: int, progress: Progress) -> Progress:
+def _at_length(length: int, progress: Progress) -> Progress:
     """The same progress with the length in its stages."""
     return lambda stage, done, total: progress(f"{stage}, length {length:,}", done, total)
 

@@ -31,8 +31,8 @@ from mauve_core.experiments.text_measures import (
 from mauve_core.experiments.text_measures.base import MeasureDifference
 from mauve_core.experiments.text_measures.manifold import NEIGHBOURS, ManifoldMeasure
 from mauve_core.experiments.text_measures.over_axis import (
+    OnAxis,
     OrderOver,
-    Place,
     TableOver,
     notes_over,
     order_in_words,
@@ -61,7 +61,7 @@ OVER_K: dict[str, ManifoldMeasure] = {
 class RowAtK(Row):
     """One measure of one candidate at one number of neighbors ``k``."""
 
-    k: Place = field(kw_only=True)
+    k: OnAxis = field(kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pytest
 from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
 from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.discriminator import split_by_id
+from mauve_core.experiments.text_measures.over_lengths import OVER_LENGTH
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of, groups_of, replicate, value_of
 
 TEXTS = 200
@@ -38,7 +39,7 @@ def side(rng, name, n=TEXTS, shift=0.0, texts=True):
 
 def samples_of(name, repeats, seed, **options):
     """T(Q) and its jackknife sd in independent samples of both sides."""
-    item, found = MEASURES[name], []
+    item, found = OVER_LENGTH[name], []
     for child in np.random.SeedSequence(seed).spawn(repeats):
         rng = np.random.default_rng(child)
         human, model = side(rng, "p", **options), side(rng, "q", shift=0.5, **options)
@@ -63,6 +64,7 @@ def samples_of(name, repeats, seed, **options):
         ("discriminator", False),
         ("density", False),
         ("vendi", False),
+        ("frechet", False),
     ],
 )
 def test_the_jackknife_agrees_with_repeated_samples(name, texts):
