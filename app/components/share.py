@@ -9,7 +9,6 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts
 from app.components.browser import component
-from app.components.markup import escaped
 from app.server import origins
 from app.server.access import Visitor
 from app.url import session

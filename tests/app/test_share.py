@@ -1,4 +1,4 @@
-"""Share on every page: who can use the link, files with the sections of the page, and nothing made before it is asked."""
+"""Share on every page: a link alone without a run, else files with the page's sections, made when asked for."""
 
 from __future__ import annotations
 

@@ -165,7 +165,9 @@ def test_share_fits_beside_the_menu(page: Page, live_app: str, width: int) -> No
 
 
 def test_where_the_clipboard_is_out_of_reach_the_link_is_shown(page: Page, live_app: str) -> None:
-    page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false")
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false"
+    )
     open_view(page, live_app, "clusters", cluster="3")
     panel = charts.open_share(page)
     panel.get_by_role("button", name="Copy link").click()

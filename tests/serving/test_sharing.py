@@ -39,7 +39,10 @@ def test_this_machine_needs_no_sign_in(address: str) -> None:
     ("reach", "names"),
     [
         ("machine", ("localhost", "LOCALHOST", "lens.localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0")),
-        ("network", ("10.1.2.3", "192.168.1.5", "169.254.1.1", "fd00::1", "workstation", "lens.local", "nas.home.arpa.")),
+        (
+            "network",
+            ("10.1.2.3", "192.168.1.5", "169.254.1.1", "fd00::1", "workstation", "lens.local", "nas.home.arpa."),
+        ),
         ("anywhere", ("lens.example.org", "9.9.9.9", "2620:fe::fe", "localhost.example.org")),
     ],
 )

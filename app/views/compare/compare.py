@@ -13,9 +13,9 @@ from app.views.compare import (
     curves_panel,
     differences_panel,
     like_for_like_panel,
+    paper_panel,
     preflight_panel,
     ranked_list,
-    paper_panel,
     scores_panel,
     verdict_lines,
 )
