@@ -83,7 +83,10 @@ class Pointer {
     this.linked = window.location.hash.slice(1);
     this.watched = [];
     this.sizes = new ResizeObserver(changed);
-    this.onGesture = () => (this.taken = true);
+    this.onGesture = () => {
+      this.taken = true;
+      this.linked = "";
+    };
     for (const name of GESTURES) document.addEventListener(name, this.onGesture, { capture: true, passive: true });
   }
 
