@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import charts, news, page_chrome, sidebar, tour_panel, visit
+from app.components import charts, news, page_chrome, share, sidebar, tour_panel, visit
 from app.server import access, ended_sessions, own_server
 from app.url import session
 from mauve_core.encoders import hub
@@ -28,7 +28,6 @@ sections = {
     "Compare": [
         st.Page("views/compare/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
         st.Page("views/decoders/decoders.py", title="Decoders", icon=":material/tune:"),
-        st.Page("views/methods/methods.py", title="Methods", icon=":material/compare_arrows:"),
     ],
     "Look inside": [
         st.Page("views/clusters/clusters.py", title="Clusters", icon=":material/bar_chart:"),
@@ -38,6 +37,9 @@ sections = {
     "Test": [
         st.Page("views/probes/probes.py", title="Probes", icon=":material/experiment:"),
         st.Page("views/judge/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
+    ],
+    "For papers": [
+        st.Page("views/methods/methods.py", title="Methods", icon=":material/compare_arrows:"),
         st.Page("views/published/published.py", title="Published", icon=":material/menu_book:"),
     ],
 }
@@ -57,5 +59,6 @@ with st.sidebar:
     charts.image_format_picker()
     tour_panel.starter()
     visit.show(visitor)
+share.show(page.url_path, visitor)
 tour_panel.show(page.url_path)
 page.run()

@@ -6,6 +6,8 @@
 // below the step's words. A panel that a button folds out gets the focus, because Streamlit puts it at the end of the page,
 // where the tab key comes last. A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
 //
+// A link may end in the key of an element (share.js): it is brought into view once the page has it.
+//
 // A browser that cannot draw Plotly's point clouds says so, once a visit.
 //
 // From the server (data): pointed (key of an element, or ""), step (a new one points anew), seen (set the cookie),
@@ -18,6 +20,7 @@ const FILES = 'a[href^="/export/"]';
 const DELAY_MS = 150;
 const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
 const GESTURES = ["wheel", "touchmove", "pointerdown", "mousedown", "keydown"];
+const HEADER_PX = 60; // Streamlit's bar at the top
 const CLEAR_PX = 8; // between the tour's words and what they are about, at least
 const HEADING_PX = 80; // and where the window has room: the heading of what they are about
 const COOKIE = "mauve_lens_tour=seen; max-age=31536000; path=/; samesite=strict";
@@ -77,9 +80,13 @@ class Face {
 class Pointer {
   constructor(changed) {
     this.changed = changed;
+    this.linked = window.location.hash.slice(1);
     this.watched = [];
     this.sizes = new ResizeObserver(changed);
-    this.onGesture = () => (this.taken = true);
+    this.onGesture = () => {
+      this.taken = true;
+      this.linked = "";
+    };
     for (const name of GESTURES) document.addEventListener(name, this.onGesture, { capture: true, passive: true });
   }
 
@@ -99,10 +106,11 @@ class Pointer {
   point() {
     const page = document.querySelector('[data-testid="stMain"]');
     const words = page?.querySelector(".st-key-tour")?.parentElement;
-    const target = words && this.pointed ? shown(`.st-key-${CSS.escape(this.pointed)}`) : undefined;
-    this.mark(target);
-    this.watch(words ? [page, page.firstElementChild, words, target].filter(Boolean) : []);
-    if (page) page.style.scrollPaddingTop = words ? `${roomFor(words, target, page)}px` : "";
+    const key = words ? this.pointed : this.linked;
+    const target = key ? shown(`.st-key-${CSS.escape(key)}`) : undefined;
+    this.mark(words && target);
+    this.watch(words || target ? [page, page.firstElementChild, words, target].filter(Boolean) : []);
+    if (page) page.style.scrollPaddingTop = words ? `${roomFor(words, target, page)}px` : `${HEADER_PX}px`;
     if (target && !this.taken && resting()) target.scrollIntoView({ block: "start" });
   }
 

@@ -1,4 +1,4 @@
-"""Foot of the sidebar: a link to the current view, and sign-out for visitors who signed in."""
+"""Foot of the sidebar: sign-out for visitors who signed in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _bar = component("mauve_lens_visit", __file__, '<div class="visit"></div>')
 
 
 def show(visitor: Visitor | None) -> None:
-    """The buttons; the browser reads the link when it is copied, so that it is up to date."""
+    """The visitor's name and the button; nothing where no sign-in is needed."""
     if visitor is not None:
         st.caption(escaped(visitor.name))
-    _bar(key="visit", data={"sign_out": visitor is not None})
+        _bar(key="visit")

@@ -21,8 +21,10 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 from mauve_core.numerics.statistics.log_odds import log_odds
 
-PATTERN = rf"(?u){WORD.pattern}"
-"""Words of one letter belong to phrases, and what follows an apostrophe to its word."""
+PATTERN = rf"(?u)\b(?!(?<=['’])(?:s|t|m|d|ll|re|ve)\b){WORD.pattern}"
+"""Words of one letter belong to phrases, and what follows an apostrophe to its word. English contractions that stand
+apart from theirs, as in tokenized texts (*the city 's*), are no words.
+"""
 
 LONGEST = 3
 

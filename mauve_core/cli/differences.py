@@ -25,6 +25,9 @@ from mauve_core.scoring.result import Difference
 from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, printable, tests_sentence
 from mauve_core.store import Run, RunStore
 
+_WIDTH = 100
+"""Columns of what is printed about a measure."""
+
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
@@ -117,8 +120,8 @@ def _test_measure(run: Run, args: argparse.Namespace) -> int:
     if args.a is None and (measured := stored_measurements(run)) is not None:
         order = [candidate.name for candidate in run.comparison.candidates]
         lines.append(closest_sentence(measured, args.measure, order))
-    paragraphs = ["\n".join(textwrap.wrap(line, 110)) for line in lines if line]
-    write("\n\n".join([_measure_table(found), *paragraphs]))
+    paragraphs = ["\n".join(textwrap.wrap(line, _WIDTH)) for line in lines if line]
+    write("\n\n".join([*_measure_tables(found), *paragraphs]))
     return 0
 
 
@@ -139,26 +142,25 @@ def _pairs(run: Run, measure: str) -> list[tuple[MeasureDifference, ...]]:
     return [tuple(tests) for tests in pairs.values()]
 
 
-def _measure_table(found: list[tuple[MeasureDifference, ...]]) -> str:
-    title = measure_title(found[0][0].measure)
-    columns = {"gap": f"gap of {title}: a \u2212 b", "value": f"{title}: a \u2212 b"}
-    first = found[0]
-    rows = [["a", "b"]]
-    for each in first:
-        rows[0] += [columns[each.of], "interval", "p", "p adjusted", "told apart"]
-    rows[0].append("n")
-    decimals = [test_decimals([tests[place] for tests in found]) for place in range(len(first))]
-    for tests in found:
-        cells = [printable(tests[0].first), printable(tests[0].second)]
-        for each, places in zip(tests, decimals, strict=True):
-            cells += _cells(each, places)
-        rows.append([*cells, f"{tests[0].n:,} {'prompts' if tests[0].paired else 'texts'}"])
-    return aligned(rows)
+def _measure_tables(found: list[tuple[MeasureDifference, ...]]) -> list[str]:
+    """One table for each kind of test, under a line that says what is tested and on how many texts."""
+    return [_measure_table([tests[place] for tests in found]) for place in range(len(found[0]))]
+
+
+def _measure_table(tests: list[MeasureDifference]) -> str:
+    title, decimals = measure_title(tests[0].measure), test_decimals(tests)
+    rows = [["a", "b", "a \u2212 b", "interval", "p (Holm)", "apart"]]
+    rows += [[printable(each.first), printable(each.second), *_cells(each, decimals)] for each in tests]
+    sizes = sorted({each.n for each in tests})
+    n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    unit = "prompts" if all(each.paired for each in tests) else "texts"
+    heading = f"{f'Gap of {title}' if tests[0].of == 'gap' else title}: a \u2212 b, {n} {unit} a pair"
+    return f"{heading}\n{aligned(rows)}"
 
 
 def _cells(test: MeasureDifference, decimals: int) -> list[str]:
     value = written(test.difference, decimals)
-    if test.low is None or test.high is None or test.p_value is None or test.p_adjusted is None:
-        return [value, NONE, NONE, NONE, "no"]
-    p_values = [significant(test.p_value), significant(test.p_adjusted)]
-    return [value, interval(test.low, test.high, decimals), *p_values, "yes" if test.told_apart else "no"]
+    if test.low is None or test.high is None or test.p_adjusted is None:
+        return [value, NONE, NONE, "no"]
+    p_value = significant(test.p_adjusted)
+    return [value, interval(test.low, test.high, decimals), p_value, "yes" if test.told_apart else "no"]

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import file_size, with_plain_spaces
@@ -100,7 +100,8 @@ def _list(args: argparse.Namespace) -> int:
 
 def _cells(summary: RunSummary) -> list[str]:
     cells = [summary.id, summary.name, summary.created, str(summary.n), summary.encoder or "features given"]
-    cells += [", ".join(summary.candidates), summary.human, ", ".join(summary.tags)]
+    human = PurePath(summary.human).name or summary.human
+    cells += [", ".join(summary.candidates), human, ", ".join(summary.tags)]
     return [*map(printable, cells), file_size(summary.bytes)]
 
 

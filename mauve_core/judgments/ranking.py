@@ -28,6 +28,9 @@ TieRule = Literal["half", "random"]
 MANY_TIES = 0.1
 """Share of ties that the published instructions allow."""
 
+LEAST_PLACED = 3
+"""Sources with finite scores that make a ranking, if there are as many."""
+
 _Floats = NDArray[np.float64]
 
 
@@ -111,6 +114,11 @@ class Ranking:
     bootstrap: int
     confidence: float
     notes: tuple[str, ...]
+
+    @property
+    def is_too_early(self) -> bool:
+        """Whether fewer than three sources have a finite score, or fewer than two of two, so that nothing is ranked."""
+        return sum(math.isfinite(player.score) for player in self.players) < min(LEAST_PLACED, len(self.players))
 
 
 def rank(

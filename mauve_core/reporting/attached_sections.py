@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
@@ -49,19 +49,11 @@ PROBED_BY = "jensen-shannon"
 """Measure that sorts the perturbations, as on the page."""
 
 
-def attached_sections(run: Run) -> list[Section]:
-    """All such sections; a section with unreadable stored results says so."""
-    makers = (
-        ("captured", CAPTURED, attributes_blocks),
-        ("judgments", "What people prefer", judgments_blocks),
-        ("measures", "Text measures", _measures),
-        ("methods", "Methods", _methods),
-        ("encoders", "Encoders", encoders_blocks),
-        ("probes", "Probes", _probes),
-        ("sweeps", "Sweeps", _sweeps),
-    )
-    sections = [Section(key, title, _or_why_not(make, run)) for key, title, make in makers]
-    return [section for section in sections if section.blocks]
+def attached_section(run: Run, key: str) -> Section | None:
+    """The section of that key (``ATTACHED``); one with unreadable stored results says so, and None has no results."""
+    title, make = ATTACHED[key]
+    blocks = _or_why_not(make, run)
+    return Section(key, title, blocks) if blocks else None
 
 
 def _or_why_not(make: Callable[[Run], tuple[Block, ...]], run: Run) -> tuple[Block, ...]:
@@ -228,3 +220,15 @@ def _label(source: str) -> str:
 
 def _notes(notes: tuple[str, ...]) -> tuple[Block, ...]:
     return (Remarks(notes),) if notes else ()
+
+
+ATTACHED: Mapping[str, tuple[str, Callable[[Run], tuple[Block, ...]]]] = {
+    "captured": (CAPTURED, attributes_blocks),
+    "judgments": ("What people prefer", judgments_blocks),
+    "measures": ("Text measures", _measures),
+    "methods": ("Methods", _methods),
+    "encoders": ("Encoders", encoders_blocks),
+    "probes": ("Probes", _probes),
+    "sweeps": ("Sweeps", _sweeps),
+}
+"""Title and content of each section, by its key, in their order."""

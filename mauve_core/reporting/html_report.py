@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,8 +19,8 @@ from markupsafe import Markup
 from mauve_core.analysis.verdict import Name, verdict
 from mauve_core.base.errors import InputError
 from mauve_core.figures.embedding import figures_json, plotly_script
-from mauve_core.reporting.attached_sections import attached_sections
-from mauve_core.reporting.blocks import Section, charts_of
+from mauve_core.reporting.attached_sections import ATTACHED, attached_section
+from mauve_core.reporting.blocks import Remarks, Section, charts_of
 from mauve_core.reporting.cluster_section import clusters_section
 from mauve_core.reporting.preflight_section import preflight_section
 from mauve_core.reporting.score_sections import (
@@ -31,23 +31,42 @@ from mauve_core.reporting.score_sections import (
     map_section,
     trust_section,
 )
+from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
 from mauve_core.store import Run
 
 MOST_CANDIDATES = 12
 """Default number of candidates in the cluster section; every other section has all candidates."""
 
+_OF_COMPARISON: Mapping[str, Callable[[Comparison], Section | None]] = {
+    "trust": trust_section,
+    "leaderboard": leaderboard_section,
+    "frontier": frontier_section,
+    "map": map_section,
+    "making": making_section,
+    "citing": citing_section,
+}
+
+SECTIONS = ("trust", "format", "leaderboard", "frontier", "clusters", "map", *ATTACHED, "making", "citing")
+"""Keys of the sections, in their order."""
+
+_NO_RESULTS = "This run has no results of this kind yet."
 _PAGE = Path(__file__).parent / "page"
 
 
-def html_report(run: Run, candidates: Sequence[str] = (), *, made: datetime | None = None) -> bytes:
-    """Write the report of a run.
+def html_report(
+    run: Run, candidates: Sequence[str] = (), *, sections: Sequence[str] = (), made: datetime | None = None
+) -> bytes:
+    """Write the report of a run, or some of its sections.
 
     Parameters
     ----------
     candidates : sequence of str
         Candidates in the cluster section; if empty, the closest to the human texts by MAUVE, best first, at most
         ``MOST_CANDIDATES``.
+    sections : sequence of str
+        Keys of the sections to write (``SECTIONS``); if empty, all that the run has results for. One
+        that is asked for without results says so.
     made : datetime, optional
         Date on the report; default now.
 
@@ -59,11 +78,10 @@ def html_report(run: Run, candidates: Sequence[str] = (), *, made: datetime | No
     Raises
     ------
     InputError
-        A candidate does not exist or is named twice.
+        A candidate does not exist or is named twice, or there is no section of that key.
     """
-    shown = _shown(run, candidates)
-    sections = _sections(run, shown)
-    charts = [chart for section in sections for chart in charts_of(section.blocks)]
+    written = _sections(run, _shown(run, candidates), sections)
+    charts = [chart for section in written for chart in charts_of(section.blocks)]
     scripts = [plotly_script(), (_PAGE / "report.js").read_text(encoding="utf-8")]
     environment = Environment(
         loader=FileSystemLoader(_PAGE),
@@ -78,7 +96,7 @@ def html_report(run: Run, candidates: Sequence[str] = (), *, made: datetime | No
         made=_date(made or datetime.now(UTC)),
         created=_date(datetime.fromisoformat(run.created)),
         version=dict(run.comparison.environment.get("versions") or {}).get("mauve-lens", ""),
-        sections=sections,
+        sections=written,
         policy=_policy(scripts),
         style=Markup((_PAGE / "report.css").read_text(encoding="utf-8")),
         scripts=[Markup(script) for script in scripts],
@@ -95,20 +113,29 @@ def _shown(run: Run, candidates: Sequence[str]) -> list[str]:
     return [standing.candidate.name for standing in standings(run.comparison)][:MOST_CANDIDATES]
 
 
-def _sections(run: Run, shown: Sequence[str]) -> list[Section]:
-    comparison = run.comparison
-    sections = [
-        trust_section(comparison),
-        preflight_section(run),
-        leaderboard_section(comparison),
-        frontier_section(comparison),
-        clusters_section(run, shown, len(comparison.candidates) - len(shown)),
-        map_section(comparison),
-        *attached_sections(run),
-        making_section(comparison),
-        citing_section(comparison),
-    ]
-    return [section for section in sections if section is not None]
+def _sections(run: Run, shown: Sequence[str], asked: Sequence[str]) -> list[Section]:
+    for key in asked:
+        if key not in SECTIONS:
+            raise InputError("The report has no such section", allowed=", ".join(SECTIONS), received=key)
+    if asked:
+        return [_section(run, shown, key) or _empty(key) for key in SECTIONS if key in asked]
+    found = [_section(run, shown, key) for key in SECTIONS]
+    return [section for section in found if section is not None]
+
+
+def _section(run: Run, shown: Sequence[str], key: str) -> Section | None:
+    if key in ATTACHED:
+        return attached_section(run, key)
+    if key == "clusters":
+        return clusters_section(run, shown, len(run.comparison.candidates) - len(shown))
+    if key == "format":
+        return preflight_section(run)
+    return _OF_COMPARISON[key](run.comparison)
+
+
+def _empty(key: str) -> Section:
+    title = ATTACHED[key][0] if key in ATTACHED else key.capitalize()
+    return Section(key, title, (Remarks((_NO_RESULTS,)),))
 
 
 def _date(moment: datetime) -> str:

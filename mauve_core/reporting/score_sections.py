@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from pathlib import PurePath
 from typing import Any
 
 from mauve_core.base.config import SCORES
@@ -167,7 +166,7 @@ def making_section(comparison: Comparison) -> Section:
                 f"{source.n:,}",
                 "unknown" if source.tokens_median is None else f"{source.tokens_median:g}",
                 f"{source.cut:,}",
-                PurePath(source.origin).name or source.origin,
+                source.file_name,
                 source.digest[:16],
             )
             for source in comparison.sources

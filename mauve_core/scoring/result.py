@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from pathlib import PurePath
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -159,6 +160,11 @@ class Source:
     normalized: tuple[Change, ...] | None = None
     generations: Annotated[int, Within(1, 2**31), Later()] = 1
     n_smallest: Annotated[Count | None, Later()] = None
+
+    @property
+    def file_name(self) -> str:
+        """Name of the file of the texts, without the folders of the machine that read it; ``origin`` if no file."""
+        return PurePath(self.origin).name or self.origin
 
     @property
     def n_scored(self) -> int:

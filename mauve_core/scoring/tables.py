@@ -336,7 +336,7 @@ def _texts(comparison: Comparison) -> str:
     notes = []
     for source in comparison.sources:
         median = "unknown" if source.tokens_median is None else f"{source.tokens_median:g}"
-        rows.append([printable(source.name), str(source.n), median, str(source.cut), printable(source.origin)])
+        rows.append([printable(source.name), str(source.n), median, str(source.cut), printable(source.file_name)])
         notes += [f"  {printable(source.name)}: {printable(note)}" for note in source.notes]
     return "\n".join([aligned(rows), *notes])
 

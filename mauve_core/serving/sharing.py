@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import SECRETS, home
@@ -31,6 +32,10 @@ HOST_NAMES = "MAUVE_LENS_HOST_NAMES"
 """Host names by which browsers may request the app, besides localhost and IP addresses, separated by commas."""
 
 ANYONE = "*"
+Reach = Literal["machine", "network", "anywhere"]
+"""Who can reach a server: only its own machine, its network, or others too."""
+
+_LOCAL_NAMES = (".local", ".lan", ".home", ".internal", ".home.arpa")
 _NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 MIN_COOKIE_SECRET = 32
 
@@ -111,6 +116,24 @@ def is_this_machine(address: str) -> bool:
         return ipaddress.ip_address(address.strip("[]")).is_loopback
     except ValueError:
         return address.lower() == "localhost"
+
+
+def reach_of(name: str) -> Reach:
+    """Who can reach a server under that host name or address, as far as the name tells.
+
+    Names without a dot and those of local networks (RFC 6762, RFC 8375) mean nothing elsewhere.
+    """
+    name = name.strip("[]").lower().rstrip(".")
+    if is_this_machine(name) or name.endswith(".localhost"):
+        return "machine"
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        local = "." not in name or name.endswith(_LOCAL_NAMES)
+        return "network" if local else "anywhere"
+    if address.is_unspecified:
+        return "machine"
+    return "anywhere" if address.is_global else "network"
 
 
 def listed(text: str) -> tuple[str, ...]:

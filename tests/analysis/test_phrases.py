@@ -89,3 +89,12 @@ def test_noise_gives_few_phrases() -> None:
 def test_what_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InputError):
         distinctive_phrases(**{"first": FIRST, "second": SECOND, **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("mark", "'’")
+def test_contractions_apart_from_their_words_are_no_phrases(mark: str) -> None:
+    tokenized = [f"the city {mark}s mayor said they {mark}ll vote"] * 20
+    found, _ = distinctive_phrases(tokenized, ["a letter came"] * 20, min_texts=1)
+    assert not {"s", "ll"} & {word for phrase in found for word in phrase.text.split()}
+    joined, _ = distinctive_phrases([f"it{mark}s late"] * 20, ["a letter came"] * 20, min_texts=1)
+    assert f"it{mark}s late" in {phrase.text for phrase in joined}

@@ -456,6 +456,17 @@ def test_a_new_rating_is_in_the_results_at_once(open_page: OpenPage, store: Rati
     assert any("11 answers from 1 rater" in element.value for element in app.caption)
 
 
+@pytest.mark.parametrize("option", [0, 2])
+def test_one_rating_makes_no_ranking(open_page: OpenPage, store: RatingStore, plan: PairPlan, option: int) -> None:
+    store.append(plan[0].ratings(plan.rater, dict.fromkeys(QUESTIONS, OPTIONS[option]), 40.0))
+    app = open_page(VIEW, tab="results")
+    assert not app.exception
+    assert any("Too few answers for a ranking" in element.value for element in app.markdown)
+    assert any("1 answer to this question, on 2 of 4 sources" in element.value for element in app.markdown)
+    assert len(app.table) == 0
+    assert len(app.dataframe) == 1, "the raters"
+
+
 def test_raters_are_listed_with_their_habits(store: RatingStore, plan: PairPlan, run: Run) -> None:
     rate(store, plan, 0, 5, seconds=30.0)
     rate(store, plan, 5, 7, seconds=60.0)

@@ -133,6 +133,14 @@ def open_errors(page: Page) -> Locator:
     return panel
 
 
+def open_share(page: Page) -> Locator:
+    """Fold out the ways to share a page; the panel, once it has the focus."""
+    page.get_by_role("button", name="Share").click()
+    panel = page.get_by_test_id("stPopoverBody")
+    expect(panel).to_be_focused()
+    return panel
+
+
 def open_sensitivity(page: Page) -> Locator:
     """Fold out the settings of scores and clusters; the panel, once it has the focus."""
     page.get_by_role("button", name="Sensitivity").click()

@@ -17,15 +17,27 @@ AREA = "-1000,-1000;1000,-1000;1000,3;-1000,3"
 
 
 def copied(page: Page) -> str:
-    """What the button in the sidebar puts on the clipboard, by keyboard alone."""
+    """What Share puts on the clipboard, by keyboard alone; its panel is closed again."""
     charts.settle(page)
-    button = page.get_by_role("button", name="Copy link")
-    expect(button).to_have_count(1)
+    share = page.get_by_role("button", name="Share")
+    expect(share).to_have_count(1)
+    share.focus()
+    page.keyboard.press("Enter")
+    panel = page.get_by_test_id("stPopoverBody")
+    expect(panel).to_be_focused()
+    button = panel.get_by_role("button", name="Copy link")
     button.focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    expect(panel.get_by_role("status").filter(has_text="Copied")).to_be_visible()
     expect(button).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
     return str(page.evaluate("navigator.clipboard.readText()"))
+
+
+def view_of(url: str) -> str:
+    """The link without the place to which it scrolls."""
+    return url.partition("#")[0]
 
 
 @pytest.fixture
@@ -55,7 +67,7 @@ def test_clusters(copying: Page, page: Page, live_app: str) -> None:
     charts.settle(page)
     assert page.get_by_test_id("stSelectbox").filter(has_text="Sort by").inner_text() == chosen
     assert charts.read_chart(page, "clusters_chart", "plot => Array.from(plot._fullData[0].y)") == bars
-    assert page.url == copying.url
+    assert view_of(page.url) == copying.url
     copying.context.close()
 
 
@@ -83,7 +95,7 @@ def test_the_tabs_of_clusters_and_of_an_area(copying: Page, page: Page, live_app
         page.goto(copied(copying))
         for title in tabs:
             expect(page.get_by_role("tab", name=title, exact=True)).to_have_attribute("aria-selected", "true")
-        assert page.url == copying.url
+        assert view_of(page.url) == copying.url
     copying.context.close()
 
 
@@ -94,7 +106,7 @@ def test_the_tab_of_gap(copying: Page, page: Page, live_app: str) -> None:
     expect(copying).to_have_url(re.compile("below=few"))
     page.goto(copied(copying))
     expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
-    assert page.url == copying.url
+    assert view_of(page.url) == copying.url
     copying.context.close()
 
 
@@ -112,5 +124,53 @@ def test_published(copying: Page, page: Page, live_app: str) -> None:
     for opened in (copying, page):
         expect(opened.get_by_role("radio", name="Ranks")).to_be_checked()
     assert charts.read_chart(page, key, places) == chosen
-    assert page.url == copying.url
+    assert view_of(page.url) == copying.url
     copying.context.close()
+
+
+def test_the_receiver_lands_where_the_sender_was(copying: Page, page: Page, live_app: str) -> None:
+    open_view(copying, live_app, "gap", candidate="shifted", cluster="2")
+    copying.set_viewport_size({"width": 1280, "height": 500})
+    assert "#" not in copied(copying)
+    below = copying.locator(".st-key-gap_tabs")
+    below.evaluate("tabs => tabs.scrollIntoView()")
+    link = copied(copying)
+    assert link.endswith("#gap_tabs")
+    page.set_viewport_size({"width": 1280, "height": 500})
+    page.goto(link)
+    page.wait_for_function(
+        "() => { const tabs = document.querySelector('.st-key-gap_tabs')?.getBoundingClientRect();"
+        " return tabs && tabs.top >= 0 && tabs.top < 200; }"
+    )
+    charts.settle(page)
+    charts.in_sight(page, page.locator(".st-key-gap_tabs").get_by_role("tab").first)
+    copying.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_share_fits_beside_the_menu(page: Page, live_app: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    open_view(page, live_app, "judge")
+    share, menu = page.get_by_role("button", name="Share"), page.get_by_test_id("stMainMenu")
+    charts.in_sight(page, share)
+    charts.in_sight(page, menu)
+    left, right = share.bounding_box(), menu.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert left["x"] + left["width"] <= right["x"]
+    panel = charts.open_share(page)
+    expect(panel.get_by_text("on this machine only")).to_be_visible()
+    for name in ("Copy link", "This view as one file", "Whole report"):
+        charts.in_sight(page, panel.get_by_role("button", name=name))
+
+
+def test_where_the_clipboard_is_out_of_reach_the_link_is_shown(page: Page, live_app: str) -> None:
+    page.add_init_script(
+        "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false"
+    )
+    open_view(page, live_app, "clusters", cluster="3")
+    panel = charts.open_share(page)
+    panel.get_by_role("button", name="Copy link").click()
+    shown = panel.get_by_role("textbox", name="Link to this view")
+    expect(shown).to_have_value(page.url)
+    expect(shown).to_be_focused()

@@ -80,7 +80,7 @@ def test_the_app_saves_it_and_it_opens_from_disk_with_the_network_off(
         charts.chart(page, "frontier_chart")
         charts.settle(page)
         with page.expect_download() as download:
-            page.locator(".st-key-report_html").get_by_role("button").click()
+            charts.open_share(page).get_by_role("button", name="Whole report").click()
         assert download.value.suggested_filename == "script-alert-1-script-hostile-report.html"
         saved = tmp_path / "saved.html"
         download.value.save_as(saved)

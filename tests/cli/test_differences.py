@@ -254,12 +254,15 @@ def test_the_table_of_a_measure_has_both_differences_and_who_is_closest(
     run: Run, measured: Measurements, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = said(capsys, run.id, "--measure", "precision")
-    rows = table.splitlines()
-    assert rows[0].startswith("a ")
-    assert "gap of Precision: a − b" in rows[0]
-    assert rows[0].count("told apart") == 2
-    assert [row.split()[:2] for row in rows[1:4]] == [list(pair) for pair in combinations(NAMES, 2)]
-    assert all(row.endswith("60 prompts") for row in rows[1:4])
+    gap, value = (part.splitlines() for part in table.split("\n\n")[:2])
+    assert gap[0] == "Gap of Precision: a − b, 60 prompts a pair"
+    assert value[0] == "Precision: a − b, 60 prompts a pair"
+    for rows, of in ((gap, "gap"), (value, "value")):
+        tests = measured.tests("precision", of)
+        assert rows[1].split() == [*"ab", *"a−b", "interval", "p", "(Holm)", "apart"]
+        assert [row.split()[:2] for row in rows[2:]] == [list(pair) for pair in combinations(NAMES, 2)]
+        assert [row.split()[-1] for row in rows[2:]] == ["yes" if each.told_apart else "no" for each in tests]
+    assert max(map(len, table.splitlines())) <= 100
     assert closest_sentence(measured, "precision", NAMES) in table.replace("\n", " ")
     assert "jackknife t test" in table.replace("\n", " ")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -50,6 +51,15 @@ def test_runs_are_described_and_found(store: RunStore, capsys: pytest.CaptureFix
     assert "Run one (New name)" in shown
     assert "Tags: b, c\n> first\n" in shown
     assert "has no notes" in said(capsys, "note", "one", "")
+
+
+def test_folders_of_the_machine_are_not_shown(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = make_comparison()
+    comparison = dataclasses.replace(made, human=dataclasses.replace(made.human, origin="/srv/secret/people.jsonl"))
+    RunStore().save("one", comparison, make_corpora(), make_features())
+    for table in (said(capsys), said(capsys, "show", "one")):
+        assert "people.jsonl" in table
+        assert "secret" not in table
 
 
 def test_what_cannot_be_said_is_refused(store: RunStore, capsys: pytest.CaptureFixture[str]) -> None:

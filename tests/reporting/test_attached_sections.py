@@ -16,7 +16,7 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.figures.attributes import MOST_LINES, TITLES
 from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
-from mauve_core.reporting.attached_sections import attached_sections
+from mauve_core.reporting.attached_sections import attached_section
 from mauve_core.reporting.blocks import Chart, Remarks, Table
 from mauve_core.reporting.html_report import html_report
 from mauve_core.store import Run, RunStore
@@ -104,7 +104,8 @@ def test_many_columns_are_drawn_in_part_and_listed_in_full(run: Run) -> None:
         "rows": json.loads(json.dumps(many, default=vars))
     }
     RunStore().attach(run.id, "attributes", record)
-    (section,) = attached_sections(run)
+    section = attached_section(run, "captured")
+    assert section is not None
     chart = next(block for block in section.blocks if isinstance(block, Chart))
     (numbers,) = [block for block in section.blocks if isinstance(block, Table)]
     assert f"{MOST_LINES} of {MOST_LINES + 2} columns are drawn" in chart.note
@@ -140,7 +141,8 @@ def test_ratings_have_a_ranking_for_each_question_and_their_correlations(run: Ru
 
 def test_what_has_no_limit_or_no_place_is_said(run: Run) -> None:
     rate(run, CLOSER_FIRST, 9, {"sensible": lambda index: index == 0})
-    (section,) = attached_sections(run)
+    section = attached_section(run, "judgments")
+    assert section is not None
     ranking = next(block for block in section.blocks if isinstance(block, Table))
     scores = [row[2] for row in ranking.rows]
     assert sorted(score.split("\n")[0] for score in scores) == ["not placed", "not placed", "−∞", "∞"]

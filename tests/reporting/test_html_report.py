@@ -334,6 +334,17 @@ def test_candidates_can_be_chosen_and_unknown_ones_are_named(kept_run: Run) -> N
         html_report(kept_run, ["close", "close"])
 
 
+def test_sections_can_be_chosen_and_say_what_is_missing(kept_run: Run) -> None:
+    page = Page(html_report(kept_run, ["shifted"], sections=["probes", "clusters"]))
+    ids = [attributes["id"] for tag, attributes in page.elements if tag == "section"]
+    assert ids == ["clusters", "probes"], "in the order of the report"
+    assert "leaderboard" not in page.charts
+    assert "clusters-0" in page.charts
+    assert "no results of this kind yet" in page.text
+    with pytest.raises(InputError, match="leaderboard"):
+        html_report(kept_run, sections=["scores"])
+
+
 def test_the_date_on_it_is_utc(kept_run: Run) -> None:
     made = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
     assert "made on 2026-03-01 12:30 UTC" in Page(html_report(kept_run, made=made)).text

@@ -35,6 +35,21 @@ def test_this_machine_needs_no_sign_in(address: str) -> None:
     sharing.require_protection(address, SignIn(), without_sign_in=False)
 
 
+@pytest.mark.parametrize(
+    ("reach", "names"),
+    [
+        ("machine", ("localhost", "LOCALHOST", "lens.localhost", "127.0.0.1", "::1", "[::1]", "0.0.0.0")),
+        (
+            "network",
+            ("10.1.2.3", "192.168.1.5", "169.254.1.1", "fd00::1", "workstation", "lens.local", "nas.home.arpa."),
+        ),
+        ("anywhere", ("lens.example.org", "9.9.9.9", "2620:fe::fe", "localhost.example.org")),
+    ],
+)
+def test_an_address_tells_who_can_reach_it(reach: sharing.Reach, names: tuple[str, ...]) -> None:
+    assert {name: sharing.reach_of(name) for name in names} == dict.fromkeys(names, reach)
+
+
 @pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "lab.example.org", ""])
 def test_other_machines_do(address: str) -> None:
     with pytest.raises(InputError, match="--without-sign-in"):

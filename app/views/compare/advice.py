@@ -68,7 +68,7 @@ def sources_frame(comparison: Comparison) -> pd.DataFrame:
                 "Texts": source.n,
                 "Median tokens": source.tokens_median,
                 "Cut by the encoder": source.cut,
-                "File": source.origin,
+                "File": source.file_name,
                 "SHA-256": source.digest[:16],
             }
             for source in comparison.sources

@@ -13,9 +13,9 @@ from app.views.compare import (
     curves_panel,
     differences_panel,
     like_for_like_panel,
+    paper_panel,
     preflight_panel,
     ranked_list,
-    report_panel,
     scores_panel,
     verdict_lines,
 )
@@ -49,7 +49,7 @@ def main() -> None:
     differences_panel.show(run)
     advice.show_others(run.comparison)
     advice.show_settings(run.comparison)
-    report_panel.show(run, state, state.partition)
+    paper_panel.show(run, state, state.partition)
     with answer:  # last, because a run without what is derived from it takes a while to say why
         verdict_lines.show(run, state)
     with places:

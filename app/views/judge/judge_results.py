@@ -52,9 +52,13 @@ def show(run: Run, state: State) -> None:
     if ratings:
         question = _controls(state)
         rankings = _rankings(run, ratings, state.judge_ties, float(state.judge_min_seconds))
-        _preferences(run, rankings, question)
-        if question in rankings:
-            _agreement(run, rankings[question])
+        ranking = rankings.get(question)
+        if ranking is not None and ranking.is_too_early:
+            _too_early(ranking)
+        else:
+            _preferences(run, rankings, question)
+            if ranking is not None:
+                _agreement(run, ranking)
         _raters(counts, ratings)
     else:
         _no_ratings(counts)
@@ -69,6 +73,18 @@ def _no_ratings(counts: Counts) -> None:
         "Each source gets a score with an interval (Bradley–Terry), and the page shows how far MAUVE and the other "
         "measures agree with it. This is the only test of a score that does not rest on another score.",
         "Rate some pairs under **Rate**: each takes about a minute. Ratings made elsewhere can be added below.",
+    )
+
+
+def _too_early(ranking: Ranking) -> None:
+    met = sum(player.wins + player.losses + player.ties > 0 for player in ranking.players)
+    answers = "1 answer" if ranking.n == 1 else f"{ranking.n:,} answers"
+    page_chrome.nothing_yet(
+        "Too few answers for a ranking.",
+        f"So far there {'is' if ranking.n == 1 else 'are'} {answers} to this question, on {met} of "
+        f"{len(ranking.players)} sources. A source gets a score once it was preferred at least once and passed over at "
+        "least once, against sources that are linked with the others by such answers.",
+        "Rate more pairs under **Rate**. Ratings made elsewhere can be added below.",
     )
 
 

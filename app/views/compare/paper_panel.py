@@ -1,4 +1,4 @@
-"""Exports of a run: a report that opens offline, and leaderboard and methods as text for a paper."""
+"""Leaderboard and methods of a run as text for a paper."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from app.caching import cache
 from app.components import charts
 from app.url.parameters import State
 from mauve_core.base.config import PartitionKind
-from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.store import Run
@@ -22,34 +21,13 @@ _TEXT_HEIGHT = 320
 
 
 def show(run: Run, state: State, partition: PartitionKind) -> None:
-    """Both exports, folded at the foot of the page."""
-    st.header("Report", anchor=False)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        _report_button(run)
-        st.caption(
-            "One HTML file with interactive figures, texts of the leading clusters, settings and caveats. It needs no "
-            "network or server. Its scores are the run's own, whatever is set above.",
-            width="stretch",
-        )
+    """The texts, folded at the foot of the page; Share has the report."""
     part = st.expander(
         "Leaderboard and methods for a paper", icon=":material/article:", key="paper_texts", on_change="rerun"
     )
     if part.open:
         with part:
             _texts(run, state, partition)
-
-
-def _report_button(run: Run) -> None:
-    st.download_button(
-        "Save report",
-        lambda: html_report(run),
-        file_name=f"{charts.safe_file_name(run.name)}-report.html",
-        mime="text/html",
-        key="report_html",
-        icon=":material/summarize:",
-        on_click="ignore",
-        help="Created on request: takes a few seconds, more for a run whose clusters nobody has looked at yet.",
-    )
 
 
 @st.fragment

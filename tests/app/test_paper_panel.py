@@ -1,4 +1,4 @@
-"""The report on the Compare page: texts under what is set above, and nothing made before it is asked for."""
+"""The texts for a paper on the Compare page, under what is set above."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.compare import report_panel
 from mauve_core.reporting.methods_text import methods_text
 from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.scoring.estimates import basis_of, estimates_of
@@ -43,12 +42,3 @@ def test_they_follow_partition_scale_and_smoothing(open_page: OpenPage, stored_r
     counts = sample_counts(stored_run.comparison, "joint")["close"]
     afresh = estimates_of(basis_of(counts, "laplace"), 2.0, 0.95)["mauve"]
     assert f"| close | {afresh.mean:.3f} ± {afresh.sd:.3f} \\[{afresh.low:.3f}, {afresh.high:.3f}\\]" in text
-
-
-@pytest.mark.usefixtures("run_home")
-def test_no_report_is_made_before_the_button_is_pressed(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object) -> bytes:
-        raise AssertionError("made too early")
-
-    monkeypatch.setattr(report_panel, "html_report", never)
-    assert not open_page(tabs={"paper_texts": True}).exception
