@@ -37,6 +37,7 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.neighbours import NeighboursTask
 from tests.probe_tables import table_of
+from tests.tiny_models import make_gpt2
 from tests.word_files import by_topic
 
 OpenPage = Callable[..., AppTest]

@@ -174,4 +174,5 @@ def choose(page: Page, label: str | re.Pattern[str], option: str) -> None:
             if time.monotonic() > deadline:
                 raise
         else:
-            return settle(page)
+            settle(page)
+            return
