@@ -166,4 +166,5 @@ def choose(page: Page, label: str | re.Pattern[str], option: str) -> None:
             if time.monotonic() > deadline:
                 raise
         else:
-            return settle(page)
+            settle(page)
+            return
