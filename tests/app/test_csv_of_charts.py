@@ -161,7 +161,7 @@ def run(stored_run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Run
     store.attach(run.id, PROBES, dataclass_to_json(table_of(run, {"typos": moved, "typos@0.5": {}})))
     plan, ratings = pair_plan(run.corpora, rater="Ann"), RatingStore(run.ratings_path)
     for i in range(30):
-        option = OPTIONS[0] if plan[i].left < plan[i].right else OPTIONS[4]
+        option = OPTIONS[2] if i % 5 == 4 else OPTIONS[0] if plan[i].left < plan[i].right else OPTIONS[4]
         ratings.append(plan[i].ratings(plan.rater, dict.fromkeys(QUESTIONS, option), 40.0))
     shutil.rmtree(run.path / "derived", ignore_errors=True)
     return run
