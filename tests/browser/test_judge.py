@@ -134,6 +134,17 @@ def expect_results(page: Page, run: Run, store: RatingStore, question: str) -> N
         expect(row.get_by_role("cell").last).to_have_text(str(player.wins + player.losses + player.ties))
 
 
+def test_keys_are_answers_although_a_field_had_the_focus(page: Page, live_app: str, plan: PairPlan) -> None:
+    page.add_init_script(
+        """addEventListener('DOMContentLoaded',
+            () => document.body.appendChild(document.createElement('input')).focus())"""
+    )
+    open_judge(page, live_app, rater=ANN)
+    expect_pair(page, plan[0])
+    press(page, 0, 2)
+    expect_pressed(page, interesting=0, sensible=2)
+
+
 def test_overlapping_keys_lose_nothing_and_late_ones_answer_nothing(
     page: Page, live_app: str, store: RatingStore, plan: PairPlan
 ) -> None:

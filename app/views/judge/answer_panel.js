@@ -62,6 +62,7 @@ class Panel {
     this.answers = kept.answers;
     this.spent = kept.spent;
     this.since = document.hidden ? null : performance.now();
+    if (mounted) leaveField();
     if (mounted || changed) this.build();
     if (changed) scrollBack();
     this.draw(data.said);
@@ -183,6 +184,11 @@ function keyOf(event) {
   const key = event.key.toLowerCase();
   if (key.length > 1 || /^[a-z0-9]$/.test(key)) return key;
   return event.code.replace(/^(Key|Digit)/, "").toLowerCase(); // another alphabet or shifted digits: by place
+}
+
+// The field of the rater's name is still there, with the focus, while the first pair is drawn: keys are answers now.
+function leaveField() {
+  if (writes(document.activeElement)) document.activeElement.blur();
 }
 
 function writes(target) {
