@@ -125,7 +125,7 @@ def _slide(steps: list[Step], number: int) -> None:
     step, last = steps[number - 1], len(steps)
     with st.container(gap="xsmall", key="slide"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.header(escaped(step.title), anchor=False, width="stretch")
+            st.markdown(f"**{escaped(step.title)}**", width="stretch")
             for label, to, shortcut in (("Previous", number - 1, "left"), ("Next", number + 1, "right")):
                 if 1 <= to <= last and st.button(label, key=f"slide_{shortcut}", type="tertiary", shortcut=shortcut):
                     _go(steps[to - 1], presenting=True)
