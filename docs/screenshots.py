@@ -76,6 +76,7 @@ FAULTS = """() => [
 
 VIEWS: dict[str, View] = {
     "compare": View(),
+    "slide": View(state={"tour": "2", "present": "on"}),
     "decoders": View("decoders", {"section": "measures"}),
     "sweeps": View("decoders", {"section": "sweeps", "axis": "k"}),
     "generate": View("decoders", {"section": "generate"}),

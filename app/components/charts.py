@@ -11,9 +11,13 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app.components.export import csv_bytes
+from app.url import session
+from mauve_core.figures.enlarged import enlarged
 from mauve_core.figures.theme import mode_bar
 
 _IMAGE_FORMAT = "image_format"
+_ON_SLIDES = 1.3
+"""Size of what is drawn on a slide, by that on a page."""
 
 
 def image_format_picker() -> None:
@@ -33,6 +37,8 @@ def show_chart(figure: go.Figure, *, key: str, file_name: str, selecting: bool =
     """Draw ``figure``; ``options`` go to ``st.plotly_chart`` (on_select, selection_mode, alt)."""
     image_format = str(st.session_state.get(_IMAGE_FORMAT) or "PNG").lower()
     config = mode_bar(safe_file_name(file_name), image_format, selecting=selecting)
+    if session.current().on_slide:
+        figure = enlarged(figure, _ON_SLIDES)
     return st.plotly_chart(figure, key=key, theme="streamlit", config=config, **options)
 
 

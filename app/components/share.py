@@ -7,7 +7,7 @@ from functools import partial
 import streamlit as st
 
 from app.caching import cache
-from app.components import charts
+from app.components import charts, tour_panel
 from app.components.browser import component
 from app.server import origins
 from app.server.access import Visitor
@@ -45,6 +45,8 @@ _link = component("mauve_lens_share", __file__, '<div class="share-link"></div>'
 
 def show(page: str, visitor: Visitor | None) -> None:
     """The button and its panel, on a page with that path; the browser reads the link when it is copied."""
+    if session.current().on_slide:
+        return
     with (
         st.container(key="share"),
         st.popover("Share", icon=":material/share:", key="share_panel"),
@@ -57,6 +59,7 @@ def show(page: str, visitor: Visitor | None) -> None:
         run = _run_if_any()
         if run is not None:
             _files(run, page, session.current())
+            tour_panel.present(run.id)
 
 
 def _files(run: Run, page: str, state: State) -> None:

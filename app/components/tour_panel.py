@@ -1,7 +1,12 @@
-"""The guided tour on a page: the offer to first-time visitors, the panel of a step, and the restart button."""
+"""The guided tour on a page: the offer to first-time visitors, the panel of a step, and the restart button.
+
+The same steps, without the last one on own files, are the slides of a presentation: ``page_chrome.css`` hides what is
+not the slide and enlarges the rest.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import streamlit as st
@@ -10,6 +15,7 @@ from app import tour
 from app.caching import cache
 from app.components import page_chrome
 from app.components.markup import escaped
+from app.server import access
 from app.tour import Step
 from app.url import bound, session
 from app.url.parameters import to_query
@@ -30,14 +36,17 @@ def show(page: str) -> None:
     """
     state = session.current()
     run_id = cache.opened_run_id(state.run)
-    steps = _steps(run_id) if state.tour is not None else []
+    steps = _steps(run_id, presenting=state.presenting) if state.tour is not None else []
     if state.tour is None or not steps:
         page_chrome.in_browser(seen=st.session_state.get(_SEEN, False))
         return
     number = min(max(state.tour, 1), len(steps))
     on_its_page = _path(steps[number - 1]) == page
-    _panel(steps, number, on_its_page=on_its_page)
-    if number == 1 and run_id is not None and not run_id.startswith(_DEMO):
+    if state.presenting:
+        _slide(steps, number)
+    else:
+        _panel(steps, number, on_its_page=on_its_page)
+    if number == 1 and run_id is not None and not run_id.startswith(_DEMO) and not state.presenting:
         _demo_instead()
     page_chrome.in_browser(steps[number - 1].points_at if on_its_page else "", f"{run_id} {number} {page}", seen=True)
 
@@ -48,7 +57,7 @@ def offer() -> None:
     run_id = cache.opened_run_id(state.run)
     if run_id is None or state.tour is not None or _seen():
         return
-    if st.button("Take the three-minute tour", type="primary", icon=":material/tour:", key="tour_take"):
+    if st.button("Take the two-minute tour", type="primary", icon=":material/tour:", key="tour_take"):
         steps = _steps(run_id)
         if steps:
             _go(steps[0])
@@ -67,17 +76,27 @@ def starter() -> None:
             _go(steps[0])
 
 
-_ABOUT = "Ten stops in three minutes through the open run: from its scores to the texts behind them."
+def present(run_id: str) -> None:
+    """Button that shows the tour as slides."""
+    if st.button("Present", icon=":material/slideshow:", key="present", help=_SLIDES, width="stretch"):
+        steps = _steps(run_id, presenting=True)
+        if steps:
+            _go(steps[0], presenting=True)
 
 
-def _steps(run_id: str | None) -> list[Step]:
-    """The steps; None if no run is open or it cannot be read, which the page itself reports."""
+_ABOUT = "Five stops in two minutes through the open run, from its scores to the texts behind them."
+_SLIDES = "The stops of the tour as slides, for a projector: → and ← change the slide, Esc ends."
+
+
+def _steps(run_id: str | None, *, presenting: bool = False) -> list[Step]:
+    """The steps; empty if no run is open or it cannot be read, which the page itself reports."""
     if run_id is None:
         return []
     try:
-        return tour.steps(run_id, cache.load_run(run_id).comparison)
+        comparison = cache.load_run(run_id).comparison
     except MauveLensError:
         return []
+    return tour.steps(run_id, comparison, upload=access.may_change() and not presenting)
 
 
 def _seen() -> bool:
@@ -101,6 +120,21 @@ def _panel(steps: list[Step], number: int, *, on_its_page: bool) -> None:
         st.markdown(step.text)
 
 
+def _slide(steps: list[Step], number: int) -> None:
+    """The step's words as the head of a slide; its buttons are seen when the pointer or the focus is on them."""
+    step, last = steps[number - 1], len(steps)
+    with st.container(gap="xsmall", key="slide"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f"**{escaped(step.title)}**", width="stretch")
+            for label, to, shortcut in (("Previous", number - 1, "left"), ("Next", number + 1, "right")):
+                if 1 <= to <= last and st.button(label, key=f"slide_{shortcut}", type="tertiary", shortcut=shortcut):
+                    _go(steps[to - 1], presenting=True)
+            ending = bound.on_click(tour=None, presenting=False)
+            st.button("End", key="slide_end", type="tertiary", shortcut="escape", **ending)
+            st.caption(f"{number} of {last}", width="content")
+        st.markdown(step.text)
+
+
 def _demo_instead() -> None:
     demo = cache.opened_run_id(None)
     if demo is not None and demo.startswith(_DEMO):
@@ -112,9 +146,9 @@ def _demo_instead() -> None:
         )
 
 
-def _go(step: Step) -> None:
+def _go(step: Step, *, presenting: bool = False) -> None:
     _remember()
-    st.switch_page(step.page, query_params=to_query(step.state))
+    st.switch_page(step.page, query_params=to_query(dataclasses.replace(step.state, presenting=presenting)))
 
 
 def _remember() -> None:

@@ -118,6 +118,8 @@ class State:
     """The score that a sweep shows, and that orders the few clusters of the gap."""
     tour: int | None = parameter(index(), None)
     """Step of the guided tour, from 1; None outside the tour."""
+    presenting: bool = parameter(SWITCH, False, name="present")
+    """Whether steps of the tour are slides: larger type, no controls."""
 
     # Map
     lasso: tuple[Point, ...] | None = parameter(POLYGON, None, reset_by=("run",))
@@ -232,6 +234,11 @@ class State:
     first_run: str | None = parameter(TEXT, None, name="left")
     """Id of one of the two runs compared; ``second_run`` is the other."""
     second_run: str | None = parameter(TEXT, None, name="right")
+
+    @property
+    def on_slide(self) -> bool:
+        """Whether the page is a slide."""
+        return self.presenting and self.tour is not None
 
 
 PARAMETERS = {

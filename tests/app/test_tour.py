@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from streamlit.testing.v1 import AppTest
 from app import tour
 from app.url.parameters import parse, to_query
 from mauve_core.base.config import HUMAN
+from mauve_core.serving import sharing
 from mauve_core.store import Run
 
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
-STOPS = 10
+STOPS = 5
+"""With the last one, on the reader's own texts."""
 
 
 def keys(app: AppTest) -> set[str]:
@@ -28,7 +31,7 @@ def said(app: AppTest) -> str:
 
 
 def test_stops_are_pages_and_their_links_come_back(stored_run: Run) -> None:
-    found = tour.steps(stored_run.id, stored_run.comparison)
+    found = tour.steps(stored_run.id, stored_run.comparison, upload=True)
     assert len(found) == STOPS
     assert [step.state.tour for step in found] == list(range(1, STOPS + 1))
     for step in found:
@@ -39,7 +42,7 @@ def test_stops_are_pages_and_their_links_come_back(stored_run: Run) -> None:
 
 def test_the_story_follows_the_run(stored_run: Run) -> None:
     # ``collapsed`` knows two of eight topics and ``close`` all of them: synthetic.py.
-    found = tour.steps(stored_run.id, stored_run.comparison)
+    found = tour.steps(stored_run.id, stored_run.comparison, upload=True)
     assert "**close** leads" in found[0].text
     assert "**collapsed** comes last" in found[0].text
     inside = [step for step in found if step.state.cluster is not None]
@@ -51,7 +54,7 @@ def test_the_story_follows_the_run(stored_run: Run) -> None:
 
 
 def test_every_sentence_pair_is_two_sentences(stored_run: Run) -> None:
-    for step in tour.steps(stored_run.id, stored_run.comparison):
+    for step in tour.steps(stored_run.id, stored_run.comparison, upload=True):
         assert 2 <= step.text.count(". ") + 1 <= 3, step.title
 
 
@@ -86,20 +89,59 @@ def test_next_back_and_end(open_page: OpenPage) -> None:
 
 @pytest.mark.usefixtures("run_home")
 def test_whoever_wanders_off_finds_the_way_back(open_page: OpenPage) -> None:
-    app = open_page("views/published/published.py", tour="5")
+    app = open_page("views/published/published.py", tour="4")
     app.button(key="tour_here").click().run()
-    assert [title.value for title in app.title] == ["Gap"]
+    assert [title.value for title in app.title] == ["Probes"]
     assert "tour_here" not in keys(app)
 
 
+def test_the_last_stop_is_the_upload_for_those_who_may(stored_run: Run) -> None:
+    own = tour.steps(stored_run.id, stored_run.comparison, upload=True)
+    assert own[-1].page == "views/new_run/new_run.py"
+    assert tour.steps(stored_run.id, stored_run.comparison, upload=False) == own[:-1]
+
+
 @pytest.mark.usefixtures("run_home")
-def test_a_step_opens_its_tab_and_leaves_it_to_the_reader(open_page: OpenPage, stored_run: Run) -> None:
-    step = tour.steps(stored_run.id, stored_run.comparison)[5]
-    link = to_query(step.state)
-    app = open_page(step.page, **link)
-    assert app.session_state["cluster_detail_tabs"] == "Why"
-    app = open_page(step.page, **{**link, "detail": "words"})
-    assert app.session_state["cluster_detail_tabs"] == "Words"
+def test_a_read_only_app_has_no_stop_for_uploads(
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(sharing.READ_ONLY, stored_run.id)
+    app = open_page(tour="99")
+    assert f"{STOPS - 1} of {STOPS - 1}" in said(app)
+
+
+@pytest.mark.usefixtures("run_home")
+def test_slides_are_the_stops_with_a_larger_figure_and_no_panel(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page(tour="2", present="on")
+    assert {"slide_left", "slide_right", "slide_end"} <= keys(app)
+    assert not {"tour_next", "present"} & keys(app)
+    assert f"2 of {STOPS - 1}" in "\n".join(each.value for each in app.caption)
+    assert f"**{tour.steps(stored_run.id, stored_run.comparison, upload=True)[1].title}**" in said(app)
+    assert height(app) == pytest.approx(1.3 * height(open_page(tour="2")))
+    app.button(key="slide_right").click().run()
+    assert [title.value for title in app.title] == ["Clusters"]
+    assert app.query_params["present"] == "on"
+    app.button(key="slide_end").click().run()
+    assert "present" not in app.query_params
+    assert "present" in keys(app)  # in Share
+
+
+def height(app: AppTest) -> float:
+    """Of the divergence curves, in pixels."""
+    return float(json.loads(app.get("plotly_chart")[0].proto.spec)["layout"]["height"])
+
+
+@pytest.mark.usefixtures("run_home")
+def test_a_link_to_slides_without_a_stop_is_the_page(open_page: OpenPage) -> None:
+    app = open_page(present="on")
+    assert "present" in keys(app)
+    assert height(app) == height(open_page())
+
+
+@pytest.mark.usefixtures("run_home")
+def test_the_last_slide_ends_and_the_first_has_none_before_it(open_page: OpenPage) -> None:
+    assert "slide_left" not in keys(open_page(tour="1", present="on"))
+    assert "slide_right" not in keys(open_page(tour="99", present="on"))
 
 
 @pytest.mark.usefixtures("run_home")

@@ -11,7 +11,7 @@ from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-STOPS = 10
+STOPS = 5
 TELEPHONE = (375, 667)
 STYLES = re.compile(r"/static/js/Html\.[^/]*\.js$")
 """Streamlit's part that applies styles: without it there are charts, but no panel that stays above them."""
@@ -56,7 +56,7 @@ def let_the_page_notice(page: Page) -> None:
 
 def test_the_tour_by_keyboard_from_the_offer_to_its_end(page: Page, live_app: str) -> None:
     page.goto(f"{live_app}/?run=synthetic")
-    take = page.get_by_role("button", name="Take the three-minute tour")
+    take = page.get_by_role("button", name="Take the two-minute tour")
     take.focus()
     page.keyboard.press("Enter")
     at_stop(page, 1)
@@ -78,7 +78,7 @@ def test_a_stop_is_in_sight_below_its_words_and_its_link_opens_it(page: Page, li
     in_sight_below_the_words(page, "frontier_chart")
     page.get_by_role("button", name="Next Shortcut").click()
     at_stop(page, 3)
-    in_sight_below_the_words(page, "clusters_list", whole=False)
+    in_sight_below_the_words(page, "clusters_panes", whole=False)
 
 
 def test_a_stop_comes_into_sight_when_styles_come_late(page: Page, live_app: str) -> None:
@@ -109,9 +109,9 @@ def test_a_stop_is_in_sight_below_its_words_on_a_telephone(page: Page, live_app:
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{live_app}/clusters?run=synthetic&tour=3")
     at_stop(page, 3)
-    in_sight_below_the_words(page, "clusters_list", whole=False)
+    in_sight_below_the_words(page, "clusters_panes", whole=False)
     page.set_viewport_size({"width": height, "height": width})  # turned
-    in_sight_below_the_words(page, "clusters_list", whole=False)
+    in_sight_below_the_words(page, "clusters_panes", whole=False)
 
 
 def test_a_reader_who_scrolls_is_left_where_they_are(page: Page, live_app: str) -> None:
@@ -126,17 +126,39 @@ def test_a_reader_who_scrolls_is_left_where_they_are(page: Page, live_app: str) 
     assert page.evaluate(f"({_SCROLLED})()") == 0
     page.keyboard.press("n")
     at_stop(page, 3)
-    in_sight_below_the_words(page, "clusters_list", whole=False)
+    in_sight_below_the_words(page, "clusters_panes", whole=False)
 
 
 def test_whoever_says_no_is_not_asked_again_and_finds_it_in_the_sidebar(page: Page, live_app: str) -> None:
     page.goto(f"{live_app}/?run=synthetic")
     page.get_by_role("button", name="Not now").click()
-    expect(page.get_by_role("button", name="Take the three-minute tour")).to_have_count(0)
+    expect(page.get_by_role("button", name="Take the two-minute tour")).to_have_count(0)
     page.wait_for_function("() => document.cookie.includes('mauve_lens_tour')")
     page.reload()
     expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
     charts.settle(page)
-    expect(page.get_by_role("button", name="Take the three-minute tour")).to_have_count(0)
+    expect(page.get_by_role("button", name="Take the two-minute tour")).to_have_count(0)
     page.get_by_role("button", name="Guided tour").click()
     at_stop(page, 1)
+
+
+def test_slides_by_keyboard_from_share_to_their_end(page: Page, live_app: str) -> None:
+    page.goto(f"{live_app}/?run=synthetic")
+    page.get_by_role("button", name="Share").click()
+    page.get_by_role("button", name="Present").click()
+    for place, key in ((1, "ArrowRight"), (2, "ArrowRight"), (3, "ArrowRight"), (4, "ArrowLeft")):
+        on_slide(page, place)
+        for control in (page.get_by_test_id("stSidebar"), page.get_by_test_id("stSelectbox").first):
+            expect(control).not_to_be_visible()
+        page.keyboard.press(key)
+    on_slide(page, 3)
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("tour=|present="))
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+    expect(page.get_by_role("heading", name="Clusters", level=1)).to_be_visible()
+
+
+def on_slide(page: Page, place: int) -> None:
+    expect(page.locator(".st-key-slide")).to_contain_text(f"{place} of {STOPS - 1}")
+    expect(page).to_have_url(re.compile(rf"[?&]tour={place}&present=on"))
+    charts.settle(page)
