@@ -166,7 +166,8 @@ def _few_line(human: Sequence[str], model: Sequence[str], name: str) -> str:
     sides = (corpus_from_texts(texts, name=side) for side, texts in ((HUMAN, human), (MODEL, model)))
     config = CompareConfig(encoder=EncoderConfig(model="minilm"), projection=False)
     comparison = compare(next(sides), {MODEL: next(sides)}, config)
-    found, part = cost_intervals(comparison, "pairwise", MODEL, 0), comparison.partition("pairwise", MODEL)
+    seed = comparison.median_seed(MODEL)
+    found, part = cost_intervals(comparison, "pairwise", MODEL, seed), comparison.partition("pairwise", MODEL, seed)
     shares = np.abs(signed_shares(part.counts(HUMAN), part.counts(MODEL)))
     tested = gap_test(comparison, "pairwise", MODEL)
     return (
