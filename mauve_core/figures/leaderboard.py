@@ -40,7 +40,7 @@ from mauve_core.scoring.tables import (
     standings,
 )
 
-_ROW_HEIGHT, _LOW_ROW = 34, 24
+_ROW_HEIGHT, _LOW_ROW = 34, 20
 """Height of a candidate's row in pixels, and the least beside another figure."""
 
 _BESIDE = {"l": 8, "r": 8, "t": 10, "b": 58}
