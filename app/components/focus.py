@@ -13,7 +13,8 @@ from app.components.markup import escaped
 from app.url import bound
 from app.url.parameters import State
 from mauve_core.analysis.cluster_names import labelled
-from mauve_core.base.config import PartitionKind
+from mauve_core.analysis.selection import Stack
+from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import score_in_words, seed_in_words
@@ -77,6 +78,13 @@ def controls(focus: Focus, state: State, usual: int | None = None) -> None:
 
     ``usual`` is the cluster that the page shows if the URL names none.
     """
+    pickers(focus, usual)
+    with row():
+        score_controls.sensitivity(state, focus.run.comparison, focus.candidate, focus.partition.seed)
+
+
+def pickers(focus: Focus, usual: int | None = None) -> None:
+    """The row of candidate and cluster alone."""
     names = [candidate.name for candidate in focus.run.comparison.candidates]
     with row():
         bound.selectbox(
@@ -102,8 +110,13 @@ def controls(focus: Focus, state: State, usual: int | None = None) -> None:
             "A name says what distinguishes the cluster's texts from all others. Numbers depend on the partition and "
             "the seed and mean nothing by themselves.",
         )
-    with row():
-        score_controls.sensitivity(state, focus.run.comparison, focus.candidate, focus.partition.seed)
+
+
+def hidden_sources(stack: Stack, candidate: str, state: State) -> tuple[int, ...]:
+    """Sources that the map leaves out, by index: those of the URL, else all but the human side and the candidate."""
+    if state.map_hidden is not None:
+        return state.map_hidden
+    return tuple(place for place, name in enumerate(stack.names) if name not in (HUMAN, candidate))
 
 
 def score_line(focus: Focus, state: State) -> None:

@@ -21,22 +21,43 @@ SNIPPET = 160
 """Maximum number of characters of a text in a list."""
 
 _FULL_TEXT_HEIGHT = 420
+_STACKED_HEIGHT = 260
+"""Of a text above or below the other side's."""
 
 
 def side_by_side(
-    human: tuple[Corpus, NDArray[np.int32]], model: tuple[str, Corpus, NDArray[np.int32]], *, key: str
+    human: tuple[Corpus, NDArray[np.int32]],
+    model: tuple[str, Corpus, NDArray[np.int32]],
+    *,
+    key: str,
+    stacked: bool = False,
 ) -> None:
-    """Human texts on the left, the candidate's on the right: each a corpus and the indices of its texts to show."""
-    left, right = st.columns(2, gap="medium")
+    """Human texts on the left, the candidate's on the right: each a corpus and the indices of its texts to show.
+
+    ``stacked`` puts the candidate's below the human ones, in a narrow pane.
+    """
+    left, right = (st.container(), st.container()) if stacked else st.columns(2, gap="medium")
     pager = max(human[1].size, model[2].size) > PAGE_SIZE
-    with left:
-        show_texts(human[0], human[1], "human_text", title="Human", colour="blue", pager=pager, key=f"{key}_human")
-    with right:
-        show_texts(model[1], model[2], "model_text", title=model[0], colour="orange", pager=pager, key=f"{key}_model")
+    height = _STACKED_HEIGHT if stacked else _FULL_TEXT_HEIGHT
+    for place, (name, corpus, indices), field, colour in (
+        (left, ("Human", *human), "human_text", "blue"),
+        (right, model, "model_text", "orange"),
+    ):
+        with place:
+            own = f"{key}_{field.removesuffix('_text')}"
+            show_texts(corpus, indices, field, title=name, colour=colour, pager=pager, key=own, height=height)
 
 
 def show_texts(
-    corpus: Corpus, indices: NDArray[np.int32], field: str, *, title: str, colour: str, pager: bool, key: str
+    corpus: Corpus,
+    indices: NDArray[np.int32],
+    field: str,
+    *,
+    title: str,
+    colour: str,
+    pager: bool,
+    key: str,
+    height: int = _FULL_TEXT_HEIGHT,
 ) -> None:
     """One side's list with its reader.
 
@@ -46,17 +67,21 @@ def show_texts(
         Field of :class:`app.url.parameters.State` that holds the index of the open text.
     pager : bool
         Show a pager even for a single page, so that both sides align.
+    height : int
+        Of the open text, in pixels.
     """
     heading = f"**:{colour}[{escaped(title)}]** · {indices.size:,} of {len(corpus):,} texts"
     if indices.size == 0:
         st.markdown(heading)
         st.caption("No texts here.")
         return
-    _reader(corpus, indices, field, heading, pager, key=f"{key}_{_digest(indices)}")
+    _reader(corpus, indices, field, heading, pager, height, key=f"{key}_{_digest(indices)}")
 
 
 @st.fragment
-def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str, pager: bool, *, key: str) -> None:
+def _reader(
+    corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str, pager: bool, height: int, *, key: str
+) -> None:
     """A page of the list and the chosen text; paging and choosing rerun nothing else."""
     opened = _listed_at(indices, getattr(session.current(), field))
     page, pages = opened // PAGE_SIZE + 1, -(-indices.size // PAGE_SIZE)
@@ -89,7 +114,7 @@ def _reader(corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str
             field, page, key=f"{key}_page", changes=lambda turn: opening((turn - 1) * PAGE_SIZE), keyword="default"
         )
         st.pagination(pages, max_visible_pages=3, **turned)
-    _full_text(corpus, int(indices[opened]))
+    _full_text(corpus, int(indices[opened]), height)
 
 
 def _listed_at(indices: NDArray[np.int32], wanted: int | None) -> int:
@@ -122,8 +147,8 @@ def snippet(text: str) -> str:
     return line if len(line) <= SNIPPET and len(text) <= 4 * SNIPPET else f"{line[:SNIPPET].rstrip()} …"
 
 
-def _full_text(corpus: Corpus, index: int) -> None:
-    with st.container(border=True, height=_FULL_TEXT_HEIGHT, gap="xsmall"):
+def _full_text(corpus: Corpus, index: int, height: int) -> None:
+    with st.container(border=True, height=height, gap="xsmall"):
         st.text(about_text(corpus, index))
         if corpus.prompts is not None and corpus.prompts[index]:
             st.caption("Prompt")

@@ -45,7 +45,7 @@ ProbesSection = Literal["scores", "flow", "text"]
 RunsSection = Literal["runs", "pair", "bin"]
 GapTab = Literal["texts", "what-if", "few"]
 ClusterTab = Literal["texts", "why", "words", "metadata"]
-AreaTab = Literal["texts", "counts", "list"]
+AreaTab = Literal["texts", "counts", "list", "against"]
 FlowTab = Literal["matrix", "largest", "sensitivity"]
 ChartOrTable = Literal["chart", "table"]
 MeasuresTab = Literal["closeness", "diversity", "likelihood", "table"]
@@ -124,9 +124,13 @@ class State:
     # Map
     lasso: tuple[Point, ...] | None = parameter(POLYGON, None, reset_by=("run",))
     """Corners of the polygon drawn on the map, in map coordinates."""
-    map_hidden: tuple[int, ...] = parameter(INDICES, (), name="hidden", reset_by=("run",))
-    """Sources hidden on the map and in its selection, by index in the run (0 is the human side)."""
-    map_colour: Colouring = parameter(one_of(Colouring), "source", name="colour")
+    lasso_kept: tuple[Point, ...] | None = parameter(POLYGON, None, name="area_a", reset_by=("run",))
+    """Area A, with which the one in ``lasso`` is compared."""
+    map_hidden: tuple[int, ...] | None = parameter(INDICES, None, name="hidden", reset_by=("run",))
+    """Sources hidden on the map and in its selection, by index in the run (0 is the human side); None means all but the
+    human side and the candidate.
+    """
+    map_colour: Colouring = parameter(one_of(Colouring), "log_ratio", name="colour")
     area_tab: AreaTab = parameter(one_of(AreaTab), "texts", name="area")
 
     # Clusters, and the panel of a cluster on any page

@@ -64,6 +64,11 @@ def heatmap(**properties: Any) -> Trace:
     return {"type": "heatmap", **properties}
 
 
+def contour(**properties: Any) -> Trace:
+    """A trace of lines of equal height."""
+    return {"type": "contour", **properties}
+
+
 def click_bars(clusters: Iterable[int], chosen: int | None, **properties: Any) -> Trace:
     """Transparent bars over each cluster for hovers and clicks; that of the chosen cluster is shaded."""
     shades = [_CHOSEN if cluster == chosen else _CLEAR for cluster in clusters]

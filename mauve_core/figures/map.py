@@ -1,24 +1,27 @@
 """All texts on the two-dimensional map, colored by source, cluster, or the cluster's log ratio or cost.
 
 Points use WebGL with float32 arrays, or SVG without WebGL. Beyond ``MOST_POINTS`` the map draws a sample stratified
-by source over the density of all texts. Each point carries only its index in the stacked texts; hovers need no text.
+by source over the density of all texts. Each point carries its index in the stacked texts, and an excerpt of its text
+for the hover where the whole stays within ``MOST_LETTERS``.
 """
 
 from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.base.formatting import as_percent
-from mauve_core.figures import draw
+from mauve_core.figures import draw, map_layers
 from mauve_core.figures.draw import Trace
+from mauve_core.figures.map_data import Points, colour_of, span, symbol_of
 from mauve_core.figures.theme import (
     CATEGORICAL,
     DIVERGING_SCALE,
@@ -26,23 +29,19 @@ from mauve_core.figures.theme import (
     LEGEND_ROW,
     NEUTRAL_COLOUR,
     base_layout,
-    candidate_style,
-    candidate_styles,
 )
 
-MOST_POINTS = 25_000
-PLAIN_POINTS = 4_000
-"""The limit without WebGL, where each point is an SVG element."""
-HEIGHT = 560
+MOST_LETTERS = 300_000
+"""Letters of all excerpts of a map."""
+EXCERPT, _LEAST_EXCERPT = 280, 40
+"""Letters of a text's excerpt: at most, and at least, else the map has none."""
 _LEGEND_COLUMNS = 2
 """Legend names per row on a narrow page."""
-DENSITY_BINS = 80
-
 Colouring = Literal["source", "cluster", "log_ratio", "cost"]
 COLOURINGS: dict[Colouring, str] = {
+    "log_ratio": "Log ratio",
     "source": "Source",
     "cluster": "Cluster",
-    "log_ratio": "Log ratio",
     "cost": "Cost",
 }
 
@@ -63,56 +62,16 @@ _BAR = {
     "outlinewidth": 0,
 }
 """Position of a color scale."""
+_HOVER_LINE = 60
+"""Letters of a line of a hover."""
 _RATIO_LIMIT = 4.0
 """Log ratios beyond 16 to 1 share the end of the color scale, so that small ones stay distinguishable."""
 
 
-@dataclass(frozen=True)
-class Points:
-    """The data of the map.
-
-    Attributes
-    ----------
-    xy : (n, 2) float32 array
-        Positions of all texts, stacked.
-    source : (n,) int array
-        Index of each text's source in ``names``; 0 is the human side.
-    cluster : (n,) int array
-        Cluster of each text, -1 if the partition excludes its source.
-    log2_ratio : (k,) float array
-        log2 of human over candidate share of each cluster.
-    cost : (k,) float array
-        Each cluster's share of the frontier integral, negative where the model misses texts.
-    cluster_names : tuple of str
-        Name of each cluster, by number; untrusted. Empty: clusters have numbers only.
-    """
-
-    xy: NDArray[np.float32]
-    source: NDArray[np.int16]
-    names: tuple[str, ...]
-    cluster: NDArray[np.int32]
-    log2_ratio: NDArray[np.float64]
-    cost: NDArray[np.float64]
-    cluster_names: tuple[str, ...] = ()
-
-
-def stratified_sample(
-    source: NDArray[np.int16], visible: NDArray[np.bool_], most: int = MOST_POINTS
-) -> NDArray[np.intp]:
-    """Indices of the texts to draw: all visible ones, or ``most`` of them in proportion to the sources.
-
-    The choice is deterministic; each source with a visible text keeps at least one.
-    """
-    shown = np.flatnonzero(visible)
-    if shown.size <= most:
-        return shown
-    rng = np.random.default_rng(0)
-    parts = []
-    for index in np.unique(source[shown]):
-        members = shown[source[shown] == index]
-        size = max(1, int(members.size * most / shown.size))
-        parts.append(rng.choice(members, size, replace=False))
-    return np.sort(np.concatenate(parts))
+def excerpt_length(drawn: int) -> int:
+    """Letters of each text that fit into the hovers of so many texts; 0 if that is too few to read."""
+    length = min(EXCERPT, MOST_LETTERS // max(1, drawn))
+    return length if length >= _LEAST_EXCERPT else 0
 
 
 def map_figure(
@@ -127,6 +86,10 @@ def map_figure(
     revision: int = 0,
     density: NDArray[np.bool_] | None = None,
     plain: bool = False,
+    regions: Sequence[int] = (),
+    named: bool = False,
+    excerpts: Mapping[int, str] | None = None,
+    kept: Sequence[tuple[float, float]] | None = None,
 ) -> go.Figure:
     """Draw the map.
 
@@ -149,46 +112,49 @@ def map_figure(
         Texts whose density is drawn below the points; None if all texts are drawn.
     plain : bool
         Draw points as SVG, for a browser without WebGL; at most ``PLAIN_POINTS``.
+    regions : sequence of int
+        Sources, by index, of which lines enclose the densest ``REGIONS`` of all their texts.
+    named : bool
+        Write the clusters' names on the map, the costliest first.
+    excerpts : mapping of int to str or None
+        What the hover shows of each drawn text, by its index; untrusted.
+    kept : sequence of (x, y) or None
+        The polygon of area A, with which the selection is compared.
 
     Returns
     -------
     Figure
         ``customdata`` of a point is its text's index in the stack and its cluster, -1 without one.
     """
-    traces = [] if density is None else [_density(points.xy[density])]
+    traces = [] if density is None else [map_layers.density(points.xy[density])]
     own = points.cluster[drawn] == chosen
     layers = [(drawn, False)] if chosen is None else [(drawn[~own], False), (drawn[own], True)]
     for layer, raised in layers:
         opacity = _PLAIN if chosen is None else (_RAISED if raised else _FAINT)
         for members in _interleaved(layer, points.source):
-            trace = _scatter(points, members, colouring, opacity, raised)
+            trace = _scatter(points, members, colouring, opacity, raised, excerpts)
             if plain:
                 trace["type"] = "scatter"
             if inside is not None:
                 trace["selectedpoints"] = np.flatnonzero(inside[members]).astype(np.int32)
             traces.append(trace)
-    named = np.unique(points.source[drawn]) if colouring == "source" else ()
-    traces += [_legend_entry(points.names, int(index)) for index in named]
+    traces += [map_layers.regions(points, index) for index in regions]
+    in_legend = np.unique(points.source[drawn]) if colouring == "source" else ()
+    traces += [_legend_entry(points.names, int(index)) for index in in_legend]
     if colouring == "log_ratio":
         traces.append(_colour_bar(_ratio_limit(points), candidate))
     if colouring == "cost":
         traces.append(_cost_bar(points))
     layout = _layout(points.xy, outline, revision)
     if chosen is not None and points.cluster_names and own.any():
-        layout["annotations"] = [_label(points.xy[drawn[own]], points.cluster_names[chosen])]
-    layout["height"] += LEGEND_ROW * math.ceil(len(named) / _LEGEND_COLUMNS)  # the points keep their room
+        layout["annotations"] = [map_layers.label(points.xy[drawn[own]], points.cluster_names[chosen])]
+    elif named:
+        layout["annotations"] = map_layers.names(points, drawn)
+    if kept is not None:
+        layout["shapes"] = [*(layout["shapes"] or []), map_layers.outline(kept, "solid")]
+        layout["annotations"] = [*layout.get("annotations", []), map_layers.letter(kept)]
+    layout["height"] += LEGEND_ROW * math.ceil(len(in_legend) / _LEGEND_COLUMNS)  # the points keep their room
     return draw.figure(traces, layout)
-
-
-def colour_of(names: Sequence[str], index: int) -> str:
-    """Color of the source at that index of all names: blue for the human side, the usual ones for candidates."""
-    return HUMAN_COLOUR if index == 0 else candidate_styles(names[1:])[names[index]].colour
-
-
-def symbol_of(names: Sequence[str], index: int) -> str:
-    """Marker of the source at that index: a dot, or another shape each time its color repeats."""
-    colours = [colour_of(names, place) for place in range(index + 1)]
-    return candidate_style(colours.count(colours[index]) - 1).symbol
 
 
 def _interleaved(shown: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDArray[np.intp]]:
@@ -198,16 +164,28 @@ def _interleaved(shown: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDA
     return [turn[source[turn] == index] for turn in turns for index in np.unique(source[turn])]
 
 
-def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, opacity: float, raised: bool) -> Trace:
+def _scatter(
+    points: Points,
+    members: NDArray[np.intp],
+    colouring: Colouring,
+    opacity: float,
+    raised: bool,
+    excerpts: Mapping[int, str] | None,
+) -> Trace:
     index, cluster = int(points.source[members[0]]), points.cluster[members]
     data = np.column_stack([members, cluster]).astype(np.float32)
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
     marker |= _colours(points, cluster, index, colouring)
     name = html.escape(points.names[index])
-    in_cluster, titles = "<br>cluster %{customdata[1]:.0f}" if (cluster >= 0).all() else "", None
-    if in_cluster and points.cluster_names:
-        in_cluster = "<br>%{text} · %{customdata[1]:.0f}"
-        titles = np.array([html.escape(each) for each in points.cluster_names], dtype=object)[cluster].tolist()
+    in_cluster = [html.escape(labelled(points.cluster_names, number)) for number in range(len(points.cluster_names))]
+    words = [in_cluster[number] if in_cluster and number >= 0 else "" for number in cluster.tolist()]
+    if excerpts is not None:
+        words = [
+            f"{title}<br><br>{_paragraph(excerpts[place])}"
+            for title, place in zip(words, members.tolist(), strict=True)
+        ]
+    numbered = "<br>cluster %{customdata[1]:.0f}" if (cluster >= 0).all() and not in_cluster else ""
+    says = "<br>%{text}" if any(words) else ""
     return draw.scattergl(
         x=points.xy[members, 0],
         y=points.xy[members, 1],
@@ -215,12 +193,17 @@ def _scatter(points: Points, members: NDArray[np.intp], colouring: Colouring, op
         marker=marker,
         customdata=data,
         name=name,
-        text=titles,
+        text=words if says else None,
         showlegend=False,
-        hovertemplate=f"{name}{in_cluster}<extra></extra>",
+        hovertemplate=f"{name}{numbered}{says}<extra></extra>",
         selected={"marker": {"opacity": 1.0}},
         unselected={"marker": {"opacity": min(opacity, 0.2)}},
     )
+
+
+def _paragraph(text: str) -> str:
+    """An untrusted text in the lines of a hover, escaped."""
+    return "<br>".join(html.escape(line) for line in textwrap.wrap(text, _HOVER_LINE))
 
 
 def _colours(points: Points, cluster: NDArray[np.int32], index: int, colouring: Colouring) -> dict[str, Any]:
@@ -294,34 +277,12 @@ def _legend_entry(names: Sequence[str], index: int) -> Trace:
     )
 
 
-def _label(xy: NDArray[np.float32], name: str) -> dict[str, Any]:
-    """A cluster's name at the median of its texts."""
-    x, y = np.median(xy, axis=0).tolist()
-    font = {"size": 14, "color": "#1c1c1c"}
-    place = {"x": x, "y": y, "showarrow": False, "yshift": 18, "borderpad": 3}
-    return {**place, "text": html.escape(name), "font": font, "bgcolor": "rgba(255,255,255,0.88)"}
-
-
-def _density(xy: NDArray[np.float32]) -> Trace:
-    counts, x_edges, y_edges = np.histogram2d(xy[:, 0], xy[:, 1], bins=DENSITY_BINS)
-    return draw.heatmap(
-        x=((x_edges[1:] + x_edges[:-1]) / 2).astype(np.float32),
-        y=((y_edges[1:] + y_edges[:-1]) / 2).astype(np.float32),
-        z=np.log1p(counts.T).astype(np.float32),
-        colorscale=[[0, "rgba(128,135,146,0)"], [1, "rgba(128,135,146,0.55)"]],
-        showscale=False,
-        hoverinfo="skip",
-        zsmooth="fast",
-    )
-
-
 def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | None, revision: int) -> dict[str, Any]:
-    low, high = xy.min(axis=0), xy.max(axis=0)
-    margin = 0.04 * np.maximum(high - low, 1e-6)
+    low, high = span(xy)
     axis = {"showgrid": False, "zeroline": False, "showticklabels": False, "ticks": "", "title": None}
-    ranges = [[float(low[i] - margin[i]), float(high[i] + margin[i])] for i in range(2)]
+    ranges = [[float(low[i]), float(high[i])] for i in range(2)]
     return base_layout(
-        height=HEIGHT,
+        height=map_layers.HEIGHT,
         dragmode="lasso",
         hovermode="closest",
         clickmode="event+select",
@@ -329,12 +290,7 @@ def _layout(xy: NDArray[np.float32], outline: Sequence[tuple[float, float]] | No
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "itemclick": False, "itemdoubleclick": False},
         xaxis={**axis, "range": ranges[0]},
         yaxis={**axis, "range": ranges[1]},
-        shapes=[_outline(outline)] if outline else None,
+        shapes=[map_layers.outline(outline)] if outline else None,
         selectionrevision=revision,
         modebar={**base_layout()["modebar"], "orientation": "v"},
     )
-
-
-def _outline(corners: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    path = "L".join(f"{x:.6g},{y:.6g}" for x, y in corners)
-    return {"type": "path", "path": f"M{path}Z", "line": {"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"}}

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from mauve_core.analysis.cluster_table import MISSES, cluster_table
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.figures.map import MOST_POINTS, Colouring, Points, map_figure, stratified_sample
+from mauve_core.figures.map import Colouring, map_figure
+from mauve_core.figures.map_data import MOST_POINTS, Points, stratified_sample
 from mauve_core.scoring.result import Comparison, Partition
 
 

@@ -25,7 +25,7 @@ from mauve_core.figures.leaderboard import (
     texts_of_row,
     titled,
 )
-from mauve_core.figures.map import PLAIN_POINTS
+from mauve_core.figures.map_data import PLAIN_POINTS
 from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph

@@ -13,10 +13,13 @@ from streamlit.testing.v1 import AppTest
 
 from app.components import news, page_chrome
 from app.views.map.map_selection import cluster_counts, source_counts
-from mauve_core.analysis.cluster_table import cluster_table
+from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table
+from mauve_core.analysis.phrases import distinctive_phrases
+from mauve_core.analysis.properties import stop_words
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
-from mauve_core.figures import map as map_figures
+from mauve_core.base.formatting import as_percent
+from mauve_core.figures import map_data
 from mauve_core.jobs import queue
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
@@ -59,8 +62,25 @@ def test_without_a_selection_the_page_says_what_to_do(open_page: OpenPage, mappe
     app = open_page(VIEW)
     assert not app.exception
     assert any("Lasso an area" in element.value for element in app.markdown)
-    total = sum(source.n for source in mapped_run.comparison.sources)
-    assert any(f"{total:,} of {total:,} texts shown" in caption.value for caption in app.caption)
+    total = sum(source.n for source in mapped_run.comparison.sources if source.name in (HUMAN, "close"))
+    captions = [caption.value for caption in app.caption if f"{total:,} of {total:,} texts shown" in caption.value]
+    assert len(captions) == 1
+    assert "in none of them" not in captions[0]
+    every = [caption.value for caption in open_page(VIEW, hidden="none").caption]
+    assert any("texts of candidates other than close are in none of them" in caption for caption in every)
+
+
+def test_the_answer_is_the_costliest_cluster_in_either_direction(open_page: OpenPage, mapped_run: Run) -> None:
+    partition = mapped_run.comparison.partition("pairwise", "collapsed")
+    table = cluster_table(partition.counts(HUMAN), partition.counts("collapsed"), 0.5)
+    said = [each.value for each in open_page(VIEW, candidate="collapsed").markdown]
+    (answer,) = [each for each in said if "adds most in" in each]
+    for verb, direction in (("adds", ADDS), ("misses", MISSES)):
+        own = table[table["direction"] == direction]
+        assert f"{verb} most in" in answer
+        assert as_percent(float(own["cost_share"].max())) in answer
+    said = [each.value for each in open_page(VIEW, candidate="close").markdown]
+    assert not any("adds most in" in each for each in said), "the gap could be one between human texts"
 
 
 def test_a_map_of_a_sample_says_so(open_page: OpenPage, mapped_run: Run) -> None:
@@ -85,11 +105,11 @@ def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_r
     assert not app.exception
     for shown, source in zip(tables(app, "id", "text"), (HUMAN, "shifted"), strict=True):
         assert shown["id"].tolist() == ids_in_quarter(mapped_run, source)[:8]
-    app = open_page(VIEW, candidate="shifted", lasso=LASSO, area="list")
+    app = open_page(VIEW, candidate="shifted", lasso=LASSO, area="list", hidden="none")
     listing = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
     for source in mapped_run.corpora:
         assert listing["id"][listing["source"] == source].tolist() == ids_in_quarter(mapped_run, source)
-    app = open_page(VIEW, candidate="shifted", lasso=LASSO, area="counts")
+    app = open_page(VIEW, candidate="shifted", lasso=LASSO, area="counts", hidden="none")
     counts = tables(app, "source", "in area", "of", "share")[0]
     for _, row in counts.iterrows():
         assert row["in area"] == len(ids_in_quarter(mapped_run, row["source"]))
@@ -106,17 +126,17 @@ def test_hidden_sources_are_neither_drawn_nor_selected(open_page: OpenPage, mapp
 
 
 def test_two_presses_leave_the_pair_alone_and_bring_all_back(open_page: OpenPage, mapped_run: Run) -> None:
-    names = [source.name for source in mapped_run.comparison.sources]
     app = open_page(VIEW, candidate="close", hidden="0")
     app.button(key="map_only_two").click().run()
-    (written,) = np.atleast_1d(app.query_params["hidden"])
-    assert written == ",".join(str(place) for place, name in enumerate(names) if name not in (HUMAN, "close"))
+    assert "hidden" not in app.query_params
     assert app.button(key="map_only_two").disabled
     left = sum(source.n for source in mapped_run.comparison.sources if source.name in (HUMAN, "close"))
     assert any(f"{left} of {left} texts shown" in caption.value for caption in app.caption)
     app.button(key="map_all").click().run()
-    assert "hidden" not in app.query_params
+    assert np.atleast_1d(app.query_params["hidden"]).tolist() == ["none"]
     assert app.button(key="map_all").disabled
+    total = sum(source.n for source in mapped_run.comparison.sources)
+    assert any(f"{total} of {total} texts shown" in caption.value for caption in app.caption)
     assert not app.exception
 
 
@@ -126,11 +146,11 @@ def test_without_webgl_the_page_says_what_is_drawn(
     total = sum(source.n for source in mapped_run.comparison.sources)
     assert not open_page(VIEW).info
     monkeypatch.setattr(page_chrome, "draws_webgl", lambda: False)
-    app = open_page(VIEW)
+    app = open_page(VIEW, hidden="none")
     assert not app.exception
     assert f"{total:,} of {total:,} texts." in app.info[0].value
-    monkeypatch.setattr(map_figures, "PLAIN_POINTS", 99)
-    app = open_page(VIEW)
+    monkeypatch.setattr(map_data, "PLAIN_POINTS", 99)
+    app = open_page(VIEW, hidden="none")
     assert f" of {total:,} texts, a sample" in app.info[0].value
     assert "hardware acceleration" in app.info[0].value
 
@@ -156,6 +176,54 @@ def test_clear_forgets_the_lasso_and_keeps_the_cluster(open_page: OpenPage, mapp
     assert not app.exception
     assert "lasso" not in app.query_params
     assert app.query_params["cluster"] in ("1", ["1"])
+
+
+def test_two_areas_are_compared_and_a_is_forgotten(open_page: OpenPage, mapped_run: Run) -> None:
+    app = open_page(VIEW, candidate="collapsed", lasso=LASSO)
+    app.button(key="map_keep").click().run()
+    assert not app.exception
+    assert "lasso" not in app.query_params
+    kept = sum(len(ids_in_quarter(mapped_run, name)) for name in (HUMAN, "collapsed"))
+    assert any(f"Area A: {kept:,} texts" in header.value for header in app.header)
+    app = open_page(VIEW, candidate="collapsed", area_a=LASSO, lasso="-1,-1;0.5,-1;0.5,0.5;-1,0.5", area="against")
+    assert not app.exception
+    (counts,) = tables(app, "source", "this area", "A")
+    assert mapped_run.comparison.projection is not None
+    stack, xy = Stack.of(mapped_run.comparison), mapped_run.comparison.projection
+    first, second = (xy < 0.5).all(axis=1), (xy > 0).all(axis=1)
+    for _, row in counts.iterrows():
+        own = stack.source == stack.names.index(row["source"])
+        assert row["this area"] == (own & first & ~second).sum()
+        assert row["A"] == (own & second & ~first).sum()
+    shown = np.isin(stack.source, [stack.names.index(name) for name in (HUMAN, "collapsed")])
+    assert any(f"{(first & second & shown).sum()} texts lie in both" in caption.value for caption in app.caption)
+    app.button(key="map_clear_a").click().run()
+    assert "area_a" not in app.query_params
+    assert tables(app, "id", "text"), "the texts of the area that is left"
+
+
+def test_phrases_of_two_areas_are_those_of_their_texts(open_page: OpenPage, mapped_run: Run) -> None:
+    assert mapped_run.comparison.projection is not None
+    xy = mapped_run.comparison.projection
+    left, right = "-2,-2;0,-2;0,2;-2,2", "0,-2;2,-2;2,2;0,2"
+    app = open_page(VIEW, candidate="collapsed", lasso=left, area_a=right, area="against")
+    stack = Stack.of(mapped_run.comparison)
+    sides = []
+    for mask in (xy[:, 0] < 0, xy[:, 0] > 0):
+        sides.append(
+            [
+                mapped_run.corpora[name].texts[place]
+                for name in (HUMAN, "collapsed")
+                for place in stack.positions(mask, name)
+            ]
+        )
+    expected = distinctive_phrases(*sides, stop_words=stop_words())
+    shown = tables(app, "phrase", "texts", "in the other")
+    assert [table["phrase"].tolist() for table in shown] == [
+        [each.text for each in phrases] for phrases in expected if phrases
+    ]
+    nothing = [caption for caption in app.caption if caption.value == "No phrase stands out."]
+    assert len(shown) + len(nothing) == 2
 
 
 def test_counts_of_an_area_by_hand() -> None:
@@ -239,7 +307,7 @@ def test_the_map_appears_when_it_is_there(open_page: OpenPage, unmapped: Run) ->
         RunStore().add_map(unmapped, dataclasses.replace(unmapped.comparison, projection=places, map_fitted=total))
         assert news.sign() != seen, "the browser asks for the page again"
         app.run()
-        assert any(f"{total:,} of {total:,} texts shown" in caption.value for caption in app.caption)
+        assert any("texts shown" in caption.value for caption in app.caption)
 
 
 def test_a_map_that_failed_can_be_resumed_or_made_anew(

@@ -99,7 +99,7 @@ def selected_ids(page: Page) -> set[tuple[str, str]]:
 def test_lasso_read_the_texts_reload(page: Page, live_app: str, live_run: Run) -> None:
     projection = live_run.comparison.projection
     assert projection is not None
-    open_map(page, live_app, candidate="close")
+    open_map(page, live_app, candidate="close", hidden="none")
     expect(page.get_by_text(re.compile("Lasso an area"))).to_be_visible()
     drawn = draw_lasso(page, TRIANGLE)
     polygon = polygon_in_url(page)
@@ -148,7 +148,7 @@ def test_the_lasso_stands_while_colours_change_and_the_button_clears_it(page: Pa
     heading = page.get_by_role("heading", name=re.compile("texts in the area"))
     expect(heading).to_be_visible()
     said, polygon = heading.text_content() or "", polygon_in_url(page)
-    page.get_by_role("radio", name="Log ratio").click()
+    page.get_by_role("radio", name="Source").click()
     charts.read_chart(page, CHART, OUTLINES, until=lambda outlines: outlines["shapes"] == 1)
     expect(heading).to_have_text(said)
     np.testing.assert_array_equal(polygon_in_url(page), polygon)
@@ -164,12 +164,56 @@ def test_a_hidden_source_leaves_the_selection(page: Page, live_app: str, live_ru
     low, high = projection.min(axis=0) - 1, projection.max(axis=0) + 1
     everything = f"{low[0]:.5g},{low[1]:.5g};{high[0]:.5g},{low[1]:.5g};{high[0]:.5g},{high[1]:.5g}"
     everything += f";{low[0]:.5g},{high[1]:.5g}"
-    open_map(page, live_app, lasso=everything)
+    open_map(page, live_app, lasso=everything, hidden="none")
     n, total = live_run.comparison.human.n, len(projection)
     expect(page.get_by_role("heading", name=f"{total:,} of {total:,} texts in the area")).to_be_visible()
     charts.settle(page)
+    page.get_by_role("button", name="Sources").click()
     page.locator(".st-key-url_hidden").get_by_role("button", name="collapsed").click()
     left = total - n
     expect(page.get_by_role("heading", name=f"{left:,} of {left:,} texts in the area")).to_be_visible()
     expect(page).to_have_url(re.compile(r"[?&]hidden=3(&|$)"))
     assert {source for source, _ in selected_ids(page)} == {HUMAN, "close", "shifted"}
+
+
+def test_two_lassos_are_compared_and_a_reload_shows_the_same(page: Page, live_app: str, live_run: Run) -> None:
+    open_map(page, live_app, candidate="collapsed")
+    draw_lasso(page, TRIANGLE)
+    page.get_by_role("button", name="Keep as A").click()
+    expect(page.get_by_role("heading", name=re.compile("^Area A: "))).to_be_visible()
+    charts.read_chart(page, CHART, OUTLINES, until=lambda outlines: outlines == {"shapes": 1, "selections": 0})
+    draw_lasso(page, 1 - TRIANGLE * 0.6)
+    cells = page.locator('.st-key-map_areas_counts td[data-testid^="glide-cell-"]')
+    expect(cells.first).to_have_text(HUMAN)
+    said, address = cells.all_inner_texts(), page.url
+    assert len(said) == 6
+    page.reload()
+    expect(cells).to_have_text(said)
+    assert page.url == address
+    page.get_by_role("button", name="Clear A").click()
+    expect(page).not_to_have_url(re.compile("area_a="))
+    expect(page.get_by_role("heading", name=re.compile("texts in the area$"))).to_be_visible()
+    expect(page.get_by_role("tab", name="Against A")).to_have_count(0)
+
+
+def test_a_hover_shows_the_text_of_the_point(page: Page, live_app: str, live_run: Run) -> None:
+    open_map(page, live_app, candidate="close")
+    charts.settle(page)
+    place, x, y = charts.read_chart(
+        page,
+        CHART,
+        """plot => {
+            const trace = plot._fullData.find(each => each.customdata && each.x.length);
+            const box = plot.getBoundingClientRect(), {xaxis, yaxis} = plot._fullLayout;
+            return [trace.customdata[0][0], box.left + xaxis._offset + xaxis.d2p(trace.x[0]),
+                    box.top + yaxis._offset + yaxis.d2p(trace.y[0])];
+        }""",
+    )
+    stack = Stack.of(live_run.comparison)
+    name = stack.names[stack.source[int(place)]]
+    text = live_run.corpora[name].texts[stack.position[int(place)]]
+    page.mouse.move(x - 40, y)
+    page.mouse.move(x, y, steps=4)
+    hover = charts.chart(page, CHART).locator(".hoverlayer")
+    expect(hover).to_contain_text(name)
+    expect(hover).to_contain_text(" ".join(text.split()[:4]))

@@ -13,7 +13,8 @@ from plotly.subplots import make_subplots
 from scipy.optimize import minimize
 
 from mauve_core.figures import draw
-from mauve_core.figures.map import Colouring, Points, map_figure
+from mauve_core.figures.map import Colouring, map_figure
+from mauve_core.figures.map_data import Points
 
 
 def made() -> go.Figure:

@@ -9,8 +9,11 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.figures.map import COLOURINGS, Points, colour_of, map_figure, stratified_sample
+from mauve_core.figures.map import COLOURINGS, EXCERPT, excerpt_length, map_figure
+from mauve_core.figures.map_data import Points, colour_of, stratified_sample
+from mauve_core.figures.map_layers import REGIONS
 from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
+from mauve_core.numerics.statistics.density import region_probabilities
 
 SIZES = (40, 30, 20)
 N = sum(SIZES)
@@ -169,7 +172,58 @@ def test_clusters_have_names_in_hovers_and_the_chosen_one_on_the_map(points: Poi
     for trace in scatters(figure):
         if trace.text is not None:
             numbers = trace.customdata[:, 1].astype(int)
-            assert list(trace.text) == [["a", "b", "&lt;i&gt;c", "&lt;i&gt;d", "e"][number] for number in numbers]
+            assert list(trace.text) == [
+                ["a · 0", "b · 1", "&lt;i&gt;c · 2", "&lt;i&gt;d · 3", "e · 4"][number] if number >= 0 else ""
+                for number in numbers
+            ]
             assert "%{text}" in trace.hovertemplate
     assert any(trace.text is not None for trace in scatters(figure))
     assert not map_figure(points, np.arange(N), chosen=3).layout.annotations
+
+
+def test_lines_of_density_are_those_of_all_texts_of_a_source(points: Points) -> None:
+    figure = map_figure(points, np.arange(10), regions=(0, 1))
+    lines = [trace for trace in figure.data if trace.type == "contour"]
+    assert [trace.line.color for trace in lines] == [HUMAN_COLOUR, colour_of(points.names, 1)]
+    for index, trace in enumerate(lines):
+        own = points.xy[points.source == index]
+        np.testing.assert_allclose(trace.z, region_probabilities(own, trace.x, trace.y), atol=1e-6)
+        shares = np.arange(trace.contours.start, trace.contours.end + 1e-9, trace.contours.size)
+        np.testing.assert_allclose(shares, REGIONS)
+
+
+def test_names_stand_on_the_map_by_cost_and_by_size_without_costs(points: Points) -> None:
+    named = dataclasses.replace(points, cluster_names=("a", "b", "<i>c", "d", "e"))
+    costly = map_figure(named, np.arange(N), named=True).layout.annotations
+    assert costly[0].text == "d"  # of |cost| 0.5
+    sizes = np.bincount(points.cluster[points.cluster >= 0])
+    without = dataclasses.replace(named, cost=np.full(5, np.nan))
+    assert (
+        map_figure(without, np.arange(N), named=True).layout.annotations[0].text
+        == ("a", "b", "&lt;i&gt;c", "d", "e")[sizes.argmax()]
+    )
+    assert not map_figure(named, np.arange(N)).layout.annotations
+
+
+def test_hovers_show_the_text_in_lines_and_escaped(points: Points) -> None:
+    named = dataclasses.replace(points, cluster_names=("a", "b", "c", "d", "e"))
+    said = {place: f"<i>text {place}</i> " + "word " * 30 for place in range(N)}
+    for trace in scatters(map_figure(named, np.arange(N), excerpts=said)):
+        for (place, cluster), text in zip(trace.customdata.astype(int), trace.text, strict=True):
+            title, excerpt = text.split("<br><br>")
+            assert title == (f"{'abcde'[cluster]} · {cluster}" if cluster >= 0 else "")
+            assert excerpt.startswith(f"&lt;i&gt;text {place}&lt;/i&gt; word")
+            assert len(excerpt.split("<br>")) == 3
+        assert "%{text}" in trace.hovertemplate
+
+
+@pytest.mark.parametrize(("drawn", "letters"), [(0, EXCERPT), (1000, EXCERPT), (3000, 100), (25_000, 0)])
+def test_excerpts_of_all_texts_stay_within_a_limit(drawn: int, letters: int) -> None:
+    assert excerpt_length(drawn) == letters
+
+
+def test_area_a_is_outlined_with_its_letter_beside_the_selection(points: Points) -> None:
+    figure = map_figure(points, np.arange(N), kept=[(0, 0), (1, 0), (0.5, 2)], outline=[(0, 0), (1.5, 0), (0, 2)])
+    assert [shape.path for shape in figure.layout.shapes] == ["M0,0L1.5,0L0,2Z", "M0,0L1,0L0.5,2Z"]
+    (letter,) = figure.layout.annotations
+    assert (letter.x, letter.y, letter.text) == (0.5, 2, "<b>A</b>")

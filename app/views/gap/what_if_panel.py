@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from app.caching import cache
 from app.components import charts, job_panel
-from app.components.focus import Focus
+from app.components.focus import Focus, hidden_sources
 from app.components.markup import escaped
 from app.server import access
 from app.url import bound
@@ -137,7 +137,9 @@ def _area(here: Focus, state: State) -> Groups | None:
             st.page_link("views/map/map.py", label="Map", icon=":material/scatter_plot:")
         return None
     stack = cache.stack(here.run.id)
-    inside = inside_polygon(projection, np.array(state.lasso)) & stack.visible(state.map_hidden)
+    inside = inside_polygon(projection, np.array(state.lasso)) & stack.visible(
+        hidden_sources(stack, here.candidate, state)
+    )
     masks = {}
     for name in (HUMAN, here.candidate):
         masks[name] = np.zeros(len(here.run.corpora[name]), dtype=np.bool_)

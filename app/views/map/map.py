@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.caching import cache
-from app.components import charts, focus, generations_note, no_gap, page_chrome
+from app.caching import areas, cache
+from app.components import charts, focus, generations_note, no_gap, page_chrome, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
@@ -21,16 +21,12 @@ from app.views.map import map_selection, map_to_come
 from mauve_core.analysis.cluster_table import has_costs
 from mauve_core.analysis.selection import Stack, inside_polygon
 from mauve_core.base.config import HUMAN
-from mauve_core.figures.map import (
-    COLOURINGS,
-    MOST_POINTS,
-    PLAIN_POINTS,
-    Colouring,
-    Points,
-    map_figure,
-    stratified_sample,
-)
+from mauve_core.base.formatting import as_percent
+from mauve_core.figures.map import COLOURINGS, Colouring, excerpt_length, map_figure
+from mauve_core.figures.map_data import MOST_POINTS, PLAIN_POINTS, Points, stratified_sample
+from mauve_core.figures.map_layers import REGIONS
 from mauve_core.figures.map_points import points_frame, signed_costs
+from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
@@ -46,7 +42,7 @@ _DRAWN = "map_drawn"
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Map", "Where do human and model texts lie, and what do the texts of an area say?")
+    head = page_chrome.compact_head("Map", "Where do human and model texts lie, and what do the texts of an area say?")
     run, state = opened_run(), session.current()
     projection = run.comparison.projection
     if projection is None:
@@ -54,44 +50,74 @@ def main() -> None:
         st.stop()
     here = focus.of(run, state)
     stack = cache.stack(run.id)
+    hidden = focus.hidden_sources(stack, here.candidate, state)
+    with head:
+        with st.popover("Sources", icon=":material/visibility:"):
+            _source_picker(stack, here.candidate, hidden)
+        score_controls.sensitivity(state, run.comparison, here.candidate, here.partition.seed)
     with focus.rows():
-        focus.controls(here, state)
+        focus.pickers(here)
         with focus.row():
             colouring = _colouring_picker()
-    focus.score_line(here, state)
-    _source_picker(stack, here.candidate, state)
-    visible = stack.visible(state.map_hidden)
+    visible = stack.visible(hidden)
     if not visible.any():
         st.info("Choose a source to show.")
         st.stop()
     points = _points(here, stack, projection, state)
+    _answer(here, points)
+    focus.score_line(here, state)
     if colouring == _COST and np.isnan(points.cost).all():
         no_gap.show(here)
         colouring = "source"
-    left, right = st.columns([3, 4], gap="medium")
+    left, right = st.columns([2, 1], gap="medium")
     inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & visible
     with left:
-        _map(here, points, visible, inside, colouring, state)
+        _map(here, points, visible, inside, colouring, state, hidden)
         generations_note.show(run, here.candidate)
     with right:
+        kept = None if state.lasso_kept is None else inside_polygon(points.xy, _corners(state.lasso_kept)) & visible
         if inside is not None:
             shares = np.abs(points.cost) if colouring == _COST else None
-            map_selection.show_area(here, stack, inside, visible, points.cluster, shares)
+            map_selection.show_area(here, stack, inside, visible, points.cluster, shares, kept)
+        elif kept is not None:
+            map_selection.show_kept(kept)
         elif here.cluster is not None:
             map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
         else:
             _how_to()
 
 
+def _answer(here: Focus, points: Points) -> None:
+    """The costliest cluster in either direction, in a sentence, if there is a gap to explain."""
+    if np.isnan(points.cost).all():
+        return
+    parts = []
+    for verb, colour, cluster in (
+        ("adds", "orange", int(points.cost.argmax())),
+        ("misses", "blue", int(points.cost.argmin())),
+    ):
+        share = float(abs(points.cost[cluster]))
+        if share > 0:
+            parts.append(f"{verb} most in *{escaped(here.names[cluster])}* ({colour}, {as_percent(share)} of the gap)")
+    st.markdown(f"**{escaped(short_name(here.candidate))}** {' and '.join(parts)}.")
+
+
 def _how_to() -> None:
     with st.container(border=True):
         st.markdown(
             ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
-            "- An area of a single color is a kind of text that the others do not write.\n"
             "- *Log ratio* colors each text by how much more one side writes of its cluster; *Cost*, by the cluster's "
             "share of the frontier integral.\n"
+            f"- Lines enclose the densest {_regions_in_words()} of each side's texts.\n"
+            "- Names stand in the middle of their clusters, the costliest first. Hover over a point to read its text.\n"
+            "- *Keep as A* compares an area with a second one.\n"
             "- Nearby texts are alike; distant ones need not differ, and the axes mean nothing."
         )
+
+
+def _regions_in_words() -> str:
+    shares = [as_percent(share) for share in REGIONS]
+    return f"{', '.join(shares[:-1])} and {shares[-1]}"
 
 
 def _colouring_picker() -> Colouring:
@@ -105,14 +131,18 @@ def _colouring_picker() -> Colouring:
     )
 
 
-def _source_picker(stack: Stack, candidate: str, state: State) -> None:
+def _source_picker(stack: Stack, candidate: str, hidden: tuple[int, ...]) -> None:
     sources = range(len(stack.names))
+    others = tuple(source for source in sources if stack.names[source] not in (HUMAN, candidate))
 
     def all_but(some: Sequence[int]) -> list[int]:
         return [source for source in sources if source not in some]
 
-    shown = all_but(state.map_hidden)
-    link = bound.bind("map_hidden", shown, keyword="default", changes=lambda left: {"map_hidden": all_but(left)})
+    def left_out(shown: Sequence[int]) -> dict[str, tuple[int, ...] | None]:
+        left = tuple(all_but(shown))
+        return {"map_hidden": None if left == others else left}
+
+    link = bound.bind("map_hidden", all_but(hidden), keyword="default", changes=left_out)
     st.pills(
         "Show",
         sources,
@@ -122,7 +152,6 @@ def _source_picker(stack: Stack, candidate: str, state: State) -> None:
         help="Sources that are left out are neither drawn nor counted in an area.",
         **link,
     )
-    others = tuple(source for source in sources if stack.names[source] not in (HUMAN, candidate))
     if not others:
         return
     with st.container(horizontal=True, gap="small"):
@@ -130,11 +159,10 @@ def _source_picker(stack: Stack, candidate: str, state: State) -> None:
             f"Only {HUMAN} and {escaped(candidate)}",
             key="map_only_two",
             type="tertiary",
-            disabled=state.map_hidden == others,
-            **bound.on_click(map_hidden=others),
+            disabled=hidden == others,
+            **bound.on_click(map_hidden=None),
         )
-        shows_all = not state.map_hidden
-        st.button("All sources", key="map_all", type="tertiary", disabled=shows_all, **bound.on_click(map_hidden=None))
+        st.button("All sources", key="map_all", type="tertiary", disabled=not hidden, **bound.on_click(map_hidden=()))
 
 
 def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: State) -> Points:
@@ -157,13 +185,15 @@ def _map(
     inside: NDArray[np.bool_] | None,
     colouring: Colouring,
     state: State,
+    hidden: tuple[int, ...],
 ) -> None:
     """The figure. It keeps the reader's lasso until something else changes; any other lasso is drawn into it."""
     plain = not page_chrome.draws_webgl()
     drawn = stratified_sample(points.source, visible, PLAIN_POINTS if plain else MOST_POINTS)
     total = int(visible.sum())
     view = (colouring, state.smoothing) if colouring == _COST else (colouring,)
-    shows = (plain, *here.key, *view, here.cluster, state.map_hidden, st.session_state.get(map_selection.CLEARED, 0))
+    cleared = st.session_state.get(map_selection.CLEARED, 0)
+    shows = (plain, *here.key, *view, here.cluster, hidden, state.lasso_kept, cleared)
     drawn_by_reader = st.session_state.get(_DRAWN) == (shows, state.lasso)
     outlined = state.lasso is not None and not drawn_by_reader
     st.session_state[_FIGURE] = (shows, outlined)
@@ -178,6 +208,10 @@ def _map(
         revision=shows[-1],
         density=visible if drawn.size < total else None,
         plain=plain,
+        regions=[place for place in (0, points.names.index(here.candidate)) if place not in hidden],
+        named=True,
+        excerpts=areas.excerpts(here.run.id, excerpt_length(drawn.size), drawn),
+        kept=state.lasso_kept,
     )
     if plain:
         _without_webgl(drawn.size, total)
@@ -191,8 +225,9 @@ def _map(
         alt=f"Map of {total:,} texts. The Clusters page has the same texts without a map.",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
+        whose = _how_fitted(here.run.comparison) + _who_is_clustered(here, hidden)
         st.caption(
-            f"{drawn.size:,} of {total:,} texts shown. {_how_fitted(here.run.comparison)}{_who_is_clustered(here)}"
+            f"{drawn.size:,} of {total:,} texts shown. {whose}"
             "The map is for orientation: clusters were made in the feature space, not here.",
             width="stretch",
         )
@@ -222,8 +257,9 @@ def _how_fitted(comparison: Comparison) -> str:
     return f"The map was fitted on {fitted:,} of {total:,} texts; the others are placed among the nearest of these. "
 
 
-def _who_is_clustered(here: Focus) -> str:
-    if len(here.partition.labels) == len(here.run.comparison.sources):
+def _who_is_clustered(here: Focus, hidden: tuple[int, ...]) -> str:
+    names = [source.name for place, source in enumerate(here.run.comparison.sources) if place not in hidden]
+    if set(names) <= here.partition.labels.keys():
         return ""
     return (
         f"Clusters are those of the {here.partition.kind} partition: texts of candidates other than "

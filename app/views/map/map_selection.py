@@ -7,6 +7,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from app.caching import areas
 from app.components import focus, texts
 from app.components.export import csv_bytes
 from app.components.focus import Focus
@@ -20,6 +21,10 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 
 TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
+AGAINST: dict[AreaTab, str] = {"against": "Against A"}
+
+MOST_PHRASES = 10
+"""Phrases of either area in the comparison."""
 
 MOST_LISTED = 1000
 """Maximum number of rows in the page's list; the CSV has all."""
@@ -35,17 +40,37 @@ def show_area(
     visible: NDArray[np.bool_],
     cluster: NDArray[np.int32],
     shares: NDArray[np.float64] | None = None,
+    kept: NDArray[np.bool_] | None = None,
 ) -> None:
     """The texts where ``inside`` is true; all masks and labels cover the stacked texts.
 
     ``shares`` are each cluster's share of the frontier integral, (k,); with them, the list starts with the texts of
-    the costliest.
+    the costliest. ``kept`` are the texts of area A, if there is one.
     """
     _heading(f"{inside.sum():,} of {visible.sum():,} texts in the area", "lasso")
     if not inside.any():
         st.caption("No text lies in this area. Lasso another one.")
         return
-    _tabs(here, stack, inside, cluster, shares)
+    lasso = session.current().lasso
+    with st.container(horizontal=True):
+        st.button(
+            "Keep as A" if kept is None else "Keep as A instead",
+            icon=":material/select_all:",
+            key="map_keep",
+            help="Then lasso another area: its texts and phrases are compared with those of A.",
+            **bound.on_click(lasso=None, lasso_kept=lasso, area_tab="against"),
+        )
+        if kept is not None:
+            st.button(
+                "Clear A", type="tertiary", key="map_clear_a", **bound.on_click(lasso_kept=None, area_tab="texts")
+            )
+    _tabs(here, stack, inside, cluster, shares, kept)
+
+
+def show_kept(kept: NDArray[np.bool_]) -> None:
+    """Area A, while there is no second one."""
+    _heading(f"Area A: {kept.sum():,} texts", "lasso_kept")
+    st.markdown(":material/lasso_select: **Lasso another area** to compare its texts with those of A.")
 
 
 @st.fragment
@@ -55,19 +80,63 @@ def _tabs(
     inside: NDArray[np.bool_],
     cluster: NDArray[np.int32],
     shares: NDArray[np.float64] | None,
+    kept: NDArray[np.bool_] | None,
 ) -> None:
     """Build only the open tab; opening another one reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
         st.rerun()  # a row of the counts was selected, and the map shows it too
-    name, tab = bound.open_tab("area_tab", TABS, "map_area_tabs")
+    titles = TABS if kept is None else {**AGAINST, **TABS}
+    name, tab = bound.open_tab("area_tab", titles, "map_area_tabs" if kept is None else "map_areas_tabs")
     with tab:
-        if name == "texts":
+        if name == "against" and kept is not None:
+            _against(here, stack, inside, kept)
+        elif name == "texts":
             _read(here, stack, inside)
         elif name == "counts":
             st.dataframe(_percentages(source_counts(stack, inside)), hide_index=True, key="map_area_sources")
             _clusters(here, stack, inside, cluster)
         else:
             _list(here, stack, inside, cluster, shares)
+
+
+def _against(here: Focus, stack: Stack, inside: NDArray[np.bool_], kept: NDArray[np.bool_]) -> None:
+    """Counts and phrases of the two areas; texts in both belong to neither."""
+    own, others = inside & ~kept, kept & ~inside
+    both = int((inside & kept).sum())
+    st.dataframe(area_counts(stack, own, others), hide_index=True, key="map_areas_counts")
+    if both:
+        st.caption(f"{both:,} texts lie in both areas and are left out.")
+    if not own.any() or not others.any():
+        st.caption("One area has no text of its own.")
+        return
+    found = areas.area_phrases(here.run.id, tuple(np.flatnonzero(own)), tuple(np.flatnonzero(others)), MOST_PHRASES)
+    for title, phrases, size, other_size in (
+        ("More often in this area", found[0], own.sum(), others.sum()),
+        ("More often in A", found[1], others.sum(), own.sum()),
+    ):
+        st.markdown(f"**{title}**")
+        if phrases:
+            rows = [
+                (each.text, f"{each.texts} of {size:,}", f"{each.other_texts} of {other_size:,}") for each in phrases
+            ]
+            st.dataframe(pd.DataFrame(rows, columns=["phrase", "texts", "in the other"]), hide_index=True)
+        else:
+            st.caption("No phrase stands out.")
+    st.caption(
+        "Phrases of up to three words by log odds with a Dirichlet prior; each one's 95% interval lies above 0. Both "
+        "sides' texts count together."
+    )
+
+
+def area_counts(stack: Stack, inside: NDArray[np.bool_], kept: NDArray[np.bool_]) -> pd.DataFrame:
+    """One row per source with a text in either area: its texts in this area and in A."""
+    rows = []
+    for index, name in enumerate(stack.names):
+        own = stack.source == index
+        counts = int((inside & own).sum()), int((kept & own).sum())
+        if any(counts):
+            rows.append((name, *counts))
+    return pd.DataFrame(rows, columns=["source", "this area", "A"])
 
 
 def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
@@ -157,7 +226,7 @@ def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
     corpora = here.run.corpora
     human = corpora[HUMAN], stack.positions(inside, HUMAN)
     model = here.candidate, corpora[here.candidate], stack.positions(inside, here.candidate)
-    texts.side_by_side(human, model, key="map_texts")
+    texts.side_by_side(human, model, key="map_texts", stacked=True)
 
 
 def _percentages(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,97 @@
+"""Names of clusters on the map, each in the middle of its texts, none over another."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.figures.theme import LEGEND_FONT, LETTER
+
+MOST_NAMES = 25
+WIDTH = 560
+"""Pixels for which names are placed: the map's width in a window of 1,280 pixels; a wider one has more room."""
+
+_LINE = 20
+"""Letters of a line of a name, at most."""
+_ROW = 14
+_LETTER = 1.1 * LETTER
+"""Names have more wide letters than the names of decoders."""
+_APART = 14, 6
+"""Pixels between two names, across and along: points are seen there."""
+_SHIFTS = (0.0, -0.6, 0.6, -1.2, 1.2)
+"""Heights of a name by which it may be moved up or down from the middle."""
+
+
+def placed_names(
+    xy: NDArray[np.float32],
+    cluster: NDArray[np.int32],
+    names: Sequence[str],
+    order: Sequence[int],
+    pixels: NDArray[np.float64],
+) -> list[dict[str, Any]]:
+    """Annotations with the names of the first clusters in ``order`` that have room, at most :data:`MOST_NAMES`.
+
+    Parameters
+    ----------
+    xy : (m, 2) array
+        Places of the texts that are drawn.
+    cluster : (m,) array of int
+        Their clusters; -1 for none.
+    names : sequence of str
+        Name of each cluster, by number; untrusted.
+    order : sequence of int
+        Clusters, the most important first.
+    pixels : (2,) array
+        Pixels of a unit of each axis.
+    """
+    placed: list[dict[str, Any]] = []
+    taken: list[tuple[float, float, float, float]] = []
+    for number in order:
+        own = xy[cluster == number]
+        if not len(own) or len(placed) == MOST_NAMES:
+            continue
+        text = "<br>".join(html.escape(line) for line in textwrap.wrap(names[number], _LINE))
+        middle = np.median(own, axis=0).astype(np.float64)
+        size = box_size(text)
+        for shift in _SHIFTS:
+            up = shift * size[1]
+            box = _box(middle * pixels + (0, up), size)
+            if not any(_overlap(box, other) for other in taken):
+                taken.append(box)
+                placed.append(_annotation(text, middle, up))
+                break
+    return placed
+
+
+def box_size(text: str) -> tuple[float, float]:
+    """Width and height in pixels, estimated, of a name whose lines are joined by ``<br>``; escaped as in figures."""
+    lines = [html.unescape(line) for line in text.split("<br>")]
+    return max(map(len, lines)) * _LETTER + _APART[0], len(lines) * _ROW + _APART[1]
+
+
+def _box(center: NDArray[np.float64], size: tuple[float, float]) -> tuple[float, float, float, float]:
+    (x, y), (width, height) = center.tolist(), size
+    return x - width / 2, x + width / 2, y - height / 2, y + height / 2
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[1] and b[0] < a[1] and a[2] < b[3] and b[2] < a[3]
+
+
+def _annotation(text: str, middle: NDArray[np.float64], up: float) -> dict[str, Any]:
+    return {
+        "x": float(middle[0]),
+        "y": float(middle[1]),
+        "yshift": up,
+        "text": text,
+        "showarrow": False,
+        "font": {"size": LEGEND_FONT, "color": "#1c1c1c"},
+        "bgcolor": "rgba(255,255,255,0.65)",
+        "borderpad": 1,
+        "captureevents": False,
+    }
