@@ -71,9 +71,7 @@ def names(points: Points, drawn: NDArray[np.intp]) -> list[dict[str, Any]]:
 def label(xy: NDArray[np.float32], name: str) -> dict[str, Any]:
     """A cluster's name at the median of its texts."""
     x, y = np.median(xy, axis=0).tolist()
-    font = {"size": 14, "color": "#1c1c1c"}
-    place = {"x": x, "y": y, "showarrow": False, "yshift": 18, "borderpad": 3}
-    return {**place, "text": html.escape(name), "font": font, "bgcolor": "rgba(255,255,255,0.88)"}
+    return {"x": x, "y": y, "showarrow": False, "yshift": 18, "text": html.escape(name), "font": {"size": 14}}
 
 
 def letter(corners: Sequence[tuple[float, float]]) -> dict[str, Any]:
