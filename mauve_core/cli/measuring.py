@@ -114,12 +114,12 @@ def neighbours_table(found: NeighbourTable) -> str:
     """T(Q) of every candidate and T(P) at every k, a table per measure, with standard deviations."""
     parts = []
     for name in found.measures:
-        values = _over(found, name, "k", found.ks, "human halves")
+        values = _values_over(found, name, "k", found.ks, "human halves")
         parts.append("\n".join(filter(None, [MEASURES[name].title, values, order_sentence(found, name)])))
     about = (
         f"Value \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where it is unknown. Human "
         f"halves: T(P), between two random halves of the human texts. At k = {found.settings['own_neighbours']}, these "
-        "are the numbers of mauve-lens measure. Two candidates are told apart at each k by itself."
+        "are the numbers of mauve-lens measure. Each k has tests of its own."
     )
     return "\n\n".join([*parts, textwrap.fill(about, 110)])
 
@@ -135,30 +135,36 @@ def lengths_table(found: LengthTable) -> str:
     """T(Q) of every candidate and T(P), and the gaps, at every length, by measure; with standard deviations."""
     parts = []
     for name in found.measures:
-        parts += [length_measure_title(name), _over(found, name, "length", found.lengths, HUMAN)]
+        parts += [length_measure_title(name), _values_over(found, name, "length", found.lengths, HUMAN)]
         if found.has_gaps(name):
-            parts += ["", _over(found, name, "gap at", found.lengths)]
+            parts += ["", _gaps_over(found, name, "gap at", found.lengths)]
         parts += [*filter(None, [over_lengths.order_sentence(found, name)]), ""]
     about = (
         f"Value \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where it is unknown, "
         f"{NONE} where the measure is not defined. Gap: |T(Q) \u2212 T(P)|. At a length that cuts no text, these are "
-        "the numbers of mauve-lens measure, and of the Fréchet distance, those of mauve-lens methods. Two "
-        "candidates are told apart at each length by itself."
+        "the numbers of mauve-lens measure, and of the Fréchet distance, those of mauve-lens methods. Each "
+        "length has tests of its own."
     )
     return "\n".join([*parts, textwrap.fill(about, 110)])
 
 
-def _over(
-    found: NeighbourTable | LengthTable, measure: str, axis: str, places: Sequence[int], human: str | None = None
+def _values_over(
+    found: NeighbourTable | LengthTable, measure: str, axis: str, places: Sequence[int], human: str
 ) -> str:
-    """One measure of every candidate, and T(P) in a column called ``human``, a row per place; without it, the gaps."""
-    lines = {name: dict(zip(places, found.line(measure, name), strict=True)) for name in found.candidates}
-    any_line = next(iter(lines.values()))
-    cells = [[axis, *([] if human is None else [human]), *map(printable, lines)]]
-    for place in places:
-        rows = [line[place] for line in lines.values()]
-        people = [] if human is None else [_written(any_line[place].human)]
-        cells.append([str(place), *people, *(_written(row.gap if human is None else row.model) for row in rows)])
+    """One measure of every candidate, and T(P) in a column called ``human``, a row per place."""
+    lines = [found.line(measure, name) for name in found.candidates]
+    cells = [[axis, human, *map(printable, found.candidates)]]
+    for place, *rows in zip(places, *lines, strict=True):
+        cells.append([str(place), _written(rows[0].human), *(_written(row.model) for row in rows)])
+    return aligned(cells)
+
+
+def _gaps_over(found: LengthTable, measure: str, axis: str, places: Sequence[int]) -> str:
+    """One measure's gap of every candidate, a row per place."""
+    lines = [found.line(measure, name) for name in found.candidates]
+    cells = [[axis, *map(printable, found.candidates)]]
+    for place, *rows in zip(places, *lines, strict=True):
+        cells.append([str(place), *(_written(row.gap) for row in rows)])
     return aligned(cells)
 
 

@@ -49,7 +49,7 @@ WALK: tuple[tuple[str, Mapping[str, str | bool], Mapping[str, str]], ...] = (
     ("gap", {"gap_tabs": "What would close the gap"}, {"candidate": "shifted", "chosen": "0"}),
     ("gap", {"gap_tabs": "The few clusters that make up most of it"}, {"candidate": "shifted"}),
     ("map", {}, {}),
-    ("decoders", {"measure_differences": True, "neighbours_over_k": True}, {}),
+    ("decoders", {"measure_differences": True, "neighbours_over_k": True, "measures_over_length": True}, {}),
     ("decoders", {}, {"section": "sweeps", "axis": "scale"}),
     ("methods", {}, {}),
     ("methods", {}, {"vary": "encoders"}),

@@ -26,6 +26,7 @@ from tests.tiny_models import make_gpt2
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders/decoders.py"
 TITLE = "Measures over the length of the texts"
+OPENED = {"measures_over_length": True}
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def test_the_form_starts_the_job_with_the_chosen_measures_and_lengths(
     open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.views.decoders.measure_lengths.check_model", lambda name: None)
-    app = open_page(VIEW)
+    app = open_page(VIEW, OPENED)
     (panel,) = panels(app)
     assert f"mauve-lens measure {run.id} --lengths" in panel.markdown[0].value
     measures = app.multiselect(key=f"lengths_measures_{run.id}")
@@ -85,7 +86,7 @@ def test_the_form_starts_the_job_with_the_chosen_measures_and_lengths(
 
 
 def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Run, table: LengthTable) -> None:
-    app = open_page(VIEW)
+    app = open_page(VIEW, OPENED)
     assert not app.exception
     (panel,) = panels(app)
     said = "\n".join(item.value for item in panel.markdown).replace("\\", "")
@@ -102,15 +103,15 @@ def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Ru
 
 def test_read_only_shows_the_table_or_nothing(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(access, "may_change", lambda: False)
-    assert panels(open_page(VIEW)) == []
+    assert panels(open_page(VIEW, OPENED)) == []
     LengthsTask(run.id, (2, 5), ("length",)).compute()
-    (panel,) = panels(open_page(VIEW))
+    (panel,) = panels(open_page(VIEW, OPENED))
     assert len(panel.button) == 0
     assert len(panel.get("plotly_chart")) == 1
 
 
 def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, "lengths", {"rows": 3})
-    app = open_page(VIEW)
+    app = open_page(VIEW, OPENED)
     assert not app.exception
     assert any("length table" in item.value for item in app.error)

@@ -56,7 +56,7 @@ def _reason(run: Run, state: State, name: str) -> None:
     if found is not None:
         label, about = found.finding, f"{found.sentence}; {found.cost}"
     elif cache.gap_test(run.id, "pairwise", name).explains:
-        label, about = "no property and no stable cluster stands out", "Opens its clusters."
+        label, about = "no clear main difference", "Opens its clusters."
     else:
         label, about = "could be a gap between human texts", "Opens its clusters."
     view = changed(state, candidate=name, partition=None, seed=None, cluster=cluster)

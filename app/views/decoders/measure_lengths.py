@@ -38,17 +38,28 @@ def show(run: Run, order: Sequence[str]) -> None:
     table = or_error(_read, run.id, path.stat().st_mtime_ns if path.is_file() else None)
     if table is None and not access.may_change():
         return
-    with st.expander("Measures over the length of the texts", icon=":material/show_chart:"):
-        if table is None:
-            st.markdown(
-                "Does a measure get worse as texts get longer? All texts are cut to their first tokens and measured at "
-                "each length. Press *Compute over length*, or run "
-                f"`mauve-lens measure {run.id} --lengths {_EXAMPLE} --scorer MODEL`."
-            )
-        else:
-            _result(run, table, order)
-        if access.may_change():
-            _form(run, table)
+    part = st.expander(
+        "Measures over the length of the texts",
+        icon=":material/show_chart:",
+        key="measures_over_length",
+        on_change="rerun",
+    )
+    if part.open:
+        with part:
+            _content(run, table, order)
+
+
+def _content(run: Run, table: LengthTable | None, order: Sequence[str]) -> None:
+    if table is None:
+        st.markdown(
+            "Does a measure get worse as texts get longer? All texts are cut to their first tokens and measured at "
+            "each length. Press *Compute over length*, or run "
+            f"`mauve-lens measure {run.id} --lengths {_EXAMPLE} --scorer MODEL`."
+        )
+    else:
+        _result(run, table, order)
+    if access.may_change():
+        _form(run, table)
 
 
 @kept_by_run(max_entries=8, show_spinner=False)

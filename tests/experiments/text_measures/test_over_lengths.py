@@ -330,9 +330,10 @@ def test_a_table_from_elsewhere_is_drawn(run):
     odd = dataclasses.replace(table, rows=(dataclasses.replace(table.rows[0], measure="new"), *table.rows[2:]))
     for each in (odd, dataclasses.replace(table, rows=(), settings={})):
         for order in (CANDIDATES, ["unknown"]):
-            lengths_figure(each, order)
-            described(each)
+            drawn = {value for trace in lengths_figure(each, order).data for value in trace.y}
+            assert {row.model.value for row in each.rows if row.candidate in order} <= drawn
+            assert described(each)
             for name in each.measures:
-                shown_table(each, name, order)
-                shown_table(each, name, order, gaps=True)
-                order_sentence(each, name)
+                for gaps in (False, True):
+                    assert list(shown_table(each, name, order, gaps=gaps))[0] == "length"
+                assert isinstance(order_sentence(each, name), str)
