@@ -335,5 +335,5 @@ def test_a_table_from_elsewhere_is_drawn(run):
             assert described(each)
             for name in each.measures:
                 for gaps in (False, True):
-                    assert list(shown_table(each, name, order, gaps=gaps))[0] == "length"
+                    assert next(iter(shown_table(each, name, order, gaps=gaps))) == "length"
                 assert isinstance(order_sentence(each, name), str)
