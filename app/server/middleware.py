@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.components import job_progress, news
 from app.server import access, connections, health, origins, run_export, sign_in
+from app.server.preloads import preload_header
 from mauve_core.serving import sharing
 
 OPEN = (health.HEALTH, sign_in.SIGN_IN, sign_in.SIGN_OUT)
@@ -56,7 +57,9 @@ _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 class Headers:
-    """Adds the security headers to every response, and removes those that open it to foreign pages (CORS)."""
+    """Adds the security headers to every response, removes those that open it to foreign pages (CORS), and names the
+    scripts that pages need next.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -73,6 +76,8 @@ class Headers:
                     del headers[name]
                 for name, value in security_headers().items():
                     headers[name] = value
+                if headers.get("content-type", "").startswith("text/html") and preload_header():
+                    headers["Link"] = preload_header()
             await send(message)
 
         await self.app(scope, receive, with_headers)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 from app.views.judge import answer_panel, judging
 from app.views.judge.answer_panel import EXTRA, KEYS, Message, read_message
@@ -111,6 +112,11 @@ def rate(store: RatingStore, plan: PairPlan, start: int, end: int, seconds: floa
 # Rating
 
 
+def start(app: AppTest) -> Button:
+    (found,) = (button for button in app.button if button.label == "Start rating")
+    return found
+
+
 @pytest.mark.usefixtures("run")
 def test_without_a_name_the_page_asks_for_one_and_teaches(open_page: OpenPage) -> None:
     app = open_page(VIEW)
@@ -118,7 +124,7 @@ def test_without_a_name_the_page_asks_for_one_and_teaches(open_page: OpenPage) -
     assert shown_texts(app) == []
     assert any("at most about one in ten" in element.value for element in app.markdown)
     app.text_input(key="judge_name").set_value("  Ann \n Lee ")
-    app.button[0].click().run()
+    start(app).click().run()
     assert dict(app.query_params)["rater"] in ("Ann Lee", ["Ann Lee"])  # AppTest gives either
     assert any("Rating as **Ann Lee**" in element.value for element in app.markdown)
 
@@ -127,7 +133,7 @@ def test_without_a_name_the_page_asks_for_one_and_teaches(open_page: OpenPage) -
 def test_a_blank_name_is_none(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     app.text_input(key="judge_name").set_value("   ")
-    app.button[0].click().run()
+    start(app).click().run()
     assert "rater" not in app.query_params
     assert [toast.value for toast in app.toast] == ["Enter a name first."]
 

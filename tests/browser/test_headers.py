@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from app.server.preloads import WANTED, header_of
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -55,6 +57,29 @@ def test_every_answer_has_the_headers(live_app: str, path: str) -> None:
     assert "'unsafe-inline'" not in policy["script-src"]
     for sources in policy.values():
         assert {source for source in sources if not source.startswith("'sha256-")} <= ONLY_HERE
+
+
+def test_a_page_names_the_scripts_of_its_charts_and_nothing_else_does(live_app: str) -> None:
+    _, headers = asked(live_app + "/map")
+    links = {name.lower(): value for name, value in headers.items()}["link"].split(", ")
+    assert len(links) == len(WANTED)
+    for link, name in zip(links, WANTED, strict=True):
+        path, relation = link.split("; ")
+        assert path.startswith(f"</static/js/{name}.")
+        assert relation == "rel=modulepreload"
+        assert asked(live_app + path.strip("<>"))[0] == 200
+    for path in ("/_stcore/health", links[0].split(">")[0].strip("<")):
+        assert "link" not in {name.lower() for name in asked(live_app + path)[1]}
+
+
+def test_another_streamlit_without_these_scripts_has_no_preloads(tmp_path: Path) -> None:
+    assert header_of(tmp_path) == ""
+    scripts = tmp_path / "static/js"
+    scripts.mkdir(parents=True)
+    (scripts / "PlotlyChartNew.abc.js").touch()
+    assert header_of(tmp_path) == ""
+    (scripts / "PlotlyChart.abc.js").touch()
+    assert header_of(tmp_path) == "</static/js/PlotlyChart.abc.js>; rel=modulepreload"
 
 
 def test_foreign_names_and_closed_paths_are_turned_away(live_app: str) -> None:
