@@ -12,59 +12,22 @@ checkout, served with a home of its own, gives the first loads of an earlier ver
 from __future__ import annotations
 
 import argparse
-import os
 import platform
-import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+from browsing import APP, PAGES, ROOT, launched, opened, rest, served
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from mauve_core.base.files import write_atomically
 
-ROOT = Path(__file__).resolve().parents[1]
-CHROMIUM_FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--enable-unsafe-swiftshader",
-]  # fmt: skip
-TIMEOUT_MS = 120_000
-QUIET_MS = 1000
 PLAIN = "import streamlit as st\nst.title('Plain')\nst.slider('Number', 0, 9, key='plain_number')\n"
-PAGES = {
-    "Compare": "", "Decoders": "decoders", "Methods": "methods", "Clusters": "clusters", "Gap": "gap", "Map": "map",
-    "Probes": "probes", "Judge": "judge", "Published": "published", "Runs": "runs", "New run": "new_run",
-}  # fmt: skip
 GOALS = {"first load": 2.0, "Clusters: choose a cluster": 0.7, "Compare: weight": 0.4}
 """Seconds of the median that the project aims for."""
-
-_WATCH = """
-window.changed = 0; window.pressed = 0;
-new MutationObserver(() => { window.changed = performance.now(); }).observe(
-    document, {subtree: true, childList: true, attributes: true, characterData: true});
-for (const kind of ['pointerdown', 'keydown'])
-    addEventListener(kind, () => { window.pressed = performance.now(); }, {capture: true});
-"""
-_RESTS = """(quiet) => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
-    && !document.querySelector('[data-stale="true"], [data-retained="true"], [data-testid="stSkeleton"]')
-    && document.querySelector('[data-testid="stMain"] :is(h1, h2)')
-    && [...document.querySelectorAll('.js-plotly-plot')].every(plot => plot._fullData)
-    && performance.now() - Math.max(window.changed, window.pressed) > quiet"""
-
-
-def rest(page: Page) -> float:
-    """Wait until the page rests; seconds from the last press, or from the start of the navigation, to the last
-    change."""
-    page.wait_for_function(_RESTS, arg=QUIET_MS)
-    waited: float = page.evaluate("() => Math.max(window.changed - window.pressed, 0) / 1000")
-    return waited
 
 
 def first_loads(browser: Browser, url: str, paths: dict[str, str], query: str, times: int) -> dict[str, list[float]]:
@@ -118,49 +81,6 @@ def repeated(page: Page, times: int, act: Callable[[int], None]) -> list[float]:
     return found[1:]
 
 
-@contextmanager
-def opened(browser: Browser) -> Iterator[Page]:
-    """A page of a new profile that writes down when it changes."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(TIMEOUT_MS)
-    context.add_init_script(_WATCH)
-    try:
-        yield context.new_page()
-    finally:
-        context.close()
-
-
-@contextmanager
-def served(command: list[str], checkout: Path, home: Path) -> Iterator[str]:
-    """The address of a server until the block ends; the port follows the command."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    environment = {**os.environ, "PYTHONPATH": str(checkout), "MAUVE_LENS_HOME": str(home.absolute())}
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command, "--server.port", str(port), "--server.headless", "true"],
-        cwd=checkout,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        deadline = time.monotonic() + TIMEOUT_MS / 1000
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).close()
-            except OSError:
-                if time.monotonic() > deadline or process.poll() is not None:
-                    raise SystemExit(f"The app of {checkout} did not start") from None
-                time.sleep(0.2)
-            else:
-                break
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-
-
 def row(what: str, waits: list[float], plain: float, goal: float | None, before: list[float] | None) -> str:
     """A line of the table."""
     middle = statistics.median(waits)
@@ -172,10 +92,8 @@ def row(what: str, waits: list[float], plain: float, goal: float | None, before:
 
 def report(options: argparse.Namespace) -> str:
     """Serve, measure, and write the page."""
-    app = ["app.server.serve"]
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_FLAGS)
+        browser = launched(playwright)
         script = Path(folder) / "plain.py"
         script.write_text(PLAIN)
         with served(["streamlit", "run", str(script)], Path(folder), options.home) as url:
@@ -186,12 +104,12 @@ def report(options: argparse.Namespace) -> str:
                 page.get_by_role("slider").focus()
                 keys = ("ArrowLeft", "ArrowRight")
                 plain_step = repeated(page, options.times, lambda turn: page.keyboard.press(keys[turn % 2]))
-        with served(app, ROOT, options.home) as url:
+        with served(APP, ROOT, options.home) as url:
             loads = first_loads(browser, url, PAGES, "?run=demo", options.times)
             acts = interactions(browser, url, options.times)
         before: dict[str, list[float]] = {}
         if options.before is not None:
-            with served(app, options.before, options.before_home) as url:
+            with served(APP, options.before, options.before_home) as url:
                 before = first_loads(browser, url, PAGES, "?run=demo", options.times)
         browser.close()
     load, step = statistics.median(plain_load), statistics.median(plain_step)

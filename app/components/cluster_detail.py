@@ -116,7 +116,8 @@ def _texts(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: ND
     why_panel.marked_rows(focus, cluster, rows, in_rows=pairing)
     human, model = focus.run.corpora[HUMAN], focus.run.corpora[focus.candidate]
     asked_for = state.human_text is not None or state.model_text is not None
-    with st.expander(f"All {in_human.size:,} human and {in_model.size:,} model texts", expanded=asked_for):
+    # One label for every cluster: a browser folds an expander again when its label changes.
+    with st.expander("All texts of this cluster", expanded=asked_for):
         texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
 
 

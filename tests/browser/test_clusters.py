@@ -88,7 +88,7 @@ def expect_cluster(page: Page, run: Run, cluster: int, *, linked: bool = True) -
 
 def open_lists(page: Page) -> None:
     """Unfold the lists of all texts of the cluster."""
-    page.get_by_text(re.compile(r"^All \d+ human and \d+ model texts$")).click()
+    page.get_by_text("All texts of this cluster", exact=True).click()
 
 
 def expected_rows(run: Run) -> pd.DataFrame:

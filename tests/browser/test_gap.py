@@ -72,18 +72,19 @@ def expected_ids(run: Run, source: str, cluster: int) -> list[str]:
 
 
 def expect_cluster(page: Page, run: Run, cluster: int) -> None:
-    """Exactly that cluster's texts stand below the ledger."""
+    """Exactly that cluster's texts stand below the ledger, in the open list of all."""
     expect(page).to_have_url(re.compile(rf"[?&]cluster={cluster}(&|$)"))
     expect(page.get_by_text(f"Cluster {cluster}", exact=True)).to_be_visible()
-    lists = page.get_by_text(re.compile(r"^All \d+ human and \d+ model texts$"))
-    if not page.locator("details[open]", has=lists).count():
-        lists.click()
     for side, title, source in (("human", "Human", HUMAN), ("model", CANDIDATE, CANDIDATE)):
         expected = expected_ids(run, source, cluster)
         total = len(run.corpora[source])
         expect(page.get_by_text(f"{title} · {len(expected)} of {total} texts", exact=True).first).to_be_visible()
         cells = page.locator(f'[class*="st-key-cluster_texts_{side}"] td[data-testid^="glide-cell-1-"]')
         expect(cells).to_have_text(expected[:8])
+
+
+def open_lists(page: Page) -> None:
+    page.get_by_text("All texts of this cluster", exact=True).click()
 
 
 def test_the_ledger_follows_the_smoothing_of_the_link(page: Page, live_app: str, live_run: Run) -> None:
@@ -101,8 +102,11 @@ def test_a_clicked_bar_opens_exactly_that_clusters_texts(page: Page, live_app: s
     for direction, place in (("adds", 1), ("misses", 0)):
         cluster = click_row(page, direction, place)
         assert cluster == list(expected_bars(live_run, direction))[place]
+        if direction == "adds":
+            open_lists(page)  # they stay open for the next cluster
         expect_cluster(page, live_run, cluster)
     page.reload()
+    open_lists(page)
     expect_cluster(page, live_run, cluster)
     page.get_by_role("link", name="On the map").click()
     expect(page).to_have_url(re.compile(rf"/map\?.*cluster={cluster}(&|$)"))
@@ -111,6 +115,7 @@ def test_a_clicked_bar_opens_exactly_that_clusters_texts(page: Page, live_app: s
 def test_a_what_if_moves_the_scores_and_is_undone(page: Page, live_app: str, live_run: Run) -> None:
     open_gap(page, live_app)
     cluster = click_row(page, "adds", 0)
+    open_lists(page)
     expect_cluster(page, live_run, cluster)
     page.get_by_role("tab", name="What would close the gap").click()
     part = live_run.comparison.partition("pairwise", CANDIDATE)

@@ -73,12 +73,12 @@ def test_clusters(copying: Page, page: Page, live_app: str) -> None:
 
 def test_map(copying: Page, page: Page, live_app: str) -> None:
     open_view(copying, live_app, "map", lasso=AREA, candidate="collapsed")
-    copying.get_by_role("radio", name="Log ratio").click()
-    expect(copying).to_have_url(re.compile("colour=log_ratio"))
+    copying.get_by_role("radio", name="Cost").click()
+    expect(copying).to_have_url(re.compile("colour=cost"))
     said = copying.get_by_text("texts in the area").inner_text()
     page.goto(copied(copying))
     expect(page.get_by_text(said)).to_be_visible()
-    expect(page.get_by_role("radio", name="Log ratio")).to_be_checked()
+    expect(page.get_by_role("radio", name="Cost")).to_be_checked()
     copying.context.close()
 
 
