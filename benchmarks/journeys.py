@@ -27,8 +27,8 @@ from mauve_core.base.files import write_atomically
 
 TEXTS = 60
 WORDS = {
-    "human": "river glacier market harvest engine violin parliament planet winter letter stone garden".split(),
-    "model": "river river market market engine engine stone stone winter letter planet garden".split(),
+    "human": "river glacier market harvest engine violin parliament planet winter letter stone garden",
+    "model": "river river market market engine engine stone stone winter letter planet garden",
 }
 JOB_MS = 300_000
 
@@ -73,7 +73,7 @@ def own_files(page: Page, url: str, folder: Path) -> str:
     """From the first screen of an empty app to the texts of the costliest cluster of two files."""
     rng = np.random.default_rng(0)
     for side, words in WORDS.items():
-        texts = [" ".join(rng.choice(words, 30)) for _ in range(TEXTS)]
+        texts = [" ".join(rng.choice(words.split(), 30)) for _ in range(TEXTS)]
         (folder / f"{side}.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
     page.goto(url)
     rest(page)
