@@ -164,14 +164,16 @@ def error_curves(run_id: str, kind: PartitionKind, smoothing: Smoothing) -> list
 @kept_by_run(max_entries=16, show_spinner=False)
 def leading_clusters(
     run_id: str, kind: PartitionKind, smoothing: Smoothing
-) -> dict[str, tuple[NDArray[np.int32], NDArray[np.int32]]]:
-    """``frontier.leading_clusters`` of every candidate with a gap to explain."""
+) -> dict[str, tuple[Sequence[str], Sequence[str]]]:
+    """``frontier.leading_in_words`` of every candidate with a gap to explain."""
     comparison = load_run(run_id).comparison
-    return {
-        candidate.name: frontier.leading_clusters(comparison, kind, candidate.name, smoothing)
-        for candidate in comparison.candidates
-        if gap_test(run_id, kind, candidate.name).explains
-    }
+    found: dict[str, tuple[Sequence[str], Sequence[str]]] = {}
+    for candidate in comparison.candidates:
+        if gap_test(run_id, kind, candidate.name).explains:
+            leading = frontier.leading_clusters(comparison, kind, candidate.name, smoothing)
+            names = cluster_names(run_id, kind, candidate.name, comparison.median_seed(candidate.name, kind))
+            found[candidate.name] = frontier.leading_in_words(leading, names)
+    return found
 
 
 @kept_by_run(max_entries=32, show_spinner="Measuring errors")

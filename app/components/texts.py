@@ -86,24 +86,18 @@ def _reader(
     opened = _listed_at(indices, getattr(session.current(), field))
     page, pages = opened // PAGE_SIZE + 1, -(-indices.size // PAGE_SIZE)
     first = (page - 1) * PAGE_SIZE
-    table = _table_key(f"{key}_list_{page}", opened - first)
+    listed = indices[first : first + PAGE_SIZE]
 
     def opening(item: int) -> dict[str, int | None]:
         return {field: int(indices[item]) if item else None}  # the first opens by default
 
-    def open_row() -> None:
-        rows = st.session_state[table]["selection"]["rows"]
-        if rows and first + rows[0] < indices.size:
-            session.update(**opening(first + rows[0]))
-
     st.markdown(heading)
-    st.dataframe(
-        listing(corpus, indices[first : first + PAGE_SIZE]),
-        hide_index=True,
-        key=table,
-        on_select=open_row,
-        selection_mode="single-row-required",
-        selection_default={"selection": {"rows": [opened - first]}},
+    bound.table(
+        field,
+        listing(corpus, listed),
+        listed.tolist(),
+        key=f"{key}_list_{page}",
+        usual=int(indices[opened]),
         column_config={
             "id": st.column_config.TextColumn(width=70),
             "text": st.column_config.TextColumn(width="large"),
@@ -120,17 +114,6 @@ def _reader(
 def _listed_at(indices: NDArray[np.int32], wanted: int | None) -> int:
     """Position of the text with that index in the list; 0 if it is absent or None."""
     return 0 if wanted is None else int(np.argmax(indices == wanted))
-
-
-def _table_key(name: str, row: int) -> str:
-    """Key of a table. If the URL contradicts the row ticked in it, a new key replaces the table."""
-    turns = f"{name}_turns"
-    turn = st.session_state.get(turns, 0)
-    state = st.session_state.get(f"{name}_{turn}")
-    if state is not None and state["selection"]["rows"] not in ([], [row]):
-        turn += 1
-        st.session_state[turns] = turn
-    return f"{name}_{turn}"
 
 
 def listing(corpus: Corpus, indices: NDArray[np.int32]) -> pd.DataFrame:

@@ -113,13 +113,22 @@ def open_tab(field: str, titles: Mapping[Name, str], key: str) -> tuple[Name, Ta
     return next((name, tab) for name, tab in zip(titles, tabs, strict=True) if tab.open)
 
 
-def table(field: str, frame: pd.DataFrame, values: Sequence[T | None], *, key: str, **keywords: Any) -> None:
+def table(
+    field: str,
+    frame: pd.DataFrame,
+    values: Sequence[T | None],
+    *,
+    key: str,
+    usual: T | None = None,
+    **keywords: Any,
+) -> None:
     """A table whose selected row, or row of a selected cell, sets the field to its entry in ``values`` (None: no
-    effect); deselecting the row clears it.
+    effect); deselecting the row clears it. Without a value of the field, the row of ``usual`` is marked.
     """
     chosen = getattr(session.current(), field)
-    rows = [] if chosen is None or chosen not in values else [values.index(chosen)]
-    if key not in st.session_state or _selected_rows(key)[:1] != rows:  # the marked cell stays, for the arrow keys
+    shown = usual if chosen is None or chosen not in values else chosen
+    rows = [] if shown is None or shown not in values else [values.index(shown)]
+    if key not in st.session_state or selected_rows(key)[:1] != rows:  # the marked cell stays, for the arrow keys
         st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
     st.dataframe(
         frame,
@@ -194,14 +203,14 @@ def _write(key: str, changes: Changes) -> None:
 
 
 def _write_row(field: str, key: str, values: Sequence[Any]) -> None:
-    found = [values[row] for row in _selected_rows(key)]
+    found = [values[row] for row in selected_rows(key)]
     current = getattr(session.current(), field)
     value = next((each for each in found if each != current), current if found else None)
     if value is not None or not found:
         session.update(**{field: value})
 
 
-def _selected_rows(key: str) -> list[int]:
+def selected_rows(key: str) -> list[int]:
     """The row of a table's marked cell, then its ticked row."""
     selection = st.session_state[key]["selection"]
     return [*(row for row, _ in selection["cells"]), *selection["rows"]]

@@ -48,14 +48,16 @@ DRAWN_WEIGHTS: NDArray[np.float64] = np.concatenate([_TAIL, np.arange(1, 100) * 
 MOST_BANDS = 4
 """Up to this many candidates, all have bands."""
 
-MOST_LEADING = 3
+MOST_LEADING = 2
 """Clusters that a hover names for each error."""
 
 X_TITLE = "exp(−c · KL(Q|R))<br>← type I: the model writes what humans don't"
 Y_TITLE = "exp(−c · KL(P|R))<br>← type II: humans write what the model misses"
 _TITLE_FONT = 12
 _LEADING = "type_1_in", "type_2_in"
-"""Beginnings of the names of columns with leading clusters."""
+"""Columns with the names of leading clusters."""
+_TEXTS = "text", "hovertext"
+"""Fields of a trace that hold them."""
 HOVERED = ["weight", "type_1", "type_1_sd", "type_2", "type_2_sd"]
 _WIDE, _THIN, _RAISED = 2, 1.5, 3.5
 """Line widths: few candidates, many candidates, and the selected one among many."""
@@ -133,6 +135,15 @@ def leading_clusters(
     return one, two
 
 
+def leading_in_words(
+    leading: tuple[NDArray[np.int32], NDArray[np.int32]], names: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """``leading_clusters`` by their names, for the hovers at each of ``DRAWN_WEIGHTS``; escaped."""
+    titles = [f"<i>{html.escape(name)}</i>" for name in names]
+    one, two = ([" and ".join(titles[cluster] for cluster in row) for row in found.tolist()] for found in leading)
+    return one, two
+
+
 def _largest(terms: NDArray[np.float64]) -> NDArray[np.int32]:
     most = min(MOST_LEADING, int((terms > 0).sum(axis=1).min()))
     return np.argsort(-terms, axis=1, kind="stable")[:, :most].astype(np.int32)
@@ -144,7 +155,7 @@ def frontier_figure(
     *,
     order: Sequence[str] = (),
     chosen: str | None = None,
-    leading: Mapping[str, tuple[NDArray[np.int32], NDArray[np.int32]]] | None = None,
+    leading: Mapping[str, tuple[Sequence[str], Sequence[str]]] | None = None,
 ) -> go.Figure:
     """Draw the curves of ``curve_points``, each with a mark at the drawn weight nearest to ``weight``.
 
@@ -155,12 +166,11 @@ def frontier_figure(
     chosen : str or None
         Candidate whose band and curve stand out if not all have bands.
     leading : mapping, optional
-        ``leading_clusters`` of candidates, for the hovers.
+        ``leading_in_words`` of candidates, for the hovers.
     """
     by_candidate = _by_candidate(points)
     for name, clusters in (leading or {}).items():
-        for title, found in zip(_LEADING, clusters, strict=True):
-            by_candidate[name] |= {f"{title}{place}": found[:, place] for place in range(found.shape[1])}
+        by_candidate[name] |= {column: np.asarray(words) for column, words in zip(_LEADING, clusters, strict=True)}
     names = list(by_candidate)
     styles = candidate_styles(names)
     banded = banded_names(names, chosen)
@@ -242,36 +252,30 @@ def _with_ends(first: float, values: NDArray[np.float64], last: float) -> NDArra
 
 
 def _hovered(part: _Part) -> NDArray[np.float32]:
-    return np.column_stack([part[name] for name in _hovered_columns(part)]).astype(np.float32)
+    return np.column_stack([part[name] for name in HOVERED]).astype(np.float32)
 
 
-def _hovered_columns(part: _Part) -> list[str]:
-    return [*HOVERED, *(name for name in part if name.startswith(_LEADING))]
+def _named_in_hovers(part: _Part) -> dict[str, list[str]]:
+    """Names of the leading clusters of both errors as the two texts that a point may have."""
+    return {text: part[column].tolist() for text, column in zip(_TEXTS, _LEADING, strict=True) if column in part}
 
 
 def _hover(part: _Part) -> str:
-    """Hover template with decimals that fit most of the part; only numbers are sent per point, not sentences."""
-    lines = ["<b>%{meta}</b>", f"weight of P {_placeholder(part, 'weight', 2)}"]
-    for title, column in (("type I", "type_1"), ("type II", "type_2")):
+    """Hover template with decimals that fit most of the part; numbers and names are sent per point, not sentences."""
+    lines = ["<b>%{meta}</b>", f"weight of P {_placeholder('weight', 2)}"]
+    for title, column, text in (("type I", "type_1", _TEXTS[0]), ("type II", "type_2", _TEXTS[1])):
         sd = float(np.median(part[f"{column}_sd"]))
         decimals = decimals_of(float(np.median(part[column])), sd)
-        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}{_placeholder(part, f'{column}_sd', decimals)}"
-        lines.append(f"{title} {_placeholder(part, column, decimals)}{spread} nats{_most_in(part, column)}")
+        spread = "" if np.isnan(sd) else f"{UNBROKEN}±{UNBROKEN}{_placeholder(f'{column}_sd', decimals)}"
+        lines.append(f"{title} {_placeholder(column, decimals)}{spread} nats")
+        if f"{column}_in" in part:
+            lines.append(f"most in %{{{text}}}")
     return "<br>".join(lines) + "<extra></extra>"
 
 
-def _most_in(part: _Part, error: str) -> str:
-    """Which clusters make most of an error; empty where they are not given."""
-    found = [name for name in part if name.startswith(f"{error}_in")]
-    if not found:
-        return ""
-    numbers = ", ".join(_placeholder(part, name, 0) for name in found)
-    return f", most in cluster{'s' * (len(found) > 1)} {numbers}"
-
-
-def _placeholder(part: _Part, column: str, decimals: int) -> str:
+def _placeholder(column: str, decimals: int) -> str:
     """Where Plotly writes the point's value of a column of ``_hovered``."""
-    return "%{customdata[" + str(_hovered_columns(part).index(column)) + f"]:.{decimals}f" + "}"
+    return f"%{{customdata[{HOVERED.index(column)}]:.{decimals}f}}"
 
 
 def _band(part: _Part, style: Style, index: int) -> Trace:
@@ -299,6 +303,7 @@ def _line(name: str, part: _Part, style: Style, width: float) -> Trace:
         y=part["y"].astype(np.float32),
         customdata=_hovered(part),
         hovertemplate=_hover(part),
+        **_named_in_hovers(part),
         meta=html.escape(name),
         mode="lines",
         line={"color": style.colour, "dash": style.dash, "width": width},
@@ -313,6 +318,7 @@ def _mark(name: str, part: _Part, weight: float, style: Style, size: int) -> Tra
         y=row["y"].astype(np.float32),
         customdata=_hovered(row),
         hovertemplate=_hover(row),
+        **_named_in_hovers(row),
         meta=html.escape(name),
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": size},

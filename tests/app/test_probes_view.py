@@ -251,7 +251,8 @@ def test_given_features_cannot_be_probed(open_page: OpenPage, stored_run: Run, o
         app = open_page(VIEW, part=part)
         assert not app.exception
         assert "made from given features" in said(app)
-        assert not [item for item in app.button if item.key in ("probes_start", "lab_load")]
+        assert not [item for item in app.button if item.key == "probes_start"]
+        assert not app.text_area
         assert "Press" not in said(app)
 
 
@@ -533,19 +534,17 @@ def test_what_is_shown_as_after_is_what_was_encoded(encoded: Run, spec: str) -> 
 
 
 def lab(app: AppTest) -> AppTest:
-    app.button(key="lab_load").click().run()
     assert not app.exception
     return app
 
 
-def test_the_encoder_is_not_loaded_before_it_is_asked_for(open_page: OpenPage, encoded: Run) -> None:
-    app = open_page(VIEW, part="text")
-    assert not app.exception
-    assert not app.text_area
+def test_the_encoder_is_loaded_by_the_page_that_needs_it(open_page: OpenPage, encoded: Run) -> None:
     config = encoded.comparison.config.encoder
     assert config is not None
+    open_page(VIEW, part="scores")
     assert not cache.shared_encoder(config).loaded
-    lab(app)
+    app = lab(open_page(VIEW, part="text"))
+    assert app.text_area
     assert cache.shared_encoder(config).loaded
 
 

@@ -109,6 +109,15 @@ def test_the_costliest_is_open_and_a_clicked_row_shows_its_texts(page: Page, liv
     expect_cluster(page, live_run, cluster)
 
 
+def test_the_arrow_keys_walk_the_list(page: Page, live_app: str, live_run: Run) -> None:
+    expected = expected_rows(live_run)["cluster"].tolist()
+    open_clusters(page, live_app, candidate=CANDIDATE)
+    charts.settle(page)
+    for key, place in (("ArrowDown", 1), ("ArrowDown", 2), ("ArrowUp", 1)):
+        page.keyboard.press(key)
+        expect_cluster(page, live_run, expected[place])
+
+
 def test_click_a_cell_then_tick_a_row_then_see_it_on_the_map(page: Page, live_app: str, live_run: Run) -> None:
     open_clusters(page, live_app, candidate=CANDIDATE)
     page.get_by_role("tab", name="Table").click()
@@ -149,7 +158,9 @@ def test_turn_the_page_and_choose_a_text(page: Page, live_app: str, live_run: Ru
     side = page.locator('[class*="st-key-cluster_texts_model"]')
     side.get_by_role("button", name="Next page").click()
     expect_ids(page, "model", expected[PAGE_SIZE : 2 * PAGE_SIZE])
-    tick_row(page, side, 2)
+    tick_row(page, side, 3)
+    expect(page).to_have_url(re.compile(r"[?&]model_text="))
+    click_cell(page, side, 2)
     corpus = live_run.corpora[CANDIDATE]
     place = corpus.ids.index(expected[PAGE_SIZE + 1])
     expect(page.get_by_text(corpus.texts[place], exact=True)).to_be_visible()

@@ -205,7 +205,6 @@ def test_probe_with_a_typed_perturbation(page: Page, empty_app: str, run: Run) -
 def test_edit_a_text_and_see_its_cluster_and_neighbours_change(page: Page, empty_app: str, run: Run) -> None:
     corpus, labels = run.corpora[HUMAN], run.comparison.joint[0].labels[HUMAN]
     page.goto(f"{empty_app}/probes?run={run.id}&part=text")
-    page.get_by_role("button", name=re.compile("Load the encoder")).click()
     text = page.get_by_role("textbox", name="Text", exact=True)
     expect(text).to_have_value(corpus.texts[0])
     cluster = page.get_by_text(re.compile("^Cluster: "))

@@ -27,6 +27,7 @@ from mauve_core.figures.frontier import (
     error_curves,
     frontier_figure,
     leading_clusters,
+    leading_in_words,
 )
 from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, score_figure, shown_table
 from mauve_core.figures.theme import (
@@ -239,15 +240,19 @@ def test_the_leading_clusters_are_those_with_the_largest_terms(kind: PartitionKi
 def test_a_hover_names_the_leading_clusters_of_its_weight() -> None:
     points = curve_points([NEAR, DISJOINT], 5.0)
     rows = len(DRAWN_WEIGHTS)
-    one, two = np.arange(2 * rows, dtype=np.int32).reshape(rows, 2), np.full((rows, 1), 7, np.int32)
+    leading = np.arange(2 * rows, dtype=np.int32).reshape(rows, 2), np.full((rows, 1), 7, np.int32)
+    one, two = leading_in_words(leading, [f"{number}&" for number in range(2 * rows)])
     figure = frontier_figure(points, 0.5, leading={"disjoint": (one, two)})
     line, mark = named(figure, "lines", "disjoint"), named(figure, "markers", "disjoint")
-    assert "nats, most in clusters %{customdata[5]:.0f}, %{customdata[6]:.0f}<br>" in line.hovertemplate
-    assert "nats, most in cluster %{customdata[7]:.0f}<" in line.hovertemplate
-    np.testing.assert_array_equal(line.customdata[:, 5:], np.column_stack([one, two]))
+    assert "nats<br>most in %{text}<br>type II" in line.hovertemplate
+    assert "nats<br>most in %{hovertext}<" in line.hovertemplate
+    assert list(line.text) == [f"<i>{2 * row}&amp;</i> and <i>{2 * row + 1}&amp;</i>" for row in range(rows)]
+    assert set(line.hovertext) == {"<i>7&amp;</i>"}
     half = int(np.argmin(np.abs(DRAWN_WEIGHTS - 0.5)))
-    assert mark.customdata[0, 5:].tolist() == [*one[half], 7]
-    assert "most in" not in named(figure, "lines", html.escape(NASTY)).hovertemplate
+    assert (*mark.text, *mark.hovertext) == (line.text[half], "<i>7&amp;</i>")
+    other = named(figure, "lines", html.escape(NASTY))
+    assert other.text is None
+    assert "most in" not in other.hovertemplate
 
 
 def test_words_say_whose_band_is_there() -> None:

@@ -62,14 +62,16 @@ def main() -> None:
 
 def _clusters(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> None:
     """The ranked list, or the table with the same clusters."""
-    bound.selectbox(
-        "clusters_order",
-        "Sort by",
-        {name: title for name, title in ORDERS.items() if name in rows.columns},
-        order,
-        help="Cost: the cluster's part of the frontier integral. Difference: human share minus model share, in "
-        "percentage points. Errors: the cluster's term at the mixture weight, in nats.",
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        bound.selectbox(
+            "clusters_order",
+            "Sort by",
+            {name: title for name, title in ORDERS.items() if name in rows.columns},
+            order,
+            help="Cost: the cluster's part of the frontier integral. Difference: human share minus model share, in "
+            "percentage points. Errors: the cluster's term at the mixture weight, in nats.",
+        )
+        _neighbors(rows["cluster"].tolist(), here.cluster)
     shown_as, tab = bound.open_tab("clusters_as", TABS, "clusters_tabs")
     listed = rows[(rows.index < MOST_ROWS) | (rows["cluster"] == here.cluster)].reset_index(drop=True)
     with tab:
@@ -87,6 +89,22 @@ def _clusters(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> No
         else:
             _mirror(here, rows)
     _caption(here, rows, len(listed) if shown_as == "chart" else len(rows), order, smoothing)
+
+
+def _neighbors(listed: list[int], chosen: int | None) -> None:
+    """Buttons to the clusters before and after the chosen one, which the arrow keys press outside of a table."""
+    place = listed.index(chosen) if chosen in listed else 0
+    walks = session.current().clusters_as == "chart"
+    for title, to, key in (("Previous", place - 1, "up"), ("Next", place + 1, "down")):
+        inside = 0 <= to < len(listed)
+        st.button(
+            title,
+            key=f"clusters_{key}",
+            type="tertiary",
+            shortcut=key if walks else None,
+            disabled=not inside,
+            **bound.on_click(cluster=listed[to] if inside else chosen),
+        )
 
 
 def _caption(here: Focus, rows: pd.DataFrame, listed: int, order: str, smoothing: str) -> None:

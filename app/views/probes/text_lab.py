@@ -12,7 +12,7 @@ from app.caching import cache
 from app.components.markup import escaped
 from app.components.texts import snippet
 from app.server import access
-from app.url import session
+from app.url import bound, session
 from app.url.parameters import State, to_query
 from app.views.probes import moved_texts, tried_text
 from app.views.probes.probe_form import obstacle
@@ -29,8 +29,6 @@ NEIGHBOURS = 5
 TYPED = "typed"
 """Id of a text that is not one of the run's; ids determine the random stream of a perturbation."""
 
-_READY = "lab_ready"
-
 
 def show(run: Run) -> None:
     """The text box, or why there is none."""
@@ -41,14 +39,6 @@ def show(run: Run) -> None:
         return
     if not access.may_change():
         st.info("Read-only: no encoder is loaded for visitors.", icon=":material/info:")
-        return
-    if not (cache.shared_encoder(config).loaded or st.session_state.get(_READY)):
-        st.markdown(
-            "Pick a text of the run or write one to see its cluster, its nearest human and model texts, and where "
-            "perturbations move it. The encoder must be loaded into the app first."
-        )
-        st.button(f"Load the encoder {escaped(config.model)}", type="primary", key="lab_load", on_click=_load)
-        st.caption("Once for all visitors: about ten seconds for a small model on a CPU, longer for a larger one.")
         return
     _lab(run, config)
 
@@ -67,10 +57,6 @@ def neighbours_frame(run: Run, found: Sequence[Neighbour]) -> pd.DataFrame:
 def _names(run: Run) -> tuple[str, ...]:
     """Names of the clusters of the first joint partition, by number; untrusted."""
     return cache.cluster_names(run.id, "joint", run.comparison.candidates[0].name, 0)
-
-
-def _load() -> None:
-    st.session_state[_READY] = True
 
 
 @st.fragment
@@ -147,12 +133,13 @@ def _nearest(run: Run, neighbours: Sequence[Neighbour], side: str) -> None:
     """The list of one side; a selected text is shown below in full."""
     st.markdown(f"**:{'blue' if side == HUMAN else 'orange'}[Nearest {side} texts]**")
     frame = neighbours_frame(run, neighbours)
-    event = st.dataframe(
+    key = f"lab_{side}_{'_'.join(f'{item.row}' for item in neighbours)}"
+    st.dataframe(
         frame.drop(columns=["source"]) if side == HUMAN else frame,
         hide_index=True,
-        key=f"lab_{side}_{'_'.join(f'{item.row}' for item in neighbours)}",
+        key=key,
         on_select="rerun",
-        selection_mode="single-row",
+        selection_mode=["single-row", "single-cell"],
         column_config={
             "distance": st.column_config.NumberColumn(format="%.4f", width=70),
             "source": st.column_config.TextColumn(width=110),
@@ -161,7 +148,7 @@ def _nearest(run: Run, neighbours: Sequence[Neighbour], side: str) -> None:
             "text": st.column_config.TextColumn(width=560),
         },
     )
-    rows = event["selection"]["rows"] if isinstance(event, dict) else []
+    rows = bound.selected_rows(key)
     if rows and rows[0] < len(neighbours):
         with st.container(border=True):
             st.text(run.corpora[neighbours[rows[0]].source].texts[neighbours[rows[0]].row])
