@@ -1,4 +1,4 @@
-"""The main reason why a candidate differs from the human texts: its costliest cluster, and what is found there.
+"""The main reason why a candidate differs from the human texts, and the costliest cluster that shows it.
 
 The cluster is the one with the largest part of the frontier integral (``mauve_core.analysis.gap_table``) in the
 partition that the pages show: pairwise, under the candidate's median seed. What is found is, in this order:
@@ -8,7 +8,9 @@ partition that the pages show: pairwise, under the candidate's median seed. What
 3. a property that separates the cluster from all other texts,
 4. the cluster's distinctive words.
 
-Of several properties, the one that separates best is named. A property separates only if the whole interval of its AUC
+The second is shown by the costliest cluster that the candidate writes more of and whose texts have the property at
+least as much as all of its texts on average, if there is one. Of several properties, the one that separates best is
+named. A property separates only if the whole interval of its AUC
 lies beyond ``mauve_core.analysis.why.SEPARATES``. All but the second are findings on one cluster and need a cluster
 whose difference is stable (``mauve_core.analysis.stability``); and there is no reason for a gap that could be one
 between human texts (``mauve_core.analysis.gap_test``).
@@ -40,6 +42,8 @@ STABLE = "stable"
 
 MOST_WORDS = 3
 
+_COSTLIEST = "the costliest cluster"
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -49,7 +53,7 @@ class Reason:
     ----------
     candidate : str
     cluster : int
-        The costliest cluster, pairwise, under the candidate's median seed.
+        The cluster, pairwise, under the candidate's median seed.
     share, low, high : float
         Its share of the frontier integral with the interval that holds for all clusters at once, in [0, 1].
     p, q : float
@@ -94,26 +98,24 @@ class Reason:
 
     @property
     def detail(self) -> str:
-        """The numbers behind it, of both sides: ``distinct-4 46% per text against 95% in cluster 15``."""
+        """The numbers of both sides: ``distinct-4 46% per text against 95% in the costliest cluster``."""
         if self.where == "words":
             own, human = apart(self.q, self.p, as_percent)
-            return f"{own} of its texts against {human} in cluster {self.cluster}"
+            return f"{own} of its texts against {human} in {_COSTLIEST}"
         means = PROPERTIES[self.property_name].means(self.first, self.second)
-        if self.where == "all":
-            return means
-        if self.where == "cluster":
-            return f"{means} in cluster {self.cluster}"
-        return f"{means} elsewhere, cluster {self.cluster}"
+        return (
+            means if self.where == "all" else f"{means} {'in' if self.where == 'cluster' else 'outside'} {_COSTLIEST}"
+        )
 
     @property
     def sentence(self) -> str:
-        """Finding and numbers: ``repeats itself: distinct-4 46% per text against 95% in cluster 15``; plain text."""
+        """Finding and numbers: ``repeats itself: distinct-4 46% per text against 95%``; plain text."""
         return f"{self.finding}: {self.detail}"
 
     @property
     def cost(self) -> str:
-        """The cluster's share of the gap: ``cluster 15: 25% (18% to 33%) of the gap``."""
-        return f"cluster {self.cluster}: {percent_with_interval(self.share, self.low, self.high)} of the gap"
+        """The cluster's share of the gap: ``25% (18% to 33%) of the gap``."""
+        return f"{percent_with_interval(self.share, self.low, self.high)} of the gap"
 
     @property
     def _writes(self) -> str:
@@ -136,21 +138,11 @@ def main_reason(
     words : sequence of sequences of str, or None
         Each cluster's distinctive words, the most distinctive first.
     """
-    row = table.iloc[int(table["cost"].to_numpy().argmax())]
-    cluster = int(row["cluster"])
+    costliest = int(table["cost"].to_numpy().argmax())
+    reason = _about(table, source.candidate, costliest)
+    cluster = reason.cluster
     human = np.arange(source.labels.size) < source.humans
     inside = source.labels == cluster
-    reason = Reason(
-        candidate=source.candidate,
-        cluster=cluster,
-        share=float(row["cost_share"]),
-        low=float(row["low"]),
-        high=float(row["high"]),
-        p=float(row["p"]),
-        q=float(row["q"]),
-        direction=str(row["direction"]),
-        where="words",
-    )
     stable = labels is not None and labels[cluster] == STABLE
     sides: tuple[tuple[Where, NDArray[np.bool_], NDArray[np.bool_]], ...] = (
         ("cluster", inside & ~human, inside & human),
@@ -163,12 +155,44 @@ def main_reason(
         found = _clearest(property_effects(source, np.flatnonzero(first), np.flatnonzero(second)))
         if found is not None:
             name, effect = found
+            if where == "all":
+                reason = _about(table, source.candidate, _showing(table, source, name, effect, costliest))
             return dataclasses.replace(
                 reason, where=where, property_name=name, first=effect.first, second=effect.second
             )
     if stable and words is not None and words[cluster]:
         return dataclasses.replace(reason, words=tuple(words[cluster][:MOST_WORDS]))
     return None
+
+
+def _about(table: pd.DataFrame, candidate: str, place: int) -> Reason:
+    """What that row of the table says of its cluster; nothing is found yet but its words."""
+    row = table.iloc[place]
+    return Reason(
+        candidate=candidate,
+        cluster=int(row["cluster"]),
+        share=float(row["cost_share"]),
+        low=float(row["low"]),
+        high=float(row["high"]),
+        p=float(row["p"]),
+        q=float(row["q"]),
+        direction=str(row["direction"]),
+        where="words",
+    )
+
+
+def _showing(table: pd.DataFrame, source: WhySource, name: str, effect: Effect, costliest: int) -> int:
+    """The row of the cluster that shows a property of all of the candidate's texts; the costliest if none does."""
+    sign = 1 if effect.first > effect.second else -1
+    model = np.arange(source.labels.size) >= source.humans
+    values = source.properties[name]
+    for place in np.argsort(-table["cost"].to_numpy(), kind="stable").tolist():
+        cluster, direction = table["cluster"].iloc[place], table["direction"].iloc[place]
+        own = values[model & (source.labels == cluster)]
+        own = own[~np.isnan(own)]
+        if direction == ADDS and own.size and sign * (float(own.mean()) - effect.first) >= 0:
+            return int(place)
+    return costliest
 
 
 def _clearest(effects: Sequence[PropertyEffect]) -> tuple[str, Effect] | None:

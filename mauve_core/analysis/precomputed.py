@@ -50,7 +50,7 @@ from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
 DERIVED = "derived"
-FORMAT = 5
+FORMAT = 6
 """Version of the files; other versions are computed again."""
 
 ABOUT = "about"

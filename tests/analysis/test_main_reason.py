@@ -62,7 +62,7 @@ def test_a_property_of_the_sides_within_the_cluster_comes_first() -> None:
     only = found(own, distinct=distinct)
     assert only is not None
     assert (only.where, only.cluster, only.direction) == ("cluster", 1, "adds")
-    assert only.sentence == "repeats itself: distinct-4 46% per text against 94% in cluster 1"
+    assert only.sentence == "repeats itself: distinct-4 46% per text against 94% in the costliest cluster"
     assert (only.low, only.high) == (0.4, 0.9)
     assert only.share == pytest.approx(table(own)["cost_share"].max())
     assert (only.p, only.q) == (12 / 60, 40 / 60)
@@ -92,12 +92,27 @@ def test_over_all_texts_comes_second_and_needs_no_stable_cluster() -> None:
         assert reason.sentence == "ends mid-sentence: 92% of texts against 0%"
 
 
+def test_what_all_texts_show_leads_to_the_costliest_cluster_that_shows_it() -> None:
+    """Of cluster 0 the model writes nothing; its texts of cluster 1 end whole, those of cluster 2 do not."""
+    own = labels(0, 10)
+    own[HUMANS + 10 :] = 2
+    model = np.arange(own.size) >= HUMANS
+    reason = found(own, truncated=(model & (own == 2)).astype(np.float64), length=np.full(own.size, 50.0))
+    assert reason is not None
+    assert (reason.where, reason.cluster, reason.direction) == ("all", 2, "adds")
+    assert reason.share == pytest.approx(table(own)["cost_share"].iloc[2])
+    assert np.argsort(-table(own)["cost"].to_numpy()).tolist() == [0, 1, 2]
+    everywhere = found(own, truncated=model.astype(np.float64))
+    assert everywhere is not None
+    assert everywhere.cluster == 1
+
+
 def test_the_cluster_against_the_rest_comes_third() -> None:
     own = labels(0, 20)
     reason = found(own, length=np.where(own == 1, 30.0, 90.0) + noise(own))
     assert reason is not None
     assert reason.where == "rest"
-    assert reason.sentence == "writes more texts that are shorter: 30 words against 90 elsewhere, cluster 1"
+    assert reason.sentence == "writes more texts that are shorter: 30 words against 90 outside the costliest cluster"
     missed = found(labels(20, 0), length=np.where(labels(20, 0) == 1, 30.0, 90.0) + noise(own))
     assert missed is not None
     assert missed.finding == "writes fewer texts that are shorter"
@@ -106,7 +121,10 @@ def test_the_cluster_against_the_rest_comes_third() -> None:
 def test_words_come_last_and_at_most_three() -> None:
     reason = found(labels(3, 15))
     assert reason is not None
-    assert reason.sentence == "writes more texts like “river”, “a_b”, “sea”: 25% of its texts against 5% in cluster 1"
+    assert (
+        reason.sentence
+        == "writes more texts like “river”, “a_b”, “sea”: 25% of its texts against 5% in the costliest cluster"
+    )
 
 
 def test_an_unstable_cluster_explains_nothing() -> None:

@@ -54,7 +54,10 @@ def _reason(run: Run, state: State, name: str) -> None:
     found = cache.main_reason(run.id, name)
     cluster = None if found is None else found.cluster
     if found is not None:
-        label, about = found.finding, f"{found.sentence}; {found.cost}"
+        label = found.sentence if found.where == "all" else found.finding
+        names = cache.cluster_names(run.id, "pairwise", name, run.comparison.median_seed(name))
+        detail = found.detail[:1].upper() + found.detail[1:]
+        about = f"{detail}. Opens “{names[found.cluster]}”: {found.cost}."
     elif cache.gap_test(run.id, "pairwise", name).explains:
         label, about = "no clear main difference", "Opens its clusters."
     else:
