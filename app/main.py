@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 
-from app.components import charts, news, page_chrome, share, sidebar, tour_panel, visit
+from app.components import charts, job_panel, news, page_chrome, share, sidebar, tour_panel, visit
 from app.server import access, ended_sessions, own_server
 from app.url import session
 from mauve_core.encoders import hub
@@ -56,9 +58,14 @@ with st.sidebar:
     news.watch()
 sidebar.show()
 with st.sidebar:
+    jobs = st.container()
     charts.image_format_picker()
     tour_panel.starter()
     visit.show(visitor)
 share.show(page.url_path, visitor)
 tour_panel.show(page.url_path)
-page.run()
+job_panel.begin_page()
+with suppress(page_chrome.EndOfPageError):
+    page.run()
+with jobs:  # those that the page does not show itself
+    sidebar.show_jobs()

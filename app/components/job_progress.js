@@ -1,7 +1,7 @@
 // Draws how far a job is, and asks the server for it while the job is at work and the page is looked at.
 //
 // From the server (data): told (active, run, text, share, log: what there is to draw), id, name, address ("" where nobody
-// would answer), beat_ms. To it: nothing. What the route told last stays until a run of the page tells something else.
+// would answer), beat_ms, logged (whether the log is drawn). To it: nothing. What the route told last stays until a run of the page tells something else.
 // When the job has stored its run or has ended, the page's watch for news (news.js) is asked to look at once.
 
 const LOOK = "mauve-lens-look";
@@ -36,6 +36,7 @@ class Job {
     this.bar.setAttribute("aria-label", data.name);
     this.whole.textContent = `Full log: mauve-lens jobs log ${data.id}`;
     this.run = data.told.run;
+    this.logged = data.logged;
     this.show(data.told);
     this.timer ??= setInterval(() => this.look(), data.beat_ms);
   }
@@ -46,7 +47,7 @@ class Job {
     this.done.style.width = `${100 * share}%`;
     this.bar.setAttribute("aria-valuenow", percent);
     this.bar.setAttribute("aria-valuetext", text);
-    this.log.hidden = log.length === 0;
+    this.log.hidden = !this.logged || log.length === 0;
     const lines = log.join("\n");
     if (lines !== this.lines.textContent) this.lines.textContent = lines; // a selection in it stays
   }

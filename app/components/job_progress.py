@@ -28,16 +28,17 @@ LOG_LINES = 12
 _in_browser = component("mauve_lens_job_progress", __file__, '<div class="job"></div>')
 
 
-def show(job: JobState) -> None:
-    """The line, the bar and the log of a running job."""
+def show(job: JobState, *, key: str = "progress", log: bool = True) -> None:
+    """The line, the bar and, unless ``log`` is false, the log of a running job; ``key`` tells apart two places."""
     data = {
+        "logged": log,
         "told": progress_data(job),
         "id": job.id,
         "name": job.name,
         "address": "" if own_server.is_missing() else f"{PROGRESS}{job.id}",
         "beat_ms": 1000 * BEAT_S,
     }
-    _in_browser(key=f"progress_{job.id}", data=data)
+    _in_browser(key=f"{key}_{job.id}", data=data)
 
 
 def progress_data(job: JobState) -> dict[str, Any]:

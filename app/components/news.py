@@ -29,14 +29,14 @@ BEAT_S = 3.0
 """Seconds between polls. A poll reads small files, modification times of folders, and locks."""
 
 _AWAITED = "news_awaited"
-"""Session key: ids of the jobs at work whose scores were not known when a page was last drawn."""
+"""Session key: ids of the jobs that a page still waited for when it was last drawn."""
 
 _in_browser = component("mauve_lens_news", __file__)
 
 
 def watch() -> None:
     """Call once per page before it reads anything that it shows, so that no change is missed."""
-    _announce_scores()
+    _announce()
     if own_server.is_missing():  # no server would answer
         return
     data = {"seen": sign(), "address": NEWS, "beat_ms": 1000 * BEAT_S}
@@ -64,19 +64,35 @@ async def _digest(_: Request) -> Response:
     return PlainTextResponse(await run_in_threadpool(sign), headers={"Cache-Control": "no-store"})
 
 
-def _announce_scores() -> None:
-    """Say once which runs have got their scores since a page was last drawn; more may still be added to them."""
+def _announce() -> None:
+    """Say once what has come of the jobs at work since a page was last drawn: scores, results, or a failure."""
     if not access.may_change():
         return
     try:
-        jobs: Sequence[JobState] = [job for job in queue.list() if job.kind in MAKING_RUNS]
+        jobs: Sequence[JobState] = queue.list()
     except MauveLensError:  # the page itself reports the error
         return
     awaited = st.session_state.get(_AWAITED, frozenset())
     for job in jobs:
-        if job.id in awaited and job.run is not None:
-            st.toast(f"The scores of **{escaped(job.name)}** are ready.", icon=":material/leaderboard:")
-    st.session_state[_AWAITED] = frozenset(job.id for job in jobs if job.active and job.run is None)
+        if job.id in awaited and not _is_awaited(job):
+            _toast(job)
+    st.session_state[_AWAITED] = frozenset(job.id for job in jobs if _is_awaited(job))
+
+
+def _is_awaited(job: JobState) -> bool:
+    """Whether there is nothing to say yet: more may be added to a run whose scores are known."""
+    return job.active and (job.kind not in MAKING_RUNS or job.run is None)
+
+
+def _toast(job: JobState) -> None:
+    """What came of a job; nothing if a person stopped it."""
+    name = f"**{escaped(job.name)}**"
+    if job.kind in MAKING_RUNS and job.run is not None:
+        st.toast(f"The scores of {name} are ready.", icon=":material/leaderboard:")
+    elif job.status == "done":
+        st.toast(f"{name} is done.", icon=":material/check_circle:")
+    elif job.status != "cancelled":
+        st.toast(f"{name} failed.", icon=":material/error:")
 
 
 def _drawn_anew() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -13,6 +14,15 @@ from app.server import access
 _KEY, _WEBGL = "face", "face_webgl"
 _STYLES = Path(__file__).with_suffix(".css")
 _in_browser = component("mauve_lens_face", __file__)
+
+
+class EndOfPageError(Exception):
+    """A page has nothing more to show; the frame around it goes on."""
+
+
+def end() -> NoReturn:
+    """End the page here, unlike ``st.stop``, which would end the frame around it as well."""
+    raise EndOfPageError
 
 
 def title(name: str, question: str) -> None:

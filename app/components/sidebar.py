@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import streamlit as st
 
 from app.caching import cache
+from app.components import job_panel, job_progress, page_chrome
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
 from mauve_core.base.errors import MauveLensError
+from mauve_core.jobs import queue
 from mauve_core.store import Run
 
 NEW_RUN_PAGE = "views/new_run/new_run.py"
-
+_MOST_JOBS = 3
 
 PRODUCT = "MAUVE Lens"
 _INK = {"light": "#10161f", "dark": "#e6e9ee"}
@@ -47,16 +51,32 @@ def show() -> None:
             _facts(run_id)
 
 
+def show_jobs() -> None:
+    """How far the jobs at work are that the page does not show itself; ``news`` reruns it when one starts or ends."""
+    if not access.may_change():
+        return
+    try:
+        active = [job for job in queue.list() if job.active and not job_panel.is_on_page(job.id)]
+    except MauveLensError:  # the page itself reports the error
+        return
+    for job in active[:_MOST_JOBS]:
+        with st.container(key=f"sidebar_job_{job.id}", gap="xsmall"), suppress(MauveLensError):  # removed elsewhere
+            st.caption(f"**{escaped(job.name)}**")
+            job_progress.show(job, key="sidebar_progress", log=False)
+    if len(active) > _MOST_JOBS:
+        st.caption(f"{len(active) - _MOST_JOBS:,} more at work or waiting")
+
+
 def opened_run() -> Run:
     """The run to show; without one, the page says what to do and stops here."""
     run_id = cache.opened_run_id(session.current().run)
     if run_id is None:
         _no_run_yet(session.page())
-        st.stop()
+        page_chrome.end()
     run = or_error(cache.load_run, run_id)
     if run is None:
         st.caption("Choose another run in the sidebar, or start one under New run.")
-        st.stop()
+        page_chrome.end()
     return run
 
 

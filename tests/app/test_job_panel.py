@@ -13,6 +13,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from app.components.job_panel import COMPARE_PAGE, FEW, SHOWN
+from app.server import access
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import CANCEL, TASK, JobState, write_state
 from mauve_core.store import RunStore
@@ -56,10 +57,38 @@ def progress(app: AppTest) -> list[str]:
 def test_a_waiting_job_says_how_many_it_waits_for(open_page: OpenPage) -> None:
     with (
         job(1, status="running", stage="Encoding", done=1, total=4),
-        job(2, status="queued", kind="sweep"),  # not on this page, and yet before the next
+        job(2, status="queued", kind="sweep"),  # beside this page, and before the next
         job(3, status="queued"),
     ):
-        assert progress(open_page(VIEW)) == ["Waiting: 2 jobs ahead of it", "Encoding: 1 of 4"]
+        here = ["Waiting: 2 jobs ahead of it", "Encoding: 1 of 4"]
+        assert sorted(progress(open_page(VIEW))) == sorted([*here, "Waiting: 1 job ahead of it"])
+
+
+def test_every_page_shows_the_jobs_at_work_once(open_page: OpenPage) -> None:
+    with job(1, status="running", stage="Encoding", done=1, total=4), job(2, status="queued", kind="sweep"):
+        said = ["Encoding: 1 of 4", "Waiting: 1 job ahead of it"]
+        for page in ("compare/compare.py", "map/map.py", "published/published.py", "new_run/new_run.py"):
+            assert sorted(progress(open_page(f"views/{page}"))) == said
+    assert not progress(open_page("views/published/published.py"))
+
+
+def test_visitors_who_only_read_see_no_job(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    with job(1, status="running", stage="Encoding", done=1, total=4):
+        monkeypatch.setattr(access, "may_change", lambda: False)
+        assert not progress(open_page("views/published/published.py"))
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [("done", ["**job 1** is done."]), ("failed", ["**job 1** failed."]), ("cancelled", [])]
+)
+def test_a_job_says_once_what_has_come_of_it(open_page: OpenPage, status: str, said: list[str]) -> None:
+    with job(1, kind="sweep", status="running", stage="Encoding") as state:
+        app = open_page("views/published/published.py")
+        assert not app.toast
+    write_state(queue.jobs_folder() / state.id, dataclasses.replace(state, status=status))  # type: ignore[arg-type]
+    app.run()
+    assert [toast.value for toast in app.toast] == said
+    assert not app.run().toast
 
 
 def test_a_job_that_is_to_stop_says_so_and_is_not_asked_again(open_page: OpenPage) -> None:

@@ -39,7 +39,7 @@ def main() -> None:
         judging.plan_of(run.id, state.judge_rater or "anybody")
     except InputError as error:
         _no_pairs(error)
-        st.stop()
+        page_chrome.end()
     if state.judge_section == "rate":
         judging.show(run, state.judge_rater)
     else:

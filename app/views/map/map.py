@@ -47,7 +47,7 @@ def main() -> None:
     projection = run.comparison.projection
     if projection is None:
         map_to_come.show(run)
-        st.stop()
+        page_chrome.end()
     here = focus.of(run, state)
     stack = cache.stack(run.id)
     hidden = focus.hidden_sources(stack, here.candidate, state)
@@ -62,7 +62,7 @@ def main() -> None:
     visible = stack.visible(hidden)
     if not visible.any():
         st.info("Choose a source to show.")
-        st.stop()
+        page_chrome.end()
     points = _points(here, stack, projection, state)
     _answer(here, points)
     focus.score_line(here, state)

@@ -40,7 +40,7 @@ def main() -> None:
     page_chrome.title("Published", "Which text measure agrees with people?")
     rows = or_error(agreements)
     if rows is None:
-        st.stop()
+        page_chrome.end()
     st.caption(
         "The papers' correlation tables, recomputed from the figures they print. 1: the measure orders all settings "
         "(a model with a decoder) as people do."

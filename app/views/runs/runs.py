@@ -22,7 +22,7 @@ def main() -> None:
     """Lay out the page."""
     if not access.may_change():
         st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
-        st.stop()
+        page_chrome.end()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         with st.container(width="stretch"):
             page_chrome.title("Runs", "What has been compared, with which settings, and how do two runs differ?")
