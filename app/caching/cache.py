@@ -46,6 +46,8 @@ from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.experiments import findings as run_findings
+from mauve_core.experiments.findings import Finding
 from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.figures import frontier
@@ -153,6 +155,17 @@ def verdict_of(run_id: str) -> Verdict:
 def main_reason(run_id: str, candidate: str) -> Reason | None:
     """As ``mauve_core.analysis.precomputed.run_main_reason``."""
     return run_main_reason(load_run(run_id), candidate)
+
+
+def _results_stamp(run_id: str) -> str | None:
+    """What changes with the results that are attached to a run."""
+    return RunStore().fingerprints().get(run_id)
+
+
+@kept(max_entries=32, version=_results_stamp)
+def findings(run_id: str) -> tuple[Finding, ...]:
+    """As ``mauve_core.experiments.findings``."""
+    return run_findings.findings(load_run(run_id))
 
 
 @kept_by_run(max_entries=16, show_spinner=False)

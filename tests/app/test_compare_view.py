@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.caching import cache
 from app.components.markup import escaped
 from app.components.score_controls import SMOOTHING_TITLES
 from app.views.compare import differences_panel, scores_panel
@@ -26,6 +27,7 @@ from mauve_core.analysis.verdict import Name, Sentence, verdict
 from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.corpus.normalizing_steps import Change
+from mauve_core.experiments.findings import Finding
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.numerics.divergences.kl import error_shares, kl_divergence
@@ -606,10 +608,27 @@ def test_the_list_has_every_candidate_with_its_score_and_a_link_to_its_main_reas
         expected = {"run": [stored_run.id], "candidate": [name], "weight": ["0.3"]}
         if reason is not None:
             expected["cluster"] = [str(reason.cluster)]
-            assert label == escaped(reason.finding)
+            assert label == escaped(reason.sentence if reason.where == "all" else reason.finding)
         assert query == expected, "the clusters of the reason: pairwise, the median seed"
     assert any(run_main_reason(stored_run, place.candidate.name) for place in placed)
     assert (f"**{escaped(HUMAN_VS_HUMAN)}**" in words) == (kind == "pairwise")
+
+
+@pytest.mark.usefixtures("run_home")
+def test_findings_open_the_page_that_shows_them(
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "<i>a*b</i>"
+    found = (Finding(said, "decoders", "zipf"), Finding(said, "probes", "typos"), Finding(said, "encoders"))
+    monkeypatch.setattr(cache, "findings", lambda _: found)
+    shown = [link.proto for link in open_page().get("page_link") if link.proto.label == escaped(said)]
+    assert [(link.page, urllib.parse.parse_qs(link.query_string)) for link in shown] == [
+        ("decoders", {"run": [stored_run.id], "section": ["measures"], "measure": ["zipf"]}),
+        ("probes", {"run": [stored_run.id], "perturbation": ["typos"]}),
+        ("methods", {"run": [stored_run.id], "vary": ["encoders"]}),
+    ]
+    monkeypatch.setattr(cache, "findings", lambda _: ())
+    assert "Beyond the score" not in [each.value for each in open_page().header]
 
 
 def test_names_and_words_from_files_are_text(open_page: OpenPage, own_home: Path) -> None:

@@ -12,6 +12,7 @@ from app.views.compare import (
     advice,
     curves_panel,
     differences_panel,
+    findings_panel,
     like_for_like_panel,
     paper_panel,
     preflight_panel,
@@ -55,6 +56,7 @@ def main() -> None:
     with places:
         ranked_list.show(run, state)
         verdict_lines.show_rest(run)
+        findings_panel.show(run, state)
 
 
 def _scores(run: Run, state: State) -> None:
