@@ -615,7 +615,10 @@ def test_the_list_has_every_candidate_with_its_score_and_a_link_to_its_main_reas
             assert label == escaped(reason.finding)
         assert query == expected, "the clusters of the reason: pairwise, the median seed"
     assert any(run_main_reason(stored_run, place.candidate.name) for place in placed)
-    assert (f"**{escaped(HUMAN_VS_HUMAN)}**" in words) == (kind == "pairwise")
+    halves = stored_run.comparison.halves
+    assert halves is not None
+    label = escaped(f"{HUMAN_VS_HUMAN} (n = {halves.source.n})")
+    assert (f"**{label}**" in words) == (kind == "pairwise")
 
 
 def test_names_and_words_from_files_are_text(open_page: OpenPage, own_home: Path) -> None:
