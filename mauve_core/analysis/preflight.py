@@ -114,6 +114,11 @@ class FormatDifference:
         """Title of the kind."""
         return KINDS[self.kind].title
 
+    @property
+    def kind_in_words(self) -> str:
+        """The title in the middle of a sentence."""
+        return self.title[:1].lower() + self.title[1:]
+
 
 @dataclass(frozen=True)
 class Preflight:
@@ -262,13 +267,21 @@ def headline(found: Preflight) -> str:
     """Say in a sentence how many candidates differ in format, and in what, with the AUC furthest from 1/2."""
     if not found.flagged:
         return f"No difference of format was found in {len(KINDS)} kinds."
+    told, total = len({row.candidate for row in found.flagged}), len({row.candidate for row in found.rows})
+    who = "The candidate differs" if total == 1 else f"{told} of {total} candidates differ{'s' if told == 1 else ''}"
+    return f"{who} from the human texts in format: {_kinds(found)}."
+
+
+def short_headline(found: Preflight) -> str:
+    """List the flagged kinds with the AUC furthest from 1/2, below a verdict that says who differs."""
+    return f"Differences of format: {_kinds(found)}"
+
+
+def _kinds(found: Preflight) -> str:
     furthest: dict[str, FormatDifference] = {}
     for row in found.flagged:
         furthest.setdefault(row.kind, row)
-    told, total = len({row.candidate for row in found.flagged}), len({row.candidate for row in found.rows})
-    who = "The candidate differs" if total == 1 else f"{told} of {total} candidates differ{'s' if told == 1 else ''}"
-    kinds = (f"{_lowered(row.title)} (AUC {written(row.auc, SCORE_DECIMALS)})" for row in furthest.values())
-    return f"{who} from the human texts in format: {', '.join(kinds)}."
+    return ", ".join(f"{row.kind_in_words} (AUC {written(row.auc, SCORE_DECIMALS)})" for row in furthest.values())
 
 
 def rule_sentence(found: Preflight) -> str:
@@ -300,9 +313,9 @@ def shown_rows(found: Preflight, rows: Sequence[FormatDifference] | None = None)
 
 
 def to_text(found: Preflight) -> str:
-    """Format the flagged kinds for a terminal, a line each with the candidate furthest from the human texts."""
+    """Format the flagged kinds for a terminal, below a verdict, a line each with the candidate furthest from people."""
     lines = (f"  ! {printable(with_plain_spaces(line))}" for line in flagged_lines(found))
-    return "\n".join([with_plain_spaces(headline(found)), *lines])
+    return "\n".join([with_plain_spaces(short_headline(found)), *lines])
 
 
 def flagged_lines(found: Preflight) -> list[str]:
@@ -338,7 +351,3 @@ def _value(summary: Summary, value: float | None, n: int) -> str:
     if summary == "share":
         return f"{round(value * n):,} of {n:,} ({as_percent(value)})".replace(" ", UNBROKEN)
     return significant(value, 3)
-
-
-def _lowered(title: str) -> str:
-    return title[:1].lower() + title[1:]

@@ -1,4 +1,4 @@
-"""A run in two or three sentences, made from tested differences: what is compared, who is closest, and why not closer.
+"""A run in a few sentences, made from tested differences: what is compared, who is closest, and why not closer.
 
 No sentence claims more than the test behind it. One candidate is called the closest only if it is told apart from
 every other one (``mauve_core.scoring.differences``); otherwise all that are not told apart from the one with the
@@ -7,13 +7,15 @@ highest MAUVE are named, since each of them could be the closest. A candidate th
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mauve_core.analysis.format_caution import format_caution
 from mauve_core.analysis.gap_test import GapTest
 from mauve_core.analysis.main_reason import Reason
-from mauve_core.analysis.precomputed import run_gap_test, run_main_reason
+from mauve_core.analysis.precomputed import run_gap_test, run_main_reason, run_preflight
+from mauve_core.analysis.preflight import Preflight
+from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, Sentence, filled, listed, sentence
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_plain_spaces, written
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
@@ -33,39 +35,7 @@ from mauve_core.store import Run
 SCORE = "mauve"
 """The score by which the leaderboard ranks."""
 
-MOST_NAMES = 4
-"""Candidates that a sentence lists by name; of more, one fewer is named and the others are counted."""
-
 UNTESTED = "differences were not tested when this run was made; compare its texts again"
-
-
-class Name(str):
-    """A candidate's name in a sentence; it comes from a person or a file."""
-
-    __slots__ = ()
-
-
-Parts = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence in parts; ``str`` joins them as plain text.
-
-    Attributes
-    ----------
-    parts : tuple of str
-        In order; those that are a candidate's name are a :class:`Name`.
-    """
-
-    parts: Parts
-
-    def written(self, name: Callable[[str], str], text: Callable[[str], str] = str) -> str:
-        """Write the sentence for where it is shown: ``name`` marks and escapes names, ``text`` escapes all else."""
-        return "".join(name(part) if isinstance(part, Name) else text(part) for part in self.parts)
-
-    def __str__(self) -> str:
-        return "".join(self.parts)
 
 
 @dataclass(frozen=True)
@@ -76,10 +46,13 @@ class Verdict:
     ----------
     subject : Sentence
         What is compared with what.
-    caution : Sentence or None
+    few : Sentence or None
         That the texts are too few, if they are.
     closest : Sentence
         Who is closest to the human texts and by how much, or who cannot be told apart.
+    format : Sentence or None
+        That candidates named here differ from the human texts in format, if any does
+        (``mauve_core.analysis.format_caution``).
     reason : Sentence or None
         A main reason (``mauve_core.analysis.main_reason``).
     leaders : tuple of str
@@ -87,16 +60,22 @@ class Verdict:
     """
 
     subject: Sentence
-    caution: Sentence | None
+    few: Sentence | None
     closest: Sentence
+    format: Sentence | None
     reason: Sentence | None
     leaders: tuple[str, ...]
 
     @property
     def sentences(self) -> tuple[Sentence, ...]:
         """All there are, in order."""
-        found = (self.subject, self.caution, self.closest, self.reason)
+        found = (self.subject, self.few, self.closest, self.format, self.reason)
         return tuple(each for each in found if each is not None)
+
+    @property
+    def caution(self) -> str | None:
+        """What makes the scores doubtful: too few texts, differences of format; None for neither."""
+        return " ".join(str(each) for each in (self.few, self.format) if each is not None) or None
 
     def as_dict(self) -> dict[str, str | list[str] | None]:
         """Return the sentences as plain text by field, and the leaders, for JSON."""
@@ -111,13 +90,18 @@ def verdict(run: Run) -> Verdict:
         run.comparison,
         lambda candidate: run_gap_test(run, "pairwise", candidate),
         lambda candidate: run_main_reason(run, candidate),
+        run_preflight(run),
     )
 
 
 def verdict_of(
-    comparison: Comparison, tested: Callable[[str], GapTest], reason_of: Callable[[str], Reason | None]
+    comparison: Comparison,
+    tested: Callable[[str], GapTest],
+    reason_of: Callable[[str], Reason | None],
+    checked: Preflight,
 ) -> Verdict:
-    """:func:`verdict` of a comparison, given each candidate's gap test and main reason, which are asked as needed.
+    """:func:`verdict` of a comparison, given its preflight, and each candidate's gap test and main reason, which are
+    asked as needed.
 
     The reason is that of the farthest candidate among those that are told apart from the closest: it explains the
     widest difference on the leaderboard, and the larger a gap, the surer what is found in it. The closest one's own
@@ -128,15 +112,14 @@ def verdict_of(
     leader, *others = ordered
     tied = [each for each in others if not _apart(comparison, leader, each)]
     behind = [each for each in others if each not in tied]
-    caution = _caution(comparison)
-    reason = None if caution else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
-    return Verdict(
-        _subject(comparison),
-        caution,
-        _closest(comparison, ordered, tied, behind, tested(leader.name)),
-        None if reason is None else _reason(reason, len(ordered)),
-        tuple(each.name for each in (leader, *tied)),
-    )
+    few = _few(comparison)
+    reason = None if few else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
+    leaders = [each.name for each in (leader, *tied)]
+    closest = _closest(comparison, ordered, tied, behind, tested(leader.name))
+    farthest = None if reason is None else _reason(reason, len(ordered))
+    named = [*leaders, *closest.names, *(farthest.names if farthest else ())]
+    caution = format_caution(checked, [each.name for each in ordered], named)
+    return Verdict(_subject(comparison), few, closest, caution, farthest, tuple(leaders))
 
 
 def _apart(comparison: Comparison, leader: Candidate, other: Candidate) -> bool:
@@ -150,7 +133,7 @@ def _apart(comparison: Comparison, leader: Candidate, other: Candidate) -> bool:
 
 def _subject(comparison: Comparison) -> Sentence:
     candidates = comparison.candidates
-    who: Sequence[str] = _listed([each.name for each in candidates])
+    who: Sequence[str] = listed([each.name for each in candidates])
     if len(candidates) > MOST_NAMES:
         who = (f"{len(candidates):,} candidates",)
     each = " each" if len(candidates) > 1 else ""
@@ -159,7 +142,7 @@ def _subject(comparison: Comparison) -> Sentence:
     paired = pairing_in_words(comparison)
     if not paired and (comparison.prompts is not None or comparison.differences is not None):
         paired = "no prompts shared with the human texts"  # unknown in a run stored before texts were matched
-    return _sentence(
+    return sentence(
         "{} ({} texts{}) compared with {} human texts: {}.",
         who,
         _sizes(candidates),
@@ -169,13 +152,13 @@ def _subject(comparison: Comparison) -> Sentence:
     )
 
 
-def _caution(comparison: Comparison) -> Sentence | None:
+def _few(comparison: Comparison) -> Sentence | None:
     """Say that histograms are mostly noise, by the rule of ``mauve_core.scoring.advice``."""
     human = comparison.human.n_scored
     fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in comparison.candidates)
     if fewest >= FEW_PER_CLUSTER:
         return None
-    return _sentence(
+    return sentence(
         "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more.",
         significant(fewest, 2),
         f"{FEW_PER_CLUSTER}",
@@ -201,7 +184,7 @@ def _closest(
     else:
         parts = _several_tied(comparison, ordered, tied, behind)
     if len(ordered) > 1 and not tested.explains:
-        parts += _parts(
+        parts += filled(
             " The gap between {} and the human texts could be one between human texts (p = {}).",
             Name(leader.name),
             significant(tested.p_value),
@@ -211,7 +194,7 @@ def _closest(
 
 def _alone(leader: Candidate, tested: GapTest) -> Parts:
     what = "differ from" if tested.explains else "are not told apart from"
-    return _parts(
+    return filled(
         "The texts of {} {} the human texts (p = {}): {}.",
         Name(leader.name),
         what,
@@ -224,8 +207,8 @@ def _one_closest(comparison: Comparison, leader: Candidate, behind: Sequence[Can
     ahead = _difference(comparison, leader, behind[0])
     if len(behind) == 1:
         template = "{} is closer to the human texts than {}: {}, ahead by {}."
-        return _parts(template, Name(leader.name), Name(behind[0].name), _score(leader), ahead)
-    return _parts(
+        return filled(template, Name(leader.name), Name(behind[0].name), _score(leader), ahead)
+    return filled(
         "{} is closest to the human texts, told apart from every other candidate: {}, ahead of {}, the next, by {}.",
         Name(leader.name),
         _score(leader),
@@ -235,7 +218,7 @@ def _one_closest(comparison: Comparison, leader: Candidate, behind: Sequence[Can
 
 
 def _two_tied(comparison: Comparison, leader: Candidate, other: Candidate) -> Parts:
-    return _parts(
+    return filled(
         "Whether {} or {} is closer to the human texts cannot be told with {} texts each: {} and {} differ by {}.",
         Name(leader.name),
         Name(other.name),
@@ -249,7 +232,7 @@ def _two_tied(comparison: Comparison, leader: Candidate, other: Candidate) -> Pa
 def _several_tied(
     comparison: Comparison, ordered: Sequence[Candidate], tied: Sequence[Candidate], behind: Sequence[Candidate]
 ) -> Parts:
-    parts = _parts(
+    parts = filled(
         "One of {} is closest to the human texts, but {} texts each do not tell which: {} has the highest MAUVE, {}.",
         _which(ordered, tied),
         _sizes((ordered[0], *tied)),
@@ -260,19 +243,19 @@ def _several_tied(
         return parts
     which = "which is told apart" if len(behind) == 1 else f"the best of the {len(behind):,} that are told apart"
     lead = _difference(comparison, ordered[0], behind[0])
-    return parts + _parts(" It is ahead of {}, {}, by {}.", Name(behind[0].name), which, lead)
+    return parts + filled(" It is ahead of {}, {}, by {}.", Name(behind[0].name), which, lead)
 
 
 def _untested(ordered: Sequence[Candidate], tied: Sequence[Candidate]) -> Parts:
     leader = Name(ordered[0].name)
     if not tied:
         template = "{} has the highest MAUVE, {}, and its interval overlaps no other candidate's ({})."
-        return _parts(template, leader, mean_and_interval(ordered[0]), UNTESTED)
+        return filled(template, leader, mean_and_interval(ordered[0]), UNTESTED)
     if len(ordered) == 2:
-        opening = _parts("Whether {} or {} is closer to the human texts", leader, Name(tied[0].name))
+        opening = filled("Whether {} or {} is closer to the human texts", leader, Name(tied[0].name))
     else:
-        opening = _parts("Which of {} is closest to the human texts", _which(ordered, tied))
-    return opening + _parts(
+        opening = filled("Which of {} is closest to the human texts", _which(ordered, tied))
+    return opening + filled(
         " cannot be told: {} has the highest MAUVE, {}, and {} its own ({}).",
         leader,
         mean_and_interval(ordered[0]),
@@ -284,7 +267,7 @@ def _untested(ordered: Sequence[Candidate], tied: Sequence[Candidate]) -> Parts:
 def _which(ordered: Sequence[Candidate], tied: Sequence[Candidate]) -> Parts:
     if len(tied) + 1 == len(ordered) > MOST_NAMES:
         return (f"the {len(ordered):,} candidates",)
-    return _listed([ordered[0].name, *(each.name for each in tied)])
+    return listed([ordered[0].name, *(each.name for each in tied)])
 
 
 def _ceiling(comparison: Comparison, leader: Candidate) -> Parts:
@@ -293,7 +276,7 @@ def _ceiling(comparison: Comparison, leader: Candidate) -> Parts:
     if alike is None or halves is None or alike.scores[SCORE].mean < halves.scores[SCORE].mean:
         return ()
     own, human = alike.scores[SCORE], halves.scores[SCORE]
-    return _parts(
+    return filled(
         " Like for like, {} reaches {}: {} ({}) against {} ({}) at n = {}.",
         Name(leader.name),
         HUMAN_VS_HUMAN,
@@ -308,8 +291,8 @@ def _ceiling(comparison: Comparison, leader: Candidate) -> Parts:
 def _reason(reason: Reason, candidates: int) -> Sentence:
     found = f"it {reason.finding} ({reason.detail})"
     if candidates == 1:
-        return _sentence("Main difference: {}.", found)
-    return _sentence("Main difference of {}: {}.", Name(reason.candidate), found)
+        return sentence("Main difference: {}.", found)
+    return sentence("Main difference of {}: {}.", Name(reason.candidate), found)
 
 
 def _score(candidate: Candidate) -> str:
@@ -340,30 +323,3 @@ def _sizes(candidates: Sequence[Candidate]) -> str:
     if fewest == most:
         return fewest
     return f"{fewest} {'to' if sources[0].generations == sources[-1].generations else 'or'} {most}"
-
-
-def _listed(names: Sequence[str]) -> Parts:
-    """``a``, ``a and b``, ``a, b and c``, or ``a, b, c and 4 more``."""
-    shown = [Name(name) for name in (names if len(names) <= MOST_NAMES else names[: MOST_NAMES - 1])]
-    ends = shown if len(shown) == len(names) else [*shown, f"{len(names) - len(shown):,} more"]
-    parts: list[str] = []
-    for index, each in enumerate(ends):
-        between = "" if index == 0 else " and " if index == len(ends) - 1 else ", "
-        parts += [between, each] if between else [each]
-    return tuple(parts)
-
-
-def _sentence(template: str, *values: str | Sequence[str]) -> Sentence:
-    return Sentence(_parts(template, *values))
-
-
-def _parts(template: str, *values: str | Sequence[str]) -> Parts:
-    """Fill the fields ``{}`` of a template with texts, names or parts."""
-    parts: list[str] = []
-    remaining = iter(values)
-    for text, field, _, _ in string.Formatter().parse(template):
-        parts += [text] if text else []
-        if field is not None:
-            value = next(remaining)
-            parts += [value] if isinstance(value, str) else value
-    return tuple(parts)

@@ -28,7 +28,12 @@ from mauve_core.figures.theme import (
     candidate_styles,
     short_name,
 )
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN, REFERENCE_SCORE, like_for_like_title
+from mauve_core.scoring.reference import (
+    HUMAN_VS_HUMAN,
+    REFERENCE_SCORE,
+    human_vs_human_label,
+    like_for_like_title,
+)
 from mauve_core.scoring.result import Candidate, Comparison, Estimate
 from mauve_core.scoring.tables import (
     HIGHER_IS_CLOSER,
@@ -191,7 +196,7 @@ def interval_figure(comparison: Comparison, kind: PartitionKind, *, by: str = "m
 
     Candidates are sorted from best to worst by the score ``by``; a gray bracket in its panel joins candidates of
     equal rank. Color and marker follow the run's order of candidates. Human vs. human is on top in
-    the color of P; a dotted line extends their mean downward.
+    the color of P, with its n where that is another than the candidates'; a dotted line extends its mean downward.
     """
     traces, layout = _panels_of(comparison, kind, SCORES, by)
     height = MODE_BAR + 70 + _ROW_HEIGHT * _rows(comparison, kind)
@@ -218,6 +223,7 @@ def _panels_of(
     placed, halves = standings(comparison, by, kind), shown_halves(comparison, kind)
     names = [short_name(standing.candidate.name) for standing in placed]
     styles = candidate_styles([candidate.name for candidate in comparison.candidates])
+    label = human_vs_human_label(comparison)
     layout = draw.panel_row([titled(score) for score in scores], 0.03)
     traces: list[Trace] = []
     for column, score in enumerate(scores, start=1):
@@ -225,14 +231,14 @@ def _panels_of(
         panel: list[Trace] = []
         for row, (standing, estimate) in enumerate(zip(placed, estimates, strict=True)):
             panel += _interval(estimate, row, standing.candidate.name, styles[standing.candidate.name])
-        panel += [] if halves is None else _human_vs_human(halves.estimate(score, kind), len(placed))
+        panel += [] if halves is None else _human_vs_human(halves.estimate(score, kind), len(placed), label)
         panel += _ties(placed, estimates, tie_in_words(comparison)) if score == by else []
         traces += [draw.on_panel(trace, column) for trace in panel]
     layout = draw.with_axes(
         layout,
         "y",
         tickvals=list(range(len(placed))) + [-1] * (halves is not None),
-        ticktext=[html.escape(name) for name in names] + [HUMAN_VS_HUMAN] * (halves is not None),
+        ticktext=[html.escape(name) for name in names] + [label] * (halves is not None),
         range=[len(placed) - 0.4, -0.6 - (halves is not None)],
         showgrid=False,
         zeroline=False,
@@ -240,11 +246,11 @@ def _panels_of(
     return traces, draw.with_axes(layout, "x", nticks=5, zeroline=False)
 
 
-def _human_vs_human(estimate: Estimate, rows: int) -> list[Trace]:
+def _human_vs_human(estimate: Estimate, rows: int, label: str) -> list[Trace]:
     """The row of human vs. human, and a line from their mean down to the last candidate."""
     line = _stroke([estimate.mean] * 2, [-1, rows - 0.5], HUMAN_COLOUR, 1.5)
     line["line"]["dash"] = "dot"
-    return [line, *_interval(estimate, -1, HUMAN_VS_HUMAN, Style(HUMAN_COLOUR, "solid", "circle"))]
+    return [line, *_interval(estimate, -1, label, Style(HUMAN_COLOUR, "solid", "circle"))]
 
 
 def _interval(estimate: Estimate, row: int, name: str, style: Style) -> list[Trace]:

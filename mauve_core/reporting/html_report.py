@@ -16,7 +16,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mauve_core.analysis.verdict import Name, verdict
+from mauve_core.analysis.sentences import Name
+from mauve_core.analysis.verdict import verdict
 from mauve_core.base.errors import InputError
 from mauve_core.figures.embedding import figures_json, plotly_script
 from mauve_core.reporting.attached_sections import ATTACHED, attached_section
@@ -92,7 +93,7 @@ def html_report(
     )
     page = environment.get_template("report.html").render(
         run=run,
-        verdict=[[(part, isinstance(part, Name)) for part in each.parts] for each in verdict(run).sentences],
+        verdict=_verdict(run, [section.key for section in written]),
         made=_date(made or datetime.now(UTC)),
         created=_date(datetime.fromisoformat(run.created)),
         version=dict(run.comparison.environment.get("versions") or {}).get("mauve-lens", ""),
@@ -103,6 +104,15 @@ def html_report(
         charts=Markup(figures_json({chart.key: chart.figure for chart in charts})),
     )
     return page.encode("utf-8", errors="replace")
+
+
+def _verdict(run: Run, sections: Sequence[str]) -> list[tuple[list[tuple[str, bool]], bool]]:
+    """Each sentence in parts that are a name or not, and whether the section on formats has more about it."""
+    said = verdict(run)
+    return [
+        ([(part, isinstance(part, Name)) for part in each.parts], each is said.format and "format" in sections)
+        for each in said.sentences
+    ]
 
 
 def _shown(run: Run, candidates: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mauve_core.base.formatting import SCORE_DECIMALS, written
+from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, written
 from mauve_core.scoring.result import Candidate, Comparison, Estimate, LikeForLike
 
 HUMAN_VS_HUMAN = "human vs. human"
@@ -19,6 +19,9 @@ LIKE_FOR_LIKE_NOTE = (
 )
 
 
+SHARED_PROMPTS = "A likely reason: candidates share the human texts' prompts; two halves of the human texts do not."
+
+
 def human_vs_human_sentence(n: int, k: int | None = None) -> str:
     """Explain human vs. human in a sentence: ``n`` texts per side, in ``k`` clusters if there are any."""
     clusters = "" if k is None else f" in {k:,} clusters"
@@ -26,6 +29,16 @@ def human_vs_human_sentence(n: int, k: int | None = None) -> str:
         f"{HUMAN_VS_HUMAN.capitalize()}: one random part of the human texts against another, {n:,} texts per side"
         f"{clusters}: about what a candidate that writes like people would score at this size."
     )
+
+
+def human_vs_human_label(comparison: Comparison) -> str:
+    """Label of human vs. human beside candidates, with its number of texts per side where theirs is another:
+    ``human vs. human (n = 256)``.
+    """
+    halves = comparison.halves
+    if halves is None or all(each.source.n_scored == halves.source.n for each in comparison.candidates):
+        return HUMAN_VS_HUMAN
+    return f"{HUMAN_VS_HUMAN} (n{UNBROKEN}={UNBROKEN}{halves.source.n:,})"
 
 
 def like_for_like_title(n: int) -> str:
@@ -55,8 +68,12 @@ def like_for_like_sentence(comparison: Comparison) -> str:
 
 
 def _reaching(comparison: Comparison, halves: Candidate) -> str:
-    """For each candidate whose MAUVE reaches that of human vs. human, say whether it also does like for like."""
-    human, sentences = halves.scores[REFERENCE_SCORE], []
+    """For each candidate whose MAUVE reaches that of human vs. human, say whether it also does like for like.
+
+    Where one does not, and continues prompts of the human texts, that is named as a likely reason: texts of one prompt
+    are alike, and the two parts of the human texts have no prompt in common.
+    """
+    human, sentences, prompts = halves.scores[REFERENCE_SCORE], [], False
     for candidate in comparison.candidates:
         own, alike = candidate.scores[REFERENCE_SCORE], comparison.at_size_of_halves(candidate.name)
         if own.mean >= human.mean and alike is not None:
@@ -64,6 +81,10 @@ def _reaching(comparison: Comparison, halves: Candidate) -> str:
                 f"With all its texts, {candidate.name} reaches human vs. human ({_short(own)} against "
                 f"{_short(human)}); {_like_for_like(alike, human)}."
             )
+            misses = alike.scores[REFERENCE_SCORE].mean < human.mean
+            shares = comparison.prompts_by != "ids" and comparison.shared_prompts(candidate.name) > 0
+            prompts = prompts or (misses and shares)
+    sentences += [SHARED_PROMPTS] if prompts else []
     return " ".join(sentences)
 
 

@@ -184,7 +184,7 @@ def test_what_is_shown() -> None:
     told = "1 of 2 candidates differs from the human texts in format: leading white space"
     assert headline(found) == f"{told} (AUC {row.auc:.3f})."
     first, line = to_text(found).splitlines()
-    assert first == headline(found)
+    assert first == f"Differences of format: leading white space (AUC {row.auc:.3f})"
     assert "\x1b" not in line
     assert "\\x1b[31m*typ*" in line
     (cells,) = shown_rows(found)

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from mauve_core.analysis.gap_test import GapTest
 from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.precomputed import run_main_reason
-from mauve_core.analysis.verdict import UNTESTED, Name, Verdict, verdict, verdict_of
+from mauve_core.analysis.preflight import FormatDifference, Preflight
+from mauve_core.analysis.sentences import Name
+from mauve_core.analysis.verdict import UNTESTED, Verdict, verdict, verdict_of
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.corpus import corpus_from_texts
@@ -82,10 +84,22 @@ def _difference(score: str, one: str, other: str, means: Mapping[str, float], ap
 
 
 def said(
-    comparison: Comparison, tested: GapTest = GAP, reasons: Mapping[str, Reason] | None = None
+    comparison: Comparison,
+    tested: GapTest = GAP,
+    reasons: Mapping[str, Reason] | None = None,
+    checked: Preflight | None = None,
 ) -> tuple[Verdict, list[str]]:
-    found = verdict_of(comparison, lambda _: tested, (reasons or {}).get)
+    found = verdict_of(comparison, lambda _: tested, (reasons or {}).get, checked or Preflight(()))
     return found, [with_plain_spaces(str(each)) for each in found.sentences]
+
+
+def checked(*flagged: tuple[str, str, float]) -> Preflight:
+    """A preflight with these flags: kind, candidate, AUC; and one kind that is flagged for nobody."""
+    rows = [
+        FormatDifference(kind, name, "", "median", 200, 0.0, 200, 1.0, auc, auc, auc, 0.001, kind != "casing", "")
+        for kind, name, auc in (*flagged, ("casing", "a", 0.99))
+    ]
+    return Preflight(tuple(rows))
 
 
 def reason_of(candidate: str) -> Reason:
@@ -103,7 +117,7 @@ def test_one_clear_winner() -> None:
         "Main difference of c: it repeats itself (distinct-4 46% per text against 95%).",
     ]
     assert found.leaders == ("a",)
-    assert found.caution is None
+    assert found.few is None
 
 
 def test_the_better_of_two() -> None:
@@ -213,12 +227,83 @@ def test_human_vs_human_counts_like_for_like_only(alike: float, reaches: bool) -
     assert "reaches" not in said(dataclasses.replace(comparison, like_for_like=None))[1][1]
 
 
+FOUR = {"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.4}
+ALL_APART = [("a", name) for name in "bcd"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        ([], None),
+        ([("quotes", "d", 0.7)], None),
+        (
+            [("quotes", "a", 0.7)],
+            "a differs from the human texts in format (quotes), which its score may partly reflect.",
+        ),
+        (
+            [("quotes", "c", 0.7), ("length", "d", 0.9)],
+            "c and d differ from the human texts in format (most: length of d), which the scores may partly reflect.",
+        ),
+        (
+            [("quotes", "d", 0.7), ("length", "d", 0.8), ("length", "b", 0.4), ("length", "c", 0.4)],
+            "b, c and d differ from the human texts in format (length most), which the scores may partly reflect.",
+        ),
+        (
+            [("length", name, 0.4) for name in FOUR],
+            "All 4 candidates differ from the human texts in format (length), which the scores may partly reflect.",
+        ),
+        (
+            [*(("length", name, 0.4) for name in FOUR), ("line_breaks", "b", 0.01)],
+            "All 4 candidates differ from the human texts in format (most: line breaks of b), which the scores may "
+            "partly reflect.",
+        ),
+    ],
+)
+def test_named_candidates_that_differ_in_format(flags: list[tuple[str, str, float]], sentence: str | None) -> None:
+    """The verdict names a, the closest, b, the next, and c, which has the main difference; nothing is said of d."""
+    reasons = {"c": reason_of("c")}
+    found, sentences = said(of(FOUR, apart=ALL_APART), reasons=reasons, checked=checked(*flags))
+    assert found.caution == found.as_dict()["caution"] == sentence
+    assert sentences[2:-1] == ([sentence] if sentence else []), "below who is closest, above the main difference"
+    assert sentences[-1].startswith("Main difference of c: ")
+
+
+def test_formats_of_one_candidate_of_two_and_of_many() -> None:
+    flags = [("length", f"m{number}", 0.3) for number in range(7)]
+    assert said(of({"m0": 0.9}), checked=checked(*flags[:1]))[1][2].startswith("m0 differs from the human texts in")
+    two = {"m0": 0.9, "m1": 0.7}
+    assert said(of(two), checked=checked(*flags[:2]))[1][2].startswith("Both candidates differ from the human texts ")
+    many = {f"m{number}": 0.9 - number / 10 for number in range(8)}
+    apart = [("m0", f"m{number}") for number in range(1, 8)]
+    _, sentences = said(of(many, apart=apart), reasons={"m6": reason_of("m6")}, checked=checked(*flags))
+    assert sentences[2].startswith("m0, m1, m6 and 4 more differ from the human texts in format (length), ")
+
+
+def test_names_in_the_sentence_on_formats_are_marked() -> None:
+    names = ("<b>x</b>", "*y*", "z")
+    flags = [("length", names[0], 0.3), ("quotes", names[1], 0.7), ("quotes", names[0], 0.6)]
+    comparison = of(dict(zip(names, (0.9, 0.8, 0.7), strict=True)))
+    caution = said(comparison, checked=checked(*flags))[0].format
+    assert caution is not None
+    assert caution.written(lambda name: f"[{name}]", str.upper) == (
+        "[<b>x</b>] AND [*y*] DIFFER FROM THE HUMAN TEXTS IN FORMAT (MOST: LENGTH OF [<b>x</b>]), WHICH THE SCORES MAY "
+        "PARTLY REFLECT."
+    )
+
+
+def test_both_cautions_are_one_entry_of_the_json() -> None:
+    found, sentences = said(of({"a": 0.9}, n=40, k=20), checked=checked(("length", "a", 0.3)))
+    assert found.as_dict()["caution"] == f"{sentences[1]} {sentences[3]}"
+    assert sentences[1].startswith("Too few texts: 2 per side and cluster")
+    assert sentences[3].startswith("a differs from the human texts in format")
+
+
 def test_too_few_texts_a_cluster() -> None:
     found, sentences = said(of({"a": 0.9}, n=40, k=20), reasons={"a": reason_of("a")})
     assert sentences[1] == ("Too few texts: 2 per side and cluster, so the scores are mostly noise; take 5 or more.")
     assert found.reason is None
-    assert said(of({"a": 0.9}, n=100, k=20))[0].caution is None
-    assert said(of({"a": 0.9}, n=99, k=20))[0].caution is not None
+    assert said(of({"a": 0.9}, n=100, k=20))[0].few is None
+    assert said(of({"a": 0.9}, n=99, k=20))[0].few is not None
 
 
 def test_a_run_stored_before_differences_were_tested() -> None:
@@ -354,7 +439,7 @@ def test_two_texts_a_cluster_and_generations_of_stored_runs(own_home: Path) -> N
         ),
     )
     few = verdict(RunStore(own_home / "runs").save("few", comparison, run.corpora))
-    assert str(few.caution).startswith("Too few texts: 2 per side and cluster")
+    assert str(few.few).startswith("Too few texts: 2 per side and cluster")
     assert few.reason is None
 
 

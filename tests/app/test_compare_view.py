@@ -23,7 +23,8 @@ from app.components.score_controls import SMOOTHING_TITLES
 from app.views.compare import differences_panel, scores_panel
 from app.views.compare.verdict_lines import in_sentences
 from mauve_core.analysis.precomputed import run_main_reason
-from mauve_core.analysis.verdict import Name, Sentence, verdict
+from mauve_core.analysis.sentences import Name, Sentence
+from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.corpus.normalizing_steps import Change
@@ -430,8 +431,11 @@ def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPa
     run = make_planted_run(own_home, model=name)
     app = open_page(run=run.id)
     assert not app.exception
-    (shown,) = (each for each in app.expander if "in format" in each.label)
-    assert shown.label.startswith("The candidate differs from the human texts in format: leading white space (AUC 0.7")
+    (shown,) = (each for each in app.expander if "of format" in each.label)
+    assert shown.label.startswith("Differences of format: leading white space (AUC 0.7")
+    answer = next(each.value for each in app.markdown if "in format" in each.value)
+    assert f"**{escaped(name)}** differs from the human texts in format" in answer, "the verdict says so itself"
+    assert answer.index("MAUVE") < answer.index("in format")
     (cells,) = app.table[0].value.to_dict("records")
     assert cells["Format"] == "Leading white space: texts that begin with white space"
     assert cells["Candidate"] == f"**{escaped(name)}**"
@@ -441,7 +445,9 @@ def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPa
 
 @pytest.mark.usefixtures("run_home")
 def test_equal_formats_are_not_mentioned(open_page: OpenPage) -> None:
-    assert not [each for each in open_page().expander if "in format" in each.label]
+    app = open_page()
+    assert not [each for each in app.expander if "of format" in each.label]
+    assert not [each for each in app.markdown if "in format" in each.value]
 
 
 def test_a_run_can_be_normalized_as_a_new_one(
@@ -484,7 +490,7 @@ def test_read_only_visitors_see_the_format_and_no_button(
     run = make_planted_run(own_home)
     monkeypatch.setenv(sharing.READ_ONLY, run.id)
     app = open_page(run=run.id)
-    assert any("in format" in each.label for each in app.expander)
+    assert any("of format" in each.label for each in app.expander)
     assert not any("--normalize" in caption.value for caption in app.caption)
 
 
@@ -611,7 +617,10 @@ def test_the_list_has_every_candidate_with_its_score_and_a_link_to_its_main_reas
             assert label == escaped(reason.sentence if reason.where == "all" else reason.finding)
         assert query == expected, "the clusters of the reason: pairwise, the median seed"
     assert any(run_main_reason(stored_run, place.candidate.name) for place in placed)
-    assert (f"**{escaped(HUMAN_VS_HUMAN)}**" in words) == (kind == "pairwise")
+    halves = stored_run.comparison.halves
+    assert halves is not None
+    label = escaped(f"{HUMAN_VS_HUMAN} (n = {halves.source.n})")
+    assert (f"**{label}**" in words) == (kind == "pairwise")
 
 
 @pytest.mark.usefixtures("run_home")

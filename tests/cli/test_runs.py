@@ -123,8 +123,10 @@ def test_a_run_is_shown_below_what_its_format_tells_apart(
     shown = said(capsys, "show", run.id)
     _, opening, below = shown.split("\n\n", 2)
     assert opening.startswith("model (60 texts) compared with 60 human texts: ")
+    caution = "model differs from the human texts in format (leading white space), which its score may partly reflect."
+    assert caution in opening.splitlines()
     warning, line, todo, blank = below.splitlines()[:4]
-    assert warning.startswith("The candidate differs from the human texts in format: leading white space (AUC 0.7")
+    assert warning.startswith("Differences of format: leading white space (AUC 0.7")
     assert line.startswith("  ! Leading white space: texts that begin with white space: human 0 of 60 (0%), model ")
     assert line.endswith("Strip white space on both sides and compare again.")
     assert todo == f"  Normalize both sides: mauve-lens runs again {run.id} --normalize whitespace --encoder MODEL"
@@ -132,4 +134,5 @@ def test_a_run_is_shown_below_what_its_format_tells_apart(
     assert shown.index(line) < shown.index("Rank  Candidate")
     record = json.loads(said(capsys, "show", run.id, "--json"))
     assert [row["kind"] for row in record["preflight"]["rows"] if row["flagged"]] == ["leading_space"]
+    assert record["verdict"]["caution"] == caution
     assert "in format" not in said(capsys, "show", "one")

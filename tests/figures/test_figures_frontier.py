@@ -517,5 +517,17 @@ def test_the_human_halves_are_a_row_in_blue_with_a_line_down_to_the_last_candida
     assert [(dot.x[0], dot.y[0]) for dot in dots] == [(0.6, -1)] * len(SCORES)
     lines = [trace for trace in figure.data if trace.mode == "lines" and trace.line.dash == "dot"]
     assert [(line.x, line.y) for line in lines] == [((0.6, 0.6), (-1, 1.5))] * len(SCORES)
-    assert figure.layout.yaxis.ticktext[-1] == "human vs. human"
-    assert "human vs. human" not in interval_figure(APART, "joint").layout.yaxis.ticktext
+    assert with_plain_spaces(figure.layout.yaxis.ticktext[-1]) == "human vs. human (n = 3)", "candidates have 5 and 6"
+    assert "<b>human vs. human (n = 3)</b>" in with_plain_spaces(dots[0].hovertemplate)
+    assert not any("human" in label for label in interval_figure(APART, "joint").layout.yaxis.ticktext)
+
+
+def test_human_vs_human_of_as_many_texts_has_no_number() -> None:
+    assert APART.halves is not None
+    halves = replace(APART.halves, source=replace(APART.halves.source, n=6))
+    first, second = (replace(each, source=replace(each.source, n=6)) for each in APART.candidates)
+    equal = replace(APART, halves=halves, candidates=(first, second))
+    assert interval_figure(equal, "pairwise").layout.yaxis.ticktext[-1] == "human vs. human"
+    unequal = replace(equal, candidates=(first, replace(second, source=replace(second.source, n=7))))
+    label = interval_figure(unequal, "pairwise").layout.yaxis.ticktext[-1]
+    assert with_plain_spaces(label) == "human vs. human (n = 6)"

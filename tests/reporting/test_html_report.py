@@ -145,6 +145,11 @@ def test_a_difference_of_format_stands_above_the_scores(page: Page, own_home: Pa
     assert [with_plain_spaces(cell) for cell in cells[:3]] == [kind, name, "0 of 60 (0%)"]
     assert head[0] == "Format"
     assert "The candidate differs from the human texts in format: leading white space (AUC 0.7" in found.text
+    told = f"{name} differs from the human texts in format (leading white space), which its score may partly reflect."
+    assert f"{told} The differences\n" in found.text
+    assert [attributes["href"] for tag, attributes in found.elements if tag == "a"].count("#format") == 2
+    alone = Page(html_report(make_planted_run(own_home, model=name), sections=["trust"]))
+    assert f"{told}\n" in alone.text, "no link to a section that is not there"
     assert "No difference of format was found in 12 kinds." in page.text
     assert "Differences of format" not in page.tables
 

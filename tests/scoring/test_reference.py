@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mauve_core.analysis.comparability import one_leaderboard
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
+from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.figures.leaderboard import leaderboard_frame, like_for_like_rows
 from mauve_core.reporting.score_sections import leaderboard_section
 from mauve_core.reporting.written import latex_table, markdown_table
@@ -56,6 +59,22 @@ def test_a_candidate_that_reaches_human_vs_human_is_named_with_what_it_does_like
         assert said in table
     assert "reaches human vs. human" in latex_table(passing(alike))
     assert "reaches human vs. human" not in latex_table(passing(alike), "joint")
+
+
+def test_shared_prompts_are_named_where_a_candidate_reaches_human_vs_human_with_them_alone() -> None:
+    reason = "A likely reason: candidates share the human texts' prompts; two halves of the human texts do not."
+    answers = {HUMAN: np.arange(7, dtype=np.int32), FIRST: np.arange(5, dtype=np.int32)}
+    shared = answers | {SECOND: np.arange(6, dtype=np.int32)}
+    others = answers | {SECOND: np.arange(7, 13, dtype=np.int32)}
+
+    def said(alike: float, prompts: dict[str, NDArray[np.int32]], by: MatchedBy = "prompts") -> str:
+        return reference_sentences(dataclasses.replace(passing(alike), prompts=prompts, prompts_by=by))
+
+    assert said(0.4, shared).endswith(f"like for like it does not (0.400). {reason}")
+    assert reason not in said(0.6, shared), "it reaches human vs. human without them, too"
+    assert reason not in said(0.4, others), "only the other candidate shares any"
+    assert reason not in said(0.4, shared, "ids"), "nothing is known of their prompts"
+    assert reason not in reference_sentences(passing(0.4))
 
 
 def test_no_one_is_named_who_stays_below_or_has_no_score_like_for_like() -> None:

@@ -1,4 +1,4 @@
-"""A warning above the leaderboard where candidates differ from the human texts in format, and a run without that."""
+"""A table below the answer where candidates differ from the human texts in format, and a run without that."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.components import job_panel, normalize_choice
 from app.components.markup import escaped
 from app.server import access
 from mauve_core.analysis.format_steps import steps_for
-from mauve_core.analysis.preflight import COLUMNS, Preflight, headline, rule_sentence, shown_rows
+from mauve_core.analysis.preflight import COLUMNS, Preflight, rule_sentence, short_headline, shown_rows
 from mauve_core.encoders import check_model
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
@@ -26,7 +26,7 @@ def show(run: Run) -> None:
     if not found.flagged:
         return
     rows = [(kind, f"**{escaped(short_name(candidate))}**", *cells) for kind, candidate, *cells in shown_rows(found)]
-    with st.expander(headline(found), icon=":material/warning:"):
+    with st.expander(short_headline(found), icon=":material/warning:"):
         st.table(pd.DataFrame(rows, columns=list(COLUMNS)), border="horizontal", hide_index=True)
         st.caption(f"The scores below count these differences, too. {rule_sentence(found)}")
         if access.may_change():

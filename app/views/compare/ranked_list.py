@@ -10,7 +10,7 @@ from app.components.markup import escaped
 from app.url.parameters import State, changed, to_query
 from mauve_core.figures import leaderboard
 from mauve_core.figures.theme import short_name
-from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.reference import human_vs_human_label
 from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, standings
 from mauve_core.store import Run
@@ -30,13 +30,14 @@ def show(run: Run, state: State) -> None:
             with _row(
                 f"place_{index}",
                 rank_label(place.rank, place.tied),
-                name,
+                short_name(name),
                 place.candidate.estimate("mauve", state.partition),
             ):
                 _reason(run, state, name)
         halves = leaderboard.shown_halves(rescored, state.partition)
         if halves is not None:
-            with _row("place_human", rank_label(0, False), HUMAN_VS_HUMAN, halves.scores["mauve"]):
+            label = human_vs_human_label(rescored)
+            with _row("place_human", rank_label(0, False), label, halves.scores["mauve"]):
                 st.caption("about what a candidate that writes like people would score", width="content")
 
 
@@ -44,7 +45,7 @@ def _row(key: str, rank: str, name: str, estimate: Estimate) -> DeltaGenerator:
     row = st.container(key=key, horizontal=True, vertical_alignment="center", gap="small")
     with row:
         st.markdown(rank, width=_RANK)
-        st.markdown(f"**{escaped(short_name(name))}**", width=_NAME)
+        st.markdown(f"**{escaped(name)}**", width=_NAME)
         st.markdown(f"**{mean_and_spread(estimate)}** ({interval_of(estimate)})", width=_SCORE)
     return row
 

@@ -11,7 +11,7 @@ from app.caching import cache
 from app.components import score_controls
 from app.components.markup import escaped
 from app.url.parameters import State
-from mauve_core.analysis.verdict import Name, Sentence
+from mauve_core.analysis.sentences import Name, Sentence
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
@@ -20,9 +20,11 @@ _WORD = re.compile(r"\S+")
 
 
 def show(run: Run, state: State) -> None:
-    """The first sentence of the run's verdict and a main reason, for its own settings whatever the reader has set."""
+    """The first sentence of the run's verdict, a caution on formats and a main reason, for its own settings whatever
+    the reader has set; the table of formats stands below it.
+    """
     found = cache.verdict_of(run.id)
-    shown = [found.caution, in_sentences(found.closest)[0], found.reason]
+    shown = [found.few, in_sentences(found.closest)[0], found.format, found.reason]
     changed = score_controls.settings_in_words(state, run.comparison)
     own = "At the run's own settings: " if changed else ""
     with st.container(key=KEY):
