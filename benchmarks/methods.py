@@ -18,7 +18,7 @@ from numpy.random import SeedSequence
 
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import ConsoleProgress
-from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodTable, methods_run
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodTable, disagreements, methods_run
 from mauve_core.experiments.methods.evaluation import sides_of
 from mauve_core.experiments.methods.fitting import fit
 from mauve_core.numerics.divergences.generators import GENERATORS
@@ -137,9 +137,10 @@ def agreement_table(table: MethodTable) -> str:
     return "\n".join(lines)
 
 
-def differences(table: MethodTable) -> str:
-    apart = [item for item in table.disagreements() if item.told_apart]
-    within = len(table.disagreements()) - len(apart)
+def differences(table: MethodTable, run: Run) -> str:
+    found = disagreements(table, run.comparison)
+    apart = [item for item in found if item.told_apart]
+    within = len(found) - len(apart)
     lines = [f"- {item.method.title}: {item.closer} before {item.farther}. {item.reason}" for item in apart]
     lines.append(f"- {within} more pairs change places within their intervals.")
     return "\n".join(lines)
@@ -192,7 +193,7 @@ methods use {first.settings["seeds"]} seeds.
             if name == "estimators":
                 by_expectation.append(expectation_table(run, table))
             parts.append(
-                f"### {run.id}, {name}\n\n{CLAIMS[name]}\n\n{agreement_table(table)}\n\n{differences(table)}\n"
+                f"### {run.id}, {name}\n\n{CLAIMS[name]}\n\n{agreement_table(table)}\n\n{differences(table, run)}\n"
             )
     parts.append(EXPECTATIONS + "\n\n".join(by_expectation) + "\n")
     parts.append(

@@ -6,6 +6,7 @@ knows only two. A text is a few words of its topic, so that distinctive words an
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -97,3 +98,14 @@ def make_run(
     config = CompareConfig(encoder=None, score=score, projection=projection)
     comparison = compare(human, candidates, config, features=features)
     return RunStore(home / "runs").save(name, comparison, {HUMAN: human, **candidates}, features)
+
+
+def make_untold_run(home: Path) -> Run:
+    """A run ``untold`` whose tests tell no two candidates apart, although their intervals are disjoint."""
+    human, candidates, features = make_comparison_inputs(60)
+    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
+    comparison = compare(human, candidates, config, features=features)
+    assert comparison.differences is not None
+    untold = tuple(dataclasses.replace(each, p_adjusted=1.0) for each in comparison.differences)
+    changed = dataclasses.replace(comparison, differences=untold)
+    return RunStore(home / "runs").save("untold", changed, {HUMAN: human, **candidates}, features)

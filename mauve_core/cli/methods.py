@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from mauve_core.base.formatting import (
     NONE,
@@ -20,12 +21,18 @@ from mauve_core.experiments.methods import (
     SUMMARIES,
     MethodScore,
     MethodTable,
+    disagreements,
+    method_standings,
     parse_method,
+    score_of,
 )
 from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.experiments.methods.ranks import about_ranks
+from mauve_core.figures.agreement import answer
 from mauve_core.figures.method_tests import LEVEL, Tested, about_expectations, p_values_of
-from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals
+from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals, mark
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 
@@ -63,17 +70,33 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _methods(args: argparse.Namespace) -> int:
-    return show_result(args, task_of(args), _tables, _notes, "Intervals")
+    task = task_of(args)
+    comparison = task.load().comparison
+    return show_result(
+        args,
+        task,
+        lambda table: f"{scores_table(table, comparison)}\n\n{agreement_table(table)}",
+        lambda table: _notes(table, comparison),
+        "Intervals",
+        lambda table: {"ranks": _ranks(table, comparison)},
+    )
 
 
-def _tables(table: MethodTable) -> str:
-    return f"{scores_table(table)}\n\n{agreement_table(table)}"
-
-
-def _notes(table: MethodTable) -> list[str]:
-    apart = [item for item in table.disagreements() if item.told_apart]
+def _notes(table: MethodTable, comparison: Comparison) -> list[str]:
+    apart = [item for item in disagreements(table, comparison) if item.told_apart]
     found = [f"{item.method.title} ranks {item.closer} before {item.farther}. {item.reason}" for item in apart]
-    return [*table.notes, *found]
+    return [*table.notes, *filter(None, [answer(table, comparison)]), *found]
+
+
+def _ranks(table: MethodTable, comparison: Comparison) -> list[dict[str, Any]]:
+    """For each method: its spec, whether its ranks are the leaderboard's, and the candidates from the closest on."""
+    found = []
+    for result in table.results:
+        places = method_standings(result, table.candidates, comparison)
+        of = [{name: getattr(item, name) for name in ("candidate", "rank", "tied", "joined")} for item in places]
+        own = score_of(result.method, comparison) is not None
+        found.append({"method": result.method.spec, "as_leaderboard": own, "candidates": of})
+    return found
 
 
 def task_of(args: argparse.Namespace) -> CompareMethodsTask:
@@ -92,8 +115,11 @@ def task_of(args: argparse.Namespace) -> CompareMethodsTask:
     )
 
 
-def scores_table(table: MethodTable) -> str:
-    """One row per method, one column per candidate: value and standard deviations over seeds and texts."""
+def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
+    """One row per method, one column per candidate: value, standard deviations over seeds and texts, and rank.
+
+    ``comparison`` is the run's, whose scores keep their ranks.
+    """
     rows, tests = [["Method", *map(printable, table.candidates), HUMAN_VS_HUMAN]], p_values_of(table)
     for result in table.results:
         scores = [result.scores[name] for name in table.candidates]
@@ -101,8 +127,11 @@ def scores_table(table: MethodTable) -> str:
         own = leaderboard_decimals(result.method)
         decimals = alike if own is None else [own] * len(alike)
         own_tests = [tests.get((result.method, name)) for name in table.candidates]
-        cells = [_cell(*each) for each in zip(scores, decimals, own_tests, strict=True)]
-        rows.append([result.method.title, *cells, NONE if result.ceiling is None else _cell(result.ceiling, own)])
+        ranks = {item.candidate: item.label for item in method_standings(result, table.candidates, comparison)}
+        labels = [ranks[name] for name in table.candidates]
+        cells = [_cell(*each) for each in zip(scores, decimals, labels, own_tests, strict=True)]
+        title = f"{result.method.title}{mark(result.method, comparison)}"
+        rows.append([title, *cells, NONE if result.ceiling is None else _cell(result.ceiling, own)])
     halves = (
         "" if table.results[0].ceiling is None else f" Human vs. human: {table.results[0].ceiling.n} texts per side."
     )
@@ -119,6 +148,7 @@ def scores_table(table: MethodTable) -> str:
     return (
         f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; {NONE} if there is none. "
         "MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller. "
+        f"In parentheses the rank, = if it is shared. {about_ranks(table, comparison)} "
         f"{ABOUT_LEADERBOARD}{halves}{tested}"
     )
 
@@ -132,7 +162,8 @@ def agreement_table(table: MethodTable) -> str:
     return aligned(rows)
 
 
-def _cell(score: MethodScore, decimals: int | None = None, test: Tested | None = None) -> str:
+def _cell(score: MethodScore, decimals: int | None = None, rank: str = "", test: Tested | None = None) -> str:
+    place = f" ({rank})" if rank else ""
     tested = "" if test is None else f" ({test.label})"
     above = "" if score.z is None else f" (z = {written(score.z, 1)})"
-    return f"{with_two_spreads(score.value, score.sd_seeds, score.sd_texts, decimals)}{tested}{above}"
+    return f"{with_two_spreads(score.value, score.sd_seeds, score.sd_texts, decimals)}{place}{tested}{above}"

@@ -1,8 +1,9 @@
 """Analyses of the demo study from committed files, so that no page of it waits: sweeps, methods, encoders and others.
 
-Each is a task with its defaults; the file is the result as the task keeps it beside the run. Most results follow the
-run's clusters, and k-means follows the last digits of a machine's arithmetic. So the manifest has a digest of the
-clusters, and a run with others goes without the files: its pages compute the analyses anew.
+Each is a task with its defaults, but that there are more methods and encoders; the file is the result as the task keeps
+it beside the run. Most results follow the run's clusters, and k-means follows the last digits of a machine's
+arithmetic. So the manifest has a digest of the clusters, and a run with others goes without the files: its pages
+compute the analyses anew.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from mauve_core.base.progress import Progress
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT as ATTRIBUTES
 from mauve_core.experiments.encoders import USUAL
 from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
+from mauve_core.experiments.methods import PRESETS
 from mauve_core.experiments.methods.table import ATTACHMENT as METHODS
 from mauve_core.experiments.sweeps import EVERY_AXIS, attachment_name
 from mauve_core.experiments.text_measures.over_neighbours import ATTACHMENT as NEIGHBOURS
@@ -32,6 +34,9 @@ from mauve_core.tasks.sweep import SweepTask
 
 FOLDER = "analyses"
 
+COMPARED = tuple(dict.fromkeys(method.spec for name in ("divergences", "estimators") for method in PRESETS[name]))
+"""The demo's methods: other divergences in the run's own clusters, and other estimators."""
+
 
 def analyses(run: str) -> dict[str, RunTask]:
     """The tasks by the name of the attachment that each keeps beside the run with that id.
@@ -41,7 +46,7 @@ def analyses(run: str) -> dict[str, RunTask]:
     sweeps = {attachment_name(over): SweepTask(run, over) for over in EVERY_AXIS if over != "decoder"}
     return {
         **sweeps,
-        METHODS: CompareMethodsTask(run),
+        METHODS: CompareMethodsTask(run, COMPARED),
         ENCODERS: CompareEncodersTask(run, USUAL[1:]),
         ATTRIBUTES: AttributesTask(run),
         NEIGHBOURS: NeighboursTask(run),

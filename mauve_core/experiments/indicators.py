@@ -3,19 +3,22 @@
 Each indicator measures a candidate's closeness to the human texts, so the human side has none. JMLR 2023, tables 4, 9
 and 10, and ICLR 2023, figure 2, are such comparisons.
 
-The worst case of a correlation (JMLR 2023, equation 30) takes standard deviations over generations, as the paper does,
-if every candidate has several under every indicator, or its decoder draws nothing, so that they would all be the same.
-Methods have none then. Otherwise, scores and methods take those over k-means seeds, and measures those over texts.
-Every indicator says which.
+The worst case of a correlation (JMLR 2023, equation 30) takes standard deviations of one kind for all indicators. They
+are over generations, as in the paper, if every candidate has several under every indicator, or its decoder draws
+nothing, so that they would all be the same. Methods have none then. Otherwise all are over texts, by the jackknife of
+the text measures. Every indicator says which.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import MauveLensError
 from mauve_core.decoding import parse_decoder
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.table import MethodTable, stored_methods
+from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Measurements, measure_title
 from mauve_core.experiments.text_measures.stored import decoder_of, stored_measurements
 from mauve_core.judgments import Indicator
@@ -23,19 +26,25 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES
 from mauve_core.store import Run
 
-SEEDS, TEXTS, GENERATIONS = "seeds", "texts", "generations"
+TEXTS, GENERATIONS = "texts", "generations"
 """What standard deviations are over."""
 
+SdsOverTexts = Callable[[Run], Mapping[str, Mapping[str, float]]]
+"""A run -> standard deviations by score and candidate."""
 
-def run_indicators(run: Run) -> tuple[dict[str, Indicator], tuple[str, ...]]:
-    """The run's scores, and what is stored of its text measures and methods; also why any of these are missing."""
+
+def run_indicators(run: Run, sds: SdsOverTexts = score_sds_over_texts) -> tuple[dict[str, Indicator], tuple[str, ...]]:
+    """The run's scores, and what is stored of its text measures and methods; also why any of these are missing.
+
+    ``sds`` gives the scores' standard deviations over texts; a caller may keep them.
+    """
     measurements, problems = None, []
     try:
         measurements = stored_measurements(run)
     except MauveLensError as error:
         problems.append(str(error))
     generations = _repeated(run.comparison, measurements, _written_once(run))
-    found = score_indicators(run.comparison, generations=generations)
+    found = score_indicators(run, generations=generations, sds=sds)
     if measurements is not None:
         found |= measure_indicators(measurements, generations=generations)
     try:
@@ -66,21 +75,20 @@ def _repeated(comparison: Comparison, measurements: Measurements | None, fixed: 
     return all(gap.generations is not None for gap in gaps)
 
 
-def score_indicators(comparison: Comparison, *, generations: bool = False) -> dict[str, Indicator]:
-    """Mean of every pairwise score, by title, and its standard deviation over k-means seeds, or over generations."""
-    found = {}
-    over = GENERATIONS if generations else SEEDS
+def score_indicators(
+    run: Run, *, generations: bool = False, sds: SdsOverTexts = score_sds_over_texts
+) -> dict[str, Indicator]:
+    """Mean of every pairwise score, by title, and its standard deviation over texts, or over generations."""
+    candidates, found = run.comparison.candidates, {}
+    over_texts = {} if generations else sds(run)
     for score in SCORES:
-        estimates = {candidate.name: candidate.scores[score] for candidate in comparison.candidates}
+        estimates = {candidate.name: candidate.scores[score] for candidate in candidates}
+        over_generations = {name: each.generations_sd for name, each in estimates.items()}
         found[TITLES[score]] = Indicator(
             {name: estimate.mean for name, estimate in estimates.items()},
-            {
-                name: sd
-                for name, estimate in estimates.items()
-                if (sd := estimate.generations_sd if generations else estimate.sd) is not None
-            },
+            {name: sd for name, sd in over_generations.items() if sd is not None} if generations else over_texts[score],
             HIGHER_IS_CLOSER[score],
-            over,
+            GENERATIONS if generations else TEXTS,
         )
     return found
 
@@ -110,7 +118,7 @@ def measure_indicators(measurements: Measurements, *, generations: bool = False)
 
 
 def method_indicators(table: MethodTable, *, generations: bool = False) -> dict[str, Indicator]:
-    """Value of every method, with its standard deviation over seeds, by title.
+    """Value of every method, with its standard deviation over texts, by title.
 
     That over generations is unknown, because methods take all generations together.
 
@@ -121,9 +129,9 @@ def method_indicators(table: MethodTable, *, generations: bool = False) -> dict[
             {name: score.value for name, score in result.scores.items()},
             {}
             if generations
-            else {name: score.sd_seeds for name, score in result.scores.items() if score.sd_seeds is not None},
+            else {name: score.sd_texts for name, score in result.scores.items() if score.sd_texts is not None},
             result.method.higher_is_closer,
-            "" if generations else SEEDS,
+            "" if generations else TEXTS,
         )
         for result in table.results
         if result.method != Method()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,14 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from mauve_core.base.formatting import correlation
-from mauve_core.experiments.methods import Method, MethodTable
-from mauve_core.figures.theme import SIGNED_SCALE, base_layout, ink
+from mauve_core.experiments.methods import Disagreement, Method, MethodResult, MethodTable, disagreements, score_of
+from mauve_core.figures.theme import SIGNED_SCALE, base_layout, ink, short_name
+from mauve_core.scoring.result import Comparison
 
 _PARTS = ("smoothing", "divergence", "summary", "scale", "expectation")
+_NAMED = 3
+"""Methods that the answer names; the others are counted."""
+
 _CELL_HEIGHT, _LOW_CELL_HEIGHT, _MANY = 34, 24, 12
 
 
@@ -28,7 +32,7 @@ def agreement_frame(table: MethodTable) -> pd.DataFrame:
     return frame
 
 
-def disagreements_frame(table: MethodTable) -> pd.DataFrame:
+def disagreements_frame(table: MethodTable, comparison: Comparison | None) -> pd.DataFrame:
     """Pairs that a method orders differently from the first: method, title, closer, farther, told_apart, reason."""
     columns = ["method", "title", "closer", "farther", "told_apart", "reason"]
     return pd.DataFrame(
@@ -41,10 +45,64 @@ def disagreements_frame(table: MethodTable) -> pd.DataFrame:
                 item.told_apart,
                 reason(table, item.method),
             )
-            for item in table.disagreements()
+            for item in disagreements(table, comparison)
         ],
         columns=columns,
     )
+
+
+def answer(table: MethodTable, comparison: Comparison | None) -> str:
+    """Say in one sentence whether the ranking depends on the method; empty for one method.
+
+    The other methods are counted by how they order the candidates: as the table's first, with pairs reversed that both
+    tell apart, with others reversed, or without intervals over texts, so that ties are unknown.
+    """
+    first, *others = table.results
+    if not others:
+        return ""
+    reversed_by: dict[Method, list[Disagreement]] = {}
+    for item in disagreements(table, comparison):
+        reversed_by.setdefault(item.method, []).append(item)
+    if not reversed_by:
+        return f"The ranking does not depend on the method: all {len(table.results):,} give the same order."
+    apart = {method: items[0] for method, items in reversed_by.items() if items[0].told_apart}
+    unsure = [each.method for each in others if each.method in reversed_by and each.method not in apart]
+    unknown = [each.method for each in others if each.method in unsure and _lacks_intervals(each, first, comparison)]
+    title = first.method.title
+    clauses = []
+    if apart:
+        named = [f"{m.title} ({short_name(i.closer)} before {short_name(i.farther)})" for m, i in apart.items()]
+        clauses.append(f"{_count(apart, 'reverses', 'reverse')} pairs that both tell apart: {_listed(named)}")
+    if same := [each for each in others if each.method not in reversed_by]:
+        clauses.append(f"{_count(same, 'orders', 'order')} the candidates as {title}")
+    if within := [method for method in unsure if method not in unknown]:
+        clauses.append(f"{_count(within, 'reverses', 'reverse')} only pairs that one of the two cannot tell apart")
+    if unknown:
+        named = [method.title for method in unknown]
+        clauses.append(f"of {len(unknown):,} without intervals over texts this is not known: {_listed(named)}")
+    lead = (
+        "The ranking depends on the method" if apart else "The ranking does not depend on the method beyond the spread"
+    )
+    if len(unknown) == len(others):
+        lead = "Whether the ranking depends on the method is not known"
+    return f"{lead}. Of {len(others):,} methods beside {title}: {'; '.join(clauses)}."
+
+
+def _lacks_intervals(result: MethodResult, first: MethodResult, comparison: Comparison | None) -> bool:
+    """Whether one of the two methods has no intervals by which it could tell candidates apart."""
+    return any(
+        score_of(each.method, comparison) is None and any(score.low is None for score in each.scores.values())
+        for each in (first, result)
+    )
+
+
+def _count(found: Sized, one: str, several: str) -> str:
+    return f"{len(found):,} {one if len(found) == 1 else several}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _NAMED:,} more"] if len(names) > _NAMED else []
+    return ", ".join([*names[:_NAMED], *more])
 
 
 def agreement_figure(table: MethodTable) -> go.Figure:

@@ -200,7 +200,7 @@ def shown_correlations(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.D
 
 
 def worst_title(over: Iterable[str]) -> str:
-    """Title of the worst cases, with what the standard deviations are over, such as ``seeds`` of scores."""
+    """Title of the worst cases, with what the standard deviations are over, such as ``texts``."""
     kinds = " / ".join(dict.fromkeys(filter(None, over)))
     return f"Worst case within 1 sd over {kinds}" if kinds else "Worst case within 1 sd"
 
@@ -209,7 +209,7 @@ def sd_sentence(over: Iterable[str]) -> str:
     """What the standard deviations of the worst cases are over, in a sentence."""
     if "generations" in set(over):
         return "All sds are over generations; that of a decoder that draws nothing is 0."
-    return "sd of scores and methods: over k-means seeds; of a measure's gap: over texts, another kind of spread."
+    return "All sds are over texts; the paper takes them over generations, of which not every candidate has several."
 
 
 def worst_label(value: float, exact: bool | None, at_least: float) -> str:

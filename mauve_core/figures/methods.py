@@ -1,7 +1,7 @@
 """Places of the candidates under each method, side by side.
 
-Only the value sets a candidate's place under a method; 1 is closest to the human texts. A candidate joins a group, and
-shares its rank, if its interval over texts overlaps that of the group's first. Bars join a group.
+Only the value sets a candidate's place under a method; 1 is closest to the human texts. Bars join candidates that share
+a rank (:mod:`mauve_core.experiments.methods.ranks`).
 """
 
 from __future__ import annotations
@@ -10,94 +10,46 @@ import html
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import SCORE_DECIMALS, decimals_of, even_decimals, interval, with_two_spreads
 from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
+from mauve_core.experiments.methods.ranks import MARK, Joined, MethodStanding, method_standings, score_of
 from mauve_core.figures.method_tests import Tested, Tests, p_values_of, z_label
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_styles, short_name, translucent
-from mauve_core.scoring.tables import rank_label
-
-Joined = Literal["", "overlap", "unknown"]
+from mauve_core.scoring.result import Comparison
 
 NAMED = 7
 """Up to this many methods, columns show names; beyond it, their numbers in the table."""
 
 _JOINED: dict[Joined, str] = {
     "": "",
+    "test": "<br>the test does not tell it from the first of its group",
     "overlap": "<br>not told apart from the first of its group",
     "unknown": "<br>no interval to tell it from the first",
 }
+_STANDING = ("candidate", "place", "rank", "tied", "joined", "as_leaderboard")
 _LABEL_WIDTH, _LABEL_SIZE = 12, 11
 _ROW_HEIGHT, _LINE_HEIGHT, _COLUMN_MARGIN = 32, 15, 0.35
 
 
-@dataclass(frozen=True)
-class MethodStanding:
-    """A candidate under one method.
-
-    Attributes
-    ----------
-    place : int
-        1 for the closest to the human texts; equal values keep the run's order.
-    rank : int
-        Place of the first of its group.
-    tied : bool
-        Whether the group has other members.
-    joined : {"", "overlap", "unknown"}
-        How the candidate joins the previous one's group: not at all, by overlap with the interval of the group's
-        first, or because one of the two has no interval.
-    """
-
-    candidate: str
-    place: int
-    rank: int
-    tied: bool
-    joined: Joined
-    score: MethodScore
-
-    @property
-    def label(self) -> str:
-        """``2``; ``2=`` for a shared rank; ``3?`` if no interval separates it from others."""
-        unknown = self.tied and (self.joined == "unknown" or self.score.low is None)
-        return f"{self.place}?" if unknown else rank_label(self.rank, self.tied)
-
-
-def method_standings(result: MethodResult, candidates: Sequence[str]) -> list[MethodStanding]:
-    """Candidates from closest to farthest."""
-    names = [candidates[index] for index in np.argsort(-result.closeness(candidates), kind="stable")]
-    ranks: list[int] = []
-    joins: list[Joined] = []
-    for position, score in enumerate((result.scores[name] for name in names), start=1):
-        first = result.scores[names[ranks[-1] - 1]] if ranks else None
-        if first is None or not score.overlaps(first):
-            ranks.append(position)
-            joins.append("")
-        else:
-            ranks.append(ranks[-1])
-            joins.append("unknown" if score.low is None or first.low is None else "overlap")
-    return [
-        MethodStanding(name, position, rank, ranks.count(rank) > 1, joined, result.scores[name])
-        for position, (name, rank, joined) in enumerate(zip(names, ranks, joins, strict=True), start=1)
-    ]
-
-
-def scores_frame(table: MethodTable) -> pd.DataFrame:
+def scores_frame(table: MethodTable, comparison: Comparison | None) -> pd.DataFrame:
     """All numbers of the table: one row per method and candidate, then human vs. human.
+
+    ``comparison`` is the run's, as for :func:`mauve_core.experiments.methods.ranks.method_standings`.
 
     Returns
     -------
     DataFrame
         number (of the method), method, title, closer ("larger" or "smaller"), candidate (``human`` for two halves of
-        the human texts), place, rank, tied and joined (as in :class:`MethodStanding`; 0 and no ties for the halves),
-        value, sd_seeds, sd_texts, low, high, z (NaN if unknown), n, p_value and p_holm (of P = Q, raw and corrected;
-        NaN without a test), seconds (of the estimator), notes.
+        the human texts), place, rank, tied, joined and as_leaderboard (as in
+        :class:`mauve_core.experiments.methods.ranks.MethodStanding`; 0 and no ties for the halves), value, sd_seeds,
+        sd_texts, low, high, z (NaN if unknown), n, p_value and p_holm (of P = Q, raw and corrected; NaN without a
+        test), seconds (of the estimator), notes.
     """
     tests, untested = p_values_of(table), Tested(math.nan, math.nan)
     rows = []
@@ -106,29 +58,31 @@ def scores_frame(table: MethodTable) -> pd.DataFrame:
         about["closer"] = "larger" if result.method.higher_is_closer else "smaller"
         end = {"seconds": result.seconds, "notes": "; ".join(result.notes)}
         for item in sorted(
-            method_standings(result, table.candidates), key=lambda item: table.candidates.index(item.candidate)
+            method_standings(result, table.candidates, comparison),
+            key=lambda item: table.candidates.index(item.candidate),
         ):
-            standing = {name: getattr(item, name) for name in ("candidate", "place", "rank", "tied", "joined")}
+            standing = {name: getattr(item, name) for name in _STANDING}
             test = tests.get((result.method, item.candidate), untested)
             rows.append({**about, **standing, **_numbers(item.score), **_tested(test), **end})
         if result.ceiling is not None:
-            standing = {"candidate": HUMAN, "place": 0, "rank": 0, "tied": False, "joined": ""}
+            standing = dict(zip(_STANDING, (HUMAN, 0, 0, False, "", False), strict=True))
             rows.append({**about, **standing, **_numbers(result.ceiling), **_tested(untested), **end})
     return pd.DataFrame(rows)
 
 
-def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
+def bump_figure(table: MethodTable, order: Sequence[str], comparison: Comparison | None) -> go.Figure:
     """One column per method, one line per candidate; bars join candidates of equal rank.
 
-    ``order`` holds the run's candidates and sets color, dash and marker.
+    ``order`` holds the run's candidates and sets color, dash and marker; ``comparison`` is as for
+    :func:`scores_frame`.
     """
-    columns = [method_standings(result, table.candidates) for result in table.results]
-    figure = go.Figure([_joins(columns, "overlap"), _joins(columns, "unknown")])
+    columns = [method_standings(result, table.candidates, comparison) for result in table.results]
+    figure = go.Figure([_joins(columns, "one rank", ("test", "overlap")), _joins(columns, "unknown", ("unknown",))])
     tests = p_values_of(table)
     for name in table.candidates:
         figure.add_trace(_path(table, columns, tests, name, candidate_styles(order)[name]))
     last, rows = len(columns) - 1, len(table.candidates)
-    labels = column_labels(table.results)
+    labels = column_labels(table.results, comparison)
     figure.add_trace(go.Scatter(x=[last], y=[1], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
     figure.update_layout(
         base_layout(
@@ -153,15 +107,20 @@ def bump_figure(table: MethodTable, order: Sequence[str]) -> go.Figure:
     return figure
 
 
-def column_labels(results: Sequence[MethodResult]) -> list[str]:
-    """Method numbers, with the names in short lines if there is room."""
-    numbers = [f"<b>{number}</b>" for number in range(1, len(results) + 1)]
+def column_labels(results: Sequence[MethodResult], comparison: Comparison | None) -> list[str]:
+    """Method numbers, marked where ranks are the leaderboard's, with the names in short lines if there is room."""
+    numbers = [f"<b>{number}</b>{mark(each.method, comparison)}" for number, each in enumerate(results, start=1)]
     if len(results) > NAMED:
         return numbers
     return [
         "<br>".join([number, *(html.escape(line) for part in item.method.title.split(" · ") for line in _lines(part))])
         for number, item in zip(numbers, results, strict=True)
     ]
+
+
+def mark(method: Method, comparison: Comparison | None) -> str:
+    """:data:`mauve_core.experiments.methods.ranks.MARK` for a method with the leaderboard's ranks; else empty."""
+    return "" if score_of(method, comparison) is None else MARK
 
 
 _OF_LEADERBOARD = ("mauve", "frontier-integral", "mid")
@@ -198,19 +157,19 @@ def _tested(test: Tested) -> dict[str, float]:
     return {"p_value": test.p_value, "p_holm": test.corrected}
 
 
-def _joins(columns: Sequence[Sequence[MethodStanding]], kind: Joined) -> go.Scatter:
-    """Bars between candidates of equal rank: broad for overlapping intervals, dotted for unknown ones."""
+def _joins(columns: Sequence[Sequence[MethodStanding]], name: str, kinds: Sequence[Joined]) -> go.Scatter:
+    """Bars between candidates of equal rank: broad for tests and intervals, dotted for unknown ones."""
     x: list[float | None] = []
     y: list[float | None] = []
     for column, standings in enumerate(columns):
         for item in standings:
-            if item.joined == kind:
+            if item.joined in kinds:
                 x += [column, column, None]
                 y += [item.place - 1, item.place, None]
-    overlap = kind == "overlap"
-    colour = translucent(NEUTRAL_COLOUR, 0.45) if overlap else NEUTRAL_COLOUR
-    line = {"color": colour, "width": 16 if overlap else 3, "dash": "solid" if overlap else "dot"}
-    return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", meta=kind)
+    known = "unknown" not in kinds
+    colour = translucent(NEUTRAL_COLOUR, 0.45) if known else NEUTRAL_COLOUR
+    line = {"color": colour, "width": 16 if known else 3, "dash": "solid" if known else "dot"}
+    return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", meta=name)
 
 
 def _path(

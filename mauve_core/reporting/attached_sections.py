@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import NONE, as_percent
-from mauve_core.experiments.methods import ESTIMATORS
+from mauve_core.experiments.methods import ESTIMATORS, method_standings
+from mauve_core.experiments.methods.ranks import about_ranks
 from mauve_core.experiments.methods.table import stored_methods
 from mauve_core.experiments.robustness import (
     about_test,
@@ -32,6 +33,7 @@ from mauve_core.figures import measures as measure_figures
 from mauve_core.figures import methods as method_figures
 from mauve_core.figures import probes as probe_figures
 from mauve_core.figures import sweeps as sweep_figures
+from mauve_core.figures.agreement import answer
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.method_tests import about_expectations
 from mauve_core.reporting.attributes_section import TITLE as CAPTURED
@@ -97,26 +99,29 @@ def _methods(run: Run) -> tuple[Block, ...]:
     order = [candidate.name for candidate in run.comparison.candidates]
     rows = []
     for number, result in enumerate(table.results, start=1):
-        ranks = {item.candidate: item for item in method_figures.method_standings(result, table.candidates)}
+        ranks = {item.candidate: item for item in method_standings(result, table.candidates, run.comparison)}
         arrow = "↑" if result.method.higher_is_closer else "↓"
-        cells = [f"{number} {result.method.title} {arrow}"]
+        cells = [f"{number} {result.method.title} {arrow}{method_figures.mark(result.method, run.comparison)}"]
         decimals = method_figures.leaderboard_decimals(result.method)
         labels = method_figures.score_labels([result.scores[name] for name in table.candidates], decimals)
         cells += [f"{label}\n({ranks[name].label})" for name, label in zip(table.candidates, labels, strict=True)]
         rows.append((*cells, NONE if result.ceiling is None else method_figures.score_label(result.ceiling, decimals)))
     chart = Chart(
         "methods",
-        method_figures.bump_figure(table, order),
+        method_figures.bump_figure(table, order, run.comparison),
         "Ranking by each method",
         "Methods with k-means use the run's pairwise clusters and seeds; others fit their own estimators to each "
-        "pair. The candidate closest to the human texts is on top; a gray bar joins candidates of the same rank.",
+        "pair. The candidate closest to the human texts is on top; a gray bar joins candidates of the same rank. "
+        f"{about_ranks(table, run.comparison)}",
     )
     note = (
         "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, = where "
         f"it is shared. ↑ larger is closer to the human texts, ↓ smaller is. {method_figures.ABOUT_LEADERBOARD}"
     )
     note = f"{note} {about_expectations(table)}".strip()
-    return (chart, Table("Methods", ("Method", *table.candidates, HUMAN_VS_HUMAN), tuple(rows), note))
+    said = answer(table, run.comparison)
+    found = (Remarks((said,), weighty=True),) if said else ()
+    return (*found, chart, Table("Methods", ("Method", *table.candidates, HUMAN_VS_HUMAN), tuple(rows), note))
 
 
 def _probes(run: Run) -> tuple[Block, ...]:

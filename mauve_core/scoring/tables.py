@@ -89,17 +89,21 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
     ordered = sorted(
         comparison.candidates, key=lambda item: item.estimate(score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
     )
-    estimates = {candidate.name: candidate.estimate(score, kind) for candidate in ordered}
 
     def tied(one: str, other: str) -> bool:
-        found = comparison.difference(score, one, other)
-        if found is None:
-            own, others = estimates[one], estimates[other]
-            return overlap((own.low, own.high), (others.low, others.high))
-        return not found.told_apart
+        return not told_apart(comparison, score, one, other, kind)
 
     ranks = shared_ranks([candidate.name for candidate in ordered], tied)
     return [Standing(rank, tied, candidate) for (rank, tied), candidate in zip(ranks, ordered, strict=True)]
+
+
+def told_apart(comparison: Comparison, score: str, one: str, other: str, kind: PartitionKind = "pairwise") -> bool:
+    """Whether the test tells two candidates apart; in a run without tests, whether their intervals are disjoint."""
+    found = comparison.difference(score, one, other)
+    if found is not None:
+        return found.told_apart
+    own, others = (comparison.candidate(name).estimate(score, kind) for name in (one, other))
+    return not overlap((own.low, own.high), (others.low, others.high))
 
 
 def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:

@@ -28,6 +28,7 @@ from mauve_core.experiments.indicators import (
 )
 from mauve_core.experiments.methods.method import parse_method
 from mauve_core.experiments.methods.table import ATTACHMENT, MethodResult, MethodScore, MethodTable
+from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.figures.judgments import points
 from mauve_core.judgments import (
@@ -384,24 +385,27 @@ def test_every_score_is_correlated_with_people(
     }  # fmt: skip
     sources = [source.name for source in run.comparison.sources]
     ranking = rank(store.list(), sources, "interesting", corpora=run.corpora)
-    indicators = score_indicators(run.comparison) | measure_indicators(Measurements(rows, {}))
+    indicators = score_indicators(run) | measure_indicators(Measurements(rows, {}))
     for found, row in zip(correlations(ranking, indicators), shown.values(), strict=True):
         assert found.spearman is not None
         assert found.worst is not None
         assert row["Spearman"].replace("−", "-") in (f"{found.spearman:+.2f}", "0.00")
-        assert row["Worst case within 1 sd over seeds / texts"].endswith("exact")
+        assert row["Worst case within 1 sd over texts"].endswith("exact")
         assert row["n"] == "3"  # the candidates; the human side has no score
-    assert any("6 orders" in element.value for element in app.caption)
+    captions = " ".join(element.value for element in app.caption)
+    assert "6 orders" in captions
+    assert "All sds are over texts" in captions
 
 
 def test_indicators_are_the_stored_numbers(run: Run) -> None:
-    found = score_indicators(run.comparison)
+    found = score_indicators(run)
     assert list(found) == [TITLES[score] for score in SCORES]
     assert [indicator.higher_is_closer for indicator in found.values()] == [True, True, False, False]
     candidate = run.comparison.candidates[1]
     for score, indicator in zip(SCORES, found.values(), strict=True):
         assert indicator.values[candidate.name] == candidate.scores[score].mean
-        assert indicator.sds[candidate.name] == candidate.scores[score].sd
+        assert indicator.sds[candidate.name] == score_sds_over_texts(run)[score][candidate.name]
+        assert indicator.over == "texts"
         assert HUMAN not in indicator.values
 
 
@@ -417,7 +421,7 @@ def test_measures_without_a_gap_are_no_indicators() -> None:
 
 def test_stored_methods_are_indicators_too(run: Run) -> None:
     names = [candidate.name for candidate in run.comparison.candidates]
-    scores = {name: MethodScore(0.1 * index, 0.01 if index else None, 0.2, None, None, 50)
+    scores = {name: MethodScore(0.1 * index, 0.2, 0.01 if index else None, None, None, 50)
               for index, name in enumerate(names)}  # fmt: skip
     table = MethodTable(tuple(MethodResult(parse_method(spec), scores, None, 1.0) for spec in (
         "kmeans", "kmeans:summary=mid", "knn")))  # fmt: skip
@@ -427,7 +431,7 @@ def test_stored_methods_are_indicators_too(run: Run) -> None:
     assert dict(mid.values) == dict(knn.values) == {name: score.value for name, score in scores.items()}
     assert dict(knn.sds) == dict.fromkeys(names[1:], 0.01)
     RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(table))
-    assert run_indicators(run) == (score_indicators(run.comparison) | found, ())
+    assert run_indicators(run) == (score_indicators(run) | found, ())
     (run.path / "attached" / "methods.json").write_text("{}")
     rest, problems = run_indicators(run)
     assert list(rest) == [TITLES[score] for score in SCORES]

@@ -20,16 +20,18 @@ from mauve_core.base.formatting import with_plain_spaces, with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.experiments.methods.ranks import MARK
 from mauve_core.figures.methods import leaderboard_decimals, score_labels
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
-from mauve_core.scoring.tables import mean_and_spread
+from mauve_core.scoring.tables import mean_and_spread, rank_label, standings
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.registry import read_task
+from tests.synthetic import make_untold_run
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
@@ -309,7 +311,9 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
     app = open_page(VIEW)
     assert not app.exception
     rows = app.dataframe[0].value
-    assert [row.lstrip("1234 ").rstrip("↑↓ ") for row in rows["method"]] == [i.method.title for i in table.results]
+    assert [row.lstrip("1234 ").rstrip(f"↑↓{MARK} ") for row in rows["method"]] == [
+        i.method.title for i in table.results
+    ]
     for (_, row), result in zip(rows.iterrows(), table.results, strict=True):
         assert ("↑" in row["method"]) == result.method.higher_is_closer
         decimals = leaderboard_decimals(result.method)
@@ -325,6 +329,23 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
         assert rows[f"line_{place}"][0].startswith(mean_and_spread(own))
     assert "30 texts per side" in said(app)
     assert len(app.get("plotly_chart")) == 4
+
+
+def test_the_page_opens_with_the_answer_and_has_the_leaderboard_s_ranks(open_page: OpenPage, own_home: Path) -> None:
+    run = make_untold_run(own_home)
+    CompareMethodsTask(run.id, ("kmeans", "kmeans:summary=mid", "gaussian"), 1).compute()
+    app = open_page(VIEW, run=run.id)
+    assert not app.exception
+    (first, *_) = [each.value for each in app.markdown if "ranking" in each.value]
+    assert first.startswith("The ranking does not depend on the method")
+    rows = app.dataframe[0].value
+    for score, method in (("mauve", 0), ("mid", 1)):
+        ranks = {each.candidate.name: rank_label(each.rank, each.tied) for each in standings(run.comparison, score)}
+        assert set(ranks.values()) == {"1="}
+        for column, name in enumerate(each.name for each in run.comparison.candidates):
+            assert rows[f"line_{column}"][method].endswith(f"({ranks[name]})")
+    assert [MARK in title for title in rows["method"]] == [True, True, False]
+    assert f"rows marked {MARK} as on the leaderboard, by tests of differences; the others by overlapping" in said(app)
 
 
 @pytest.mark.usefixtures("table")
@@ -400,7 +421,7 @@ def test_ranks_stand_in_brackets_with_their_ties(run: Run) -> None:
             handmade(run, Method("classifier"), 0.7, 0.8, 0.9, half_width=None),
         )
     )
-    rows = shown_scores(table)
+    rows = shown_scores(table, None)
     brackets = [[cell.split("(")[1] for cell in row] for row in rows[["line_0", "line_1", "line_2"]].to_numpy()]
     assert brackets == [["1=)", "1=)", "3)"], ["3?)", "2?)", "1?)"]]
 

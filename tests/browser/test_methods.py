@@ -10,8 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from app.views.methods.method_table import shown_scores
 from mauve_core.base.formatting import correlation
-from mauve_core.experiments.methods import ESTIMATORS, PRESETS, MethodTable, stored_methods
-from mauve_core.figures import methods as figures
+from mauve_core.experiments.methods import ESTIMATORS, PRESETS, MethodTable, method_standings, stored_methods
 from mauve_core.store import Run
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.browser import charts
@@ -54,10 +53,10 @@ def fill_number(page: Page, label: str, value: int) -> None:
     charts.settle(page)
 
 
-def expect_table(page: Page, table: MethodTable) -> None:
+def expect_table(page: Page, table: MethodTable, run: Run) -> None:
     """Every method and every candidate's cell, as the page's own words for them have it."""
     grid = page.get_by_test_id("stDataFrame")
-    for row, cells in enumerate(shown_scores(table).to_numpy().tolist()):
+    for row, cells in enumerate(shown_scores(table, run.comparison).to_numpy().tolist()):
         for column, text in enumerate(cells[: 1 + len(table.candidates)]):
             expect(grid.locator(f'td[data-testid="glide-cell-{column}-{row}"]')).to_have_text(text)
 
@@ -67,10 +66,10 @@ def drawn_places(page: Page) -> dict[str, list[float]]:
     return {trace["meta"]: trace["y"] for trace in lines}
 
 
-def expected_places(table: MethodTable) -> dict[str, list[float]]:
+def expected_places(table: MethodTable, run: Run) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {name: [] for name in table.candidates}
     for result in table.results:
-        for item in figures.method_standings(result, table.candidates):
+        for item in method_standings(result, table.candidates, run.comparison):
             found[item.candidate].append(item.place)
     return found
 
@@ -80,10 +79,10 @@ def drawn_agreement(page: Page) -> list[str]:
     return [str(text) for text in charts.read_chart(page, "agreement_chart", reader)]
 
 
-def expect_result(page: Page, table: MethodTable) -> None:
+def expect_result(page: Page, table: MethodTable, run: Run) -> None:
     expect(page.get_by_role("heading", name="Ranking by each method")).to_be_visible(timeout=JOB_TIMEOUT_MS)
-    expect_table(page, table)
-    assert drawn_places(page) == expected_places(table)
+    expect_table(page, table, run)
+    assert drawn_places(page) == expected_places(table, run)
     assert drawn_agreement(page) == [correlation(value) for value in table.agreement().ravel()]
 
 
@@ -106,10 +105,10 @@ def test_choose_compute_read_and_reload(page: Page, empty_app: str, run: Run) ->
     assert table is not None
     assert [result.method.spec for result in table.results] == [*WANTED, "frechet"]
     assert (table.settings["seeds"], table.settings["permutations"]) == (2, PERMUTATIONS)
-    expect_result(page, table)
+    expect_result(page, table, run)
     expect(page.get_by_text(re.compile(f"test of P = Q by {PERMUTATIONS} permutations"))).to_be_visible()
     page.reload()
-    expect_result(page, table)
+    expect_result(page, table, run)
     page.get_by_text("Compute again with other methods").click()
     expect(page.get_by_role("spinbutton", name="Permutations")).to_have_value(str(PERMUTATIONS))
 

@@ -14,6 +14,7 @@ from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
 from mauve_core.experiments import indicators
+from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Collection, MeasureContext, Measurements, Row, Value, measure
 from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
@@ -142,9 +143,10 @@ def test_standard_deviations_are_of_one_kind(run: Run, monkeypatch: pytest.Monke
     scores = run.comparison.candidate("close").scores["mauve"]
     monkeypatch.setattr(indicators, "stored_measurements", lambda _: measurements_of((0.1, 0.3)))
     mixed, _ = indicators.run_indicators(run)  # the others have one generation, and nothing says why
-    assert {each.over for each in mixed.values()} == {"seeds", "texts"}
-    assert mixed["MAUVE"].sds["close"] == scores.sd
-    assert worst_title(each.over for each in mixed.values()) == "Worst case within 1 sd over seeds / texts"
+    assert {each.over for each in mixed.values()} == {"texts"}
+    assert mixed["MAUVE"].sds == score_sds_over_texts(run)["mauve"]
+    assert worst_title(each.over for each in mixed.values()) == "Worst case within 1 sd over texts"
+    assert "All sds are over texts" in sd_sentence(each.over for each in mixed.values())
     monkeypatch.setattr(indicators, "decoder_of", lambda name, _: "greedy" if name != "close" else "ancestral")
     found, _ = indicators.run_indicators(run)
     assert {each.over for each in found.values()} == {"generations"}
@@ -153,8 +155,8 @@ def test_standard_deviations_are_of_one_kind(run: Run, monkeypatch: pytest.Monke
     assert worst_title(each.over for each in found.values()) == "Worst case within 1 sd over generations"
     assert "generations" in sd_sentence(["generations"])
     monkeypatch.setattr(indicators, "stored_measurements", lambda _: measurements_of(None))
-    older, _ = indicators.run_indicators(run)  # measures without generations, so that scores take seeds again
-    assert {each.over for each in older.values()} == {"seeds", "texts"}
+    older, _ = indicators.run_indicators(run)  # measures without generations, so that all take texts again
+    assert {each.over for each in older.values()} == {"texts"}
     monkeypatch.setattr(indicators, "decoder_of", lambda _, __: "ancestral")
     drawn, _ = indicators.run_indicators(run)
-    assert {each.over for each in drawn.values()} == {"seeds", "texts"}
+    assert {each.over for each in drawn.values()} == {"texts"}

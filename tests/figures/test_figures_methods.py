@@ -13,7 +13,15 @@ from app.views.methods.method_table import shown_scores
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import correlation, with_plain_spaces
 from mauve_core.cli.methods import scores_table
-from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable, parse_method
+from mauve_core.experiments.methods import (
+    Method,
+    MethodResult,
+    MethodScore,
+    MethodTable,
+    disagreements,
+    method_standings,
+    parse_method,
+)
 from mauve_core.figures.agreement import (
     agreement_figure,
     agreement_frame,
@@ -26,7 +34,6 @@ from mauve_core.figures.methods import (
     bump_figure,
     column_labels,
     leaderboard_decimals,
-    method_standings,
     score_label,
     score_labels,
     scores_frame,
@@ -71,20 +78,20 @@ def bars(figure: go.Figure, kind: str) -> set[tuple[float, float, float]]:
 
 
 def test_places_follow_closeness_whichever_way_a_method_counts() -> None:
-    assert [(item.candidate, item.place) for item in method_standings(PUBLISHED, ORDER[1:])] == [
+    assert [(item.candidate, item.place) for item in method_standings(PUBLISHED, ORDER[1:], None)] == [
         (NASTY, 1),
         ("b", 2),
         ("c", 3),
     ]
-    assert [item.candidate for item in method_standings(FRONTIER, ORDER[1:])] == ["b", "c", NASTY]
-    assert [item.candidate for item in method_standings(CLASSIFIER, ORDER[1:])] == ["c", "b", NASTY]
+    assert [item.candidate for item in method_standings(FRONTIER, ORDER[1:], None)] == ["b", "c", NASTY]
+    assert [item.candidate for item in method_standings(CLASSIFIER, ORDER[1:], None)] == ["c", "b", NASTY]
     infinite = result(Method(summary="forward-kl"), score(math.inf, None), score(2.0), score(1.0))
-    assert [item.candidate for item in method_standings(infinite, ORDER[1:])] == ["c", "b", NASTY]
+    assert [item.candidate for item in method_standings(infinite, ORDER[1:], None)] == ["c", "b", NASTY]
 
 
 def test_equal_values_stand_in_the_runs_order_and_are_joined() -> None:
     level = result(Method(), score(0.5), score(0.5), score(0.5))
-    assert [(item.candidate, item.joined, item.label) for item in method_standings(level, ORDER[1:])] == [
+    assert [(item.candidate, item.joined, item.label) for item in method_standings(level, ORDER[1:], None)] == [
         (NASTY, "", "1="),
         ("b", "overlap", "1="),
         ("c", "overlap", "1="),
@@ -93,7 +100,7 @@ def test_equal_values_stand_in_the_runs_order_and_are_joined() -> None:
 
 @pytest.mark.parametrize("centres", [(0.9, 0.885, 0.87), (0.9, 0.885, 0.881), (0.9, 0.85, 0.84), (0.9, 0.8, 0.7)])
 def test_ranks_are_shared_where_intervals_overlap(centres: tuple[float, ...]) -> None:
-    found = method_standings(result(Method(), *map(score, centres)), ORDER[1:])
+    found = method_standings(result(Method(), *map(score, centres)), ORDER[1:], None)
     expected = shared_ranks([(value - 0.01, value + 0.01) for value in centres], overlap)
     assert [(item.rank, item.tied) for item in found] == expected
     assert [item.label for item in found] == [rank_label(*pair) for pair in expected]
@@ -101,19 +108,19 @@ def test_ranks_are_shared_where_intervals_overlap(centres: tuple[float, ...]) ->
 
 
 def test_a_place_without_an_interval_has_a_question_mark() -> None:
-    assert [item.label for item in method_standings(CLASSIFIER, ORDER[1:])] == ["1?", "2?", "3?"]
+    assert [item.label for item in method_standings(CLASSIFIER, ORDER[1:], None)] == ["1?", "2?", "3?"]
 
 
 def test_groups_are_joined_where_intervals_share_a_point_or_are_not_there() -> None:
-    figure = bump_figure(TABLE, ORDER)
-    assert bars(figure, "overlap") == {(0, 2, 3)}  # 0.8 and 0.785, each +- 0.01
+    figure = bump_figure(TABLE, ORDER, None)
+    assert bars(figure, "one rank") == {(0, 2, 3)}  # 0.8 and 0.785, each +- 0.01
     assert bars(figure, "unknown") == {(2, 1, 2), (2, 2, 3)}
     apart = replace(PUBLISHED, scores={**PUBLISHED.scores, "c": score(0.775)})
-    assert bars(bump_figure(MethodTable((apart,)), ORDER), "overlap") == set()
+    assert bars(bump_figure(MethodTable((apart,)), ORDER, None), "one rank") == set()
 
 
 def test_a_line_a_candidate_through_its_places_in_its_own_style() -> None:
-    figure = bump_figure(TABLE, ORDER)
+    figure = bump_figure(TABLE, ORDER, None)
     found = paths(figure)
     assert list(found) == ["grün &amp; &lt;b&gt;", "b", "c"]
     assert {name: tuple(trace.y) for name, trace in found.items()} == {
@@ -131,7 +138,7 @@ def test_a_line_a_candidate_through_its_places_in_its_own_style() -> None:
 
 
 def test_names_stand_at_both_ends_in_the_order_there() -> None:
-    layout = bump_figure(TABLE, ORDER).layout
+    layout = bump_figure(TABLE, ORDER, None).layout
     assert list(layout.yaxis.ticktext) == ["grün &amp; &lt;b&gt;  1", "b  2", "c  3"]
     assert list(layout.yaxis2.ticktext) == ["c", "b", "grün &amp; &lt;b&gt;"]
     assert layout.xaxis.ticktext[1] == "<b>2</b><br>k-means<br>Frontier<br>integral"
@@ -139,17 +146,17 @@ def test_names_stand_at_both_ends_in_the_order_there() -> None:
 
 def test_many_methods_have_numbers_alone() -> None:
     many = [result(Method(scale=float(c)), score(0.9), score(0.8), score(0.7)) for c in range(1, NAMED + 2)]
-    assert column_labels(many) == [f"<b>{number}</b>" for number in range(1, NAMED + 2)]
-    assert all(label.startswith(f"<b>{i + 1}</b><br>") for i, label in enumerate(column_labels(many[:NAMED])))
+    assert column_labels(many, None) == [f"<b>{number}</b>" for number in range(1, NAMED + 2)]
+    assert all(label.startswith(f"<b>{i + 1}</b><br>") for i, label in enumerate(column_labels(many[:NAMED], None)))
 
 
 def test_long_names_are_cut_where_they_can_be() -> None:
-    (label,) = column_labels([result(Method(smoothing="krichevsky-trofimov"), *[score(0.5)] * 3)])
+    (label,) = column_labels([result(Method(smoothing="krichevsky-trofimov"), *[score(0.5)] * 3)], None)
     assert label == "<b>1</b><br>k-means<br>Krichevsky-<br>Trofimov<br>(add 1/2)<br>MAUVE"
 
 
 def test_hovers_say_value_spreads_interval_and_ties() -> None:
-    found = paths(bump_figure(TABLE, ORDER))
+    found = paths(bump_figure(TABLE, ORDER, None))
     assert with_plain_spaces(found["c"].customdata[0]) == (
         "k-means · MAUVE: place 3<br>0.7850 ± 0.0020 / 0.0050 over seeds / texts<br>interval 0.7750 to 0.7950"
         "<br>not told apart from the first of its group"
@@ -158,7 +165,7 @@ def test_hovers_say_value_spreads_interval_and_ties() -> None:
 
 
 def test_the_frame_holds_every_number_and_the_ceiling() -> None:
-    frame = scores_frame(TABLE)
+    frame = scores_frame(TABLE, None)
     assert len(frame) == 3 * 3 + 1
     for item in TABLE.results:
         for name, one in item.scores.items():
@@ -191,7 +198,7 @@ def test_p_values_are_corrected_for_all_tests_of_the_table() -> None:
     assert [item.corrected for item in found.values()] == pytest.approx(corrected, rel=1e-12)
     assert [item.label for item in found.values()] == ["p 0.001*", "p 0.01*", "p 0.4", "p 0.001*", "p 0.015*", "p 0.5"]
     assert p_values_of(TABLE) == {}
-    frame = scores_frame(TESTED)
+    frame = scores_frame(TESTED, None)
     for _, row in frame.iterrows():
         test = next((test for (method, name), test in found.items() if (method.spec, name) == (
             row["method"], row["candidate"]
@@ -205,14 +212,14 @@ def test_p_values_are_corrected_for_all_tests_of_the_table() -> None:
 
 
 def test_the_command_line_stars_what_is_left_after_the_correction() -> None:
-    printed = scores_table(TESTED)
+    printed = scores_table(TESTED, None)
     assert [label in printed for label in ("(p 0.001*)", "(p 0.015*)", "(p 0.5)")] == [True] * 3
     assert "*: at most 0.05 after Holm's correction for all 6 tests." in printed
-    assert "Holm" not in scores_table(TABLE)
+    assert "Holm" not in scores_table(TABLE, None)
 
 
 def test_hovers_say_both_p_values_where_there_was_a_test() -> None:
-    drawn = paths(bump_figure(TESTED, ORDER))
+    drawn = paths(bump_figure(TESTED, ORDER, None))
     assert drawn["b"].customdata[1].endswith("<br>P = Q: p 0.015, after Holm's correction 0.045")
     assert not any("P = Q" in trace.customdata[2] for trace in drawn.values())
 
@@ -245,15 +252,15 @@ def test_standard_scores_are_shown_where_they_are() -> None:
     table = MethodTable((PUBLISHED, replace(CLASSIFIER, scores={**CLASSIFIER.scores, **above})))
     assert [z_label(one) for one in table.results[1].scores.values()] == ["z 12.3", "z −0.6", ""]
     assert z_label(replace(score(0.5), z=-0.01)) == "z 0.0"
-    frame = scores_frame(table)
+    frame = scores_frame(table, None)
     assert frame["z"].dropna().tolist() == [12.34, -0.56]
-    drawn = paths(bump_figure(table, ORDER))
+    drawn = paths(bump_figure(table, ORDER, None))
     assert [trace.customdata[1].partition("<br>z ")[2] for trace in drawn.values()] == [
         "12.3 above human vs. human",
         "−0.6 above human vs. human",
         "",
     ]
-    cells = shown_scores(table)
+    cells = shown_scores(table, None)
     assert [cells[f"line_{place}"][1].partition(")")[2] for place in range(3)] == ["  z 12.3", "  z −0.6", ""]
     assert about_z(table).startswith("z: ")
     assert about_z(TABLE) == ""
@@ -326,8 +333,8 @@ def test_numbers_can_be_read_on_every_colour_of_the_grid() -> None:
 
 
 def test_what_is_ranked_otherwise_is_listed_with_a_reason() -> None:
-    frame = disagreements_frame(TABLE)
-    assert len(frame) == len(TABLE.disagreements()) == 5
+    frame = disagreements_frame(TABLE, None)
+    assert len(frame) == len(disagreements(TABLE, None)) == 5
     first = frame.iloc[0]
     assert (first["method"], first["closer"], first["farther"], first["told_apart"]) == (
         "kmeans:summary=frontier-integral",
@@ -336,7 +343,7 @@ def test_what_is_ranked_otherwise_is_listed_with_a_reason() -> None:
         True,
     )
     assert set(frame["method"][~frame["told_apart"]]) == {"classifier"}
-    assert disagreements_frame(MethodTable((PUBLISHED,))).columns.tolist() == frame.columns.tolist()
+    assert disagreements_frame(MethodTable((PUBLISHED,)), None).columns.tolist() == frame.columns.tolist()
 
 
 def test_reasons_are_the_papers_where_the_estimator_differs_and_else_what_differs() -> None:

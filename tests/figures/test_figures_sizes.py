@@ -178,8 +178,8 @@ FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {
     "questions": (
         lambda count: judgments.ranking_figure({name: ranking(2) for name in names(count)}, names(1)[0], names(2)), 1,
     ),
-    "methods": (lambda count: methods.bump_figure(compared(count), names(2)), 1),
-    "candidates under methods": (lambda count: methods.bump_figure(compared(2, count), names(count)), 0),
+    "methods": (lambda count: methods.bump_figure(compared(count), names(2), None), 1),
+    "candidates under methods": (lambda count: methods.bump_figure(compared(2, count), names(count), None), 0),
     "methods' agreement": (lambda count: agreement.agreement_figure(compared(count)), 1),
     "effects": (effects, 0),
     "attributes": (lambda count: attributes.accuracy_figure(captured(count), captured(count).lines and

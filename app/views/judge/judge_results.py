@@ -16,8 +16,10 @@ from app.components.messages import or_error
 from app.url import bound
 from app.url.parameters import MAX_SECONDS, State
 from app.views.judge import rating_files
+from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.indicators import run_indicators, score_indicators
+from mauve_core.experiments.indicators import run_indicators
+from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.figures import judgments as figures
 from mauve_core.judgments import (
     QUESTIONS,
@@ -178,8 +180,13 @@ def _scale_help() -> str:
     )
 
 
+@kept_by_run(max_entries=8)
+def _score_sds(run_id: str) -> dict[str, dict[str, float]]:
+    return score_sds_over_texts(cache.load_run(run_id))
+
+
 def _agreement(run: Run, ranking: Ranking) -> None:
-    indicators, problems = run_indicators(run)
+    indicators, problems = run_indicators(run, lambda of: _score_sds(of.id))
     frame = figures.correlation_frame(correlations(ranking, indicators), indicators, ranking.question)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(
@@ -202,7 +209,7 @@ def _agreement(run: Run, ranking: Ranking) -> None:
     )
     for problem in problems:
         st.warning(escaped(problem), icon=":material/warning:")
-    if not problems and len(frame) == len(score_indicators(run.comparison)):
+    if not problems and len(frame) == len(SCORES):
         st.caption(
             "Text measures such as perplexity appear in this table once they are computed under Decoders, other "
             "estimators and divergences once they are applied under Methods."

@@ -10,10 +10,12 @@ import streamlit as st
 from app.components import charts, settings_tree
 from app.components.markup import escaped
 from mauve_core.base.formatting import written
-from mauve_core.experiments.methods import Disagreement, Method, MethodTable
+from mauve_core.experiments.methods import Disagreement, Method, MethodTable, disagreements, method_standings
+from mauve_core.experiments.methods.ranks import about_ranks
 from mauve_core.figures import agreement, method_tests, methods
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN, human_vs_human_sentence
+from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
 SHOWN = 12
@@ -27,6 +29,8 @@ ROWS = 20
 def show(run: Run, table: MethodTable) -> None:
     """Show everything that was computed."""
     order = [candidate.name for candidate in run.comparison.candidates]
+    if said := agreement.answer(table, run.comparison):
+        st.markdown(escaped(said))
     _ranks_panel(run, table, order)
     _scores(run, table)
     _agreement(run, table)
@@ -34,16 +38,18 @@ def show(run: Run, table: MethodTable) -> None:
     _settings(table)
 
 
-def shown_scores(table: MethodTable) -> pd.DataFrame:
+def shown_scores(table: MethodTable, comparison: Comparison | None) -> pd.DataFrame:
     """The table as text, a row per method: each candidate's value, spreads, rank, z and p in ``line_0``, ``line_1`` ...
 
-    Then ``ceiling`` and ``seconds``. Columns are not named after candidates, which may have any name.
+    Then ``ceiling`` and ``seconds``. Columns are not named after candidates, which may have any name. ``comparison`` is
+    the run's, whose scores keep their ranks.
     """
     rows, tests = [], method_tests.p_values_of(table)
     for number, result in enumerate(table.results, start=1):
         arrow = "↑" if result.method.higher_is_closer else "↓"
-        row = {"method": f"{number}  {result.method.title} {arrow}"}
-        by_candidate = {item.candidate: item for item in methods.method_standings(result, table.candidates)}
+        own = methods.mark(result.method, comparison)
+        row = {"method": f"{number}  {result.method.title} {arrow}{own}"}
+        by_candidate = {item.candidate: item for item in method_standings(result, table.candidates, comparison)}
         decimals = methods.leaderboard_decimals(result.method)
         labels = methods.score_labels([result.scores[name] for name in table.candidates], decimals)
         for column, (name, label) in enumerate(zip(table.candidates, labels, strict=True)):
@@ -67,22 +73,22 @@ def _ranks_panel(run: Run, table: MethodTable, order: Sequence[str]) -> None:
             help="Closest to the human texts on top. A level line is a candidate that every method ranks alike.",
         )
         st.space("stretch")
-        charts.csv_button(lambda: methods.scores_frame(table), key="methods_csv", file_name=name)
+        charts.csv_button(lambda: methods.scores_frame(table, run.comparison), key="methods_csv", file_name=name)
     charts.show_chart(
-        methods.bump_figure(table, order),
+        methods.bump_figure(table, order, run.comparison),
         key="methods_chart",
         file_name=name,
         alt="Place of every candidate under every method; the table below has the numbers.",
     )
     st.caption(
-        "Gray bar: one rank. From the top down, a candidate whose interval over texts overlaps that of the first of a "
-        "group belongs to the group; the order within it may be chance. Dotted: no interval, so ties are unknown."
+        f"{about_ranks(table, run.comparison)} Gray bar: one rank; the order within it may be chance. Dotted: no "
+        "interval, so ties are unknown."
     )
 
 
 def _scores(run: Run, table: MethodTable) -> None:
     st.dataframe(
-        shown_scores(table),
+        shown_scores(table, run.comparison),
         hide_index=True,
         height="content" if len(table.results) <= ROWS else "auto",
         key="methods_table",
@@ -135,12 +141,14 @@ def _agreement(run: Run, table: MethodTable) -> None:
 def _disagreements(run: Run, table: MethodTable) -> None:
     if len(table.results) < 2:
         return
-    found = table.disagreements()
+    found = disagreements(table, run.comparison)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header("What they rank differently", anchor=False)
         st.space("stretch")
         charts.csv_button(
-            lambda: agreement.disagreements_frame(table), key="differences_csv", file_name=f"{run.name}-differences"
+            lambda: agreement.disagreements_frame(table, run.comparison),
+            key="differences_csv",
+            file_name=f"{run.name}-differences",
         )
     first = escaped(table.results[0].method.title)
     apart = [item for item in found if item.told_apart]

@@ -7,6 +7,7 @@ from mauve_core.experiments.methods.direct import Models
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.kinds import ABOUT_EXPECTATIONS, ESTIMATORS, EXPECTATIONS, SUMMARIES
 from mauve_core.experiments.methods.method import PRESETS, Method, parse_method
+from mauve_core.experiments.methods.ranks import MethodStanding, disagreements, method_standings, score_of
 from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable, stored_methods
 
 __all__ = [
@@ -19,9 +20,13 @@ __all__ = [
     "Method",
     "MethodResult",
     "MethodScore",
+    "MethodStanding",
     "MethodTable",
     "Models",
+    "disagreements",
+    "method_standings",
     "methods_run",
     "parse_method",
+    "score_of",
     "stored_methods",
 ]

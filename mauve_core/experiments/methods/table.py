@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -100,7 +99,7 @@ class Disagreement:
     closer, farther : str
         This method's order; the first method of the table has the opposite.
     told_apart : bool
-        Whether their intervals are disjoint under both methods; otherwise chance may explain the difference.
+        Whether both methods tell the two apart; otherwise chance may explain the difference.
     """
 
     method: Method
@@ -151,20 +150,6 @@ class MethodTable:
         """(methods, methods) Spearman correlations of the candidates' closeness; nan if a method ties all."""
         rows = [result.closeness(self.candidates) for result in self.results]
         return np.array([[spearman(a, b) for b in rows] for a in rows])
-
-    def disagreements(self) -> tuple[Disagreement, ...]:
-        """Every pair of candidates that a method orders differently from the first, those told apart first."""
-        first, *others = self.results
-        found = []
-        for result in others:
-            for one, other in combinations(self.candidates, 2):
-                ours, theirs = (item.closeness((one, other)) for item in (first, result))
-                if (ours[0] - ours[1]) * (theirs[0] - theirs[1]) >= 0:
-                    continue
-                closer, farther = (one, other) if theirs[0] > theirs[1] else (other, one)
-                apart = not any(item.scores[one].overlaps(item.scores[other]) for item in (first, result))
-                found.append(Disagreement(result.method, closer, farther, apart))
-        return tuple(sorted(found, key=lambda item: not item.told_apart))
 
 
 def stored_methods(run: Run) -> MethodTable | None:

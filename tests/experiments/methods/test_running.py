@@ -22,6 +22,7 @@ from mauve_core.experiments.methods import (
     MethodResult,
     MethodScore,
     MethodTable,
+    disagreements,
     methods_run,
     parse_method,
     stored_methods,
@@ -206,7 +207,8 @@ def test_disagreements_name_both_candidates_and_whether_chance_may_have_turned_t
         Method("frechet"), {"a": score(3.0, 0.1), "b": score(1.0, 0.1), "c": score(0.9, 0.01)}, None, 0.0
     )
     table = MethodTable((first, other))
-    apart, close = table.disagreements()[0], table.disagreements()[-1]
+    found = disagreements(table, None)
+    apart, close = found[0], found[-1]
     assert apart == Disagreement(Method("frechet"), "b", "a", told_apart=True)
     assert close == Disagreement(Method("frechet"), "c", "b", told_apart=False)
     assert "length" in apart.reason
@@ -243,6 +245,7 @@ def test_the_command_prints_scores_agreement_and_one_object(run, capsys):
     assert main(["methods", run.id, "--method", "kmeans", "--quiet", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values.pop("run") == run.id
+    assert [row["method"] for row in values.pop("ranks")] == ["kmeans"]
     assert from_json(MethodTable, values).results[0].method == Method()
     assert RunStore().load(run.id).attachment("methods")["results"] == values["results"]
 
