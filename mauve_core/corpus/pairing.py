@@ -10,7 +10,7 @@ Texts of one prompt in several generations of a corpus have equal prompts, or id
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -44,23 +44,61 @@ class SharedPrompts:
         return int(np.intersect1d(self.codes[one], self.codes[other]).size)
 
 
+@dataclass(frozen=True)
+class Keys:
+    """What tells the prompts of n texts apart.
+
+    Attributes
+    ----------
+    ids : (n,) sequence of str
+        Without generations: equal for texts of one prompt in several generations.
+    prompts : (n,) sequence of str, or None
+    generations : (n,) sequence
+        Of each text; empty without several.
+    """
+
+    ids: Sequence[str]
+    prompts: Sequence[str] | None
+    generations: Sequence[object] = ()
+
+
+def keys_of(corpora: Mapping[str, Corpus]) -> dict[str, Keys]:
+    """Return what tells the prompts of corpora apart."""
+    return {name: Keys(_ids(corpus), corpus.prompts, corpus.generations) for name, corpus in corpora.items()}
+
+
 def shared_prompts(corpora: Mapping[str, Corpus]) -> SharedPrompts | None:
     """Match the texts of corpora by prompt; None if no two corpora have one in common.
 
     Prompts decide if every corpus has them and two corpora have an equal one; a blank prompt equals no other. Ids
     decide otherwise.
     """
-    by_prompt = [_prompt_keys(index, corpus) for index, corpus in enumerate(corpora.values())]
-    sides = list(corpora.values())
-    if all(corpus.prompts is not None for corpus in sides) and _have_common(sides, by_prompt):
-        return SharedPrompts("prompts", _codes(corpora, by_prompt))
-    by_id = [_id_keys(corpus) for corpus in corpora.values()]
-    return SharedPrompts("ids", _codes(corpora, by_id)) if _have_common(sides, by_id) else None
+    return _match(keys_of(corpora))
+
+
+def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
+    """Name the prompt of each text by the rule of :func:`shared_prompts`: equal names, equal prompts.
+
+    A prompt has the id of the first text that answers it, with primes if that is the name of another prompt: a name
+    depends only on the sides up to the first that has the prompt.
+    """
+    found = _match(sides)
+    codes = _codes(sides, [side.ids for side in sides.values()]) if found is None else found.codes
+    names: dict[int, str] = {}
+    taken: set[str] = set()
+    for side, own in zip(sides.values(), codes.values(), strict=True):
+        for code, name in zip(own.tolist(), side.ids, strict=True):
+            if code not in names:
+                while name in taken:
+                    name += "'"
+                names[code] = name
+                taken.add(name)
+    return {side: tuple(names[code] for code in own.tolist()) for side, own in codes.items()}
 
 
 def prompt_codes(corpora: Mapping[str, Corpus]) -> dict[str, NDArray[np.int32]]:
     """Number the prompts of corpora that have them: equal numbers, equal prompts; a blank prompt equals no other."""
-    return _codes(corpora, [_prompt_keys(index, corpus) for index, corpus in enumerate(corpora.values())])
+    return _codes(corpora, _prompt_keys([corpus.prompts for corpus in corpora.values()]))
 
 
 def prompts_of(corpora: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:
@@ -78,28 +116,39 @@ def prompts_of(corpora: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _prompt_keys(index: int, corpus: Corpus) -> list[object]:
-    prompts = corpus.prompts or ()
-    return [prompt if prompt.strip() else (index, position) for position, prompt in enumerate(prompts)]
+def _match(sides: Mapping[str, Keys]) -> SharedPrompts | None:
+    known = list(sides.values())
+    by_prompt = _prompt_keys([side.prompts for side in known])
+    if all(side.prompts is not None for side in known) and _have_common(known, by_prompt):
+        return SharedPrompts("prompts", _codes(sides, by_prompt))
+    by_id = [side.ids for side in known]
+    return SharedPrompts("ids", _codes(sides, by_id)) if _have_common(known, by_id) else None
 
 
-def _id_keys(corpus: Corpus) -> Sequence[str]:
+def _prompt_keys(prompts: Iterable[Sequence[str] | None]) -> list[list[object]]:
+    return [
+        [prompt if prompt.strip() else (index, position) for position, prompt in enumerate(own or ())]
+        for index, own in enumerate(prompts)
+    ]
+
+
+def _ids(corpus: Corpus) -> Sequence[str]:
     return ids_of_prompts(corpus.ids, corpus.generations) if corpus.generations else corpus.ids
 
 
-def _have_common(corpora: Sequence[Corpus], keys: Sequence[Sequence[object]]) -> bool:
-    """Whether two corpora, or two generations of one, have an equal key."""
+def _have_common(sides: Sequence[Keys], keys: Sequence[Sequence[object]]) -> bool:
+    """Whether two sides, or two generations of one, have an equal key."""
     once = Counter(
         key
-        for corpus, own in zip(corpora, keys, strict=True)
-        for key, _ in set(zip(own, corpus.generations or [""] * len(own), strict=True))
+        for side, own in zip(sides, keys, strict=True)
+        for key, _ in set(zip(own, side.generations or [""] * len(own), strict=True))
     )
     return any(count > 1 for count in once.values())
 
 
-def _codes(corpora: Mapping[str, Corpus], keys: Sequence[Sequence[object]]) -> dict[str, NDArray[np.int32]]:
+def _codes(sides: Mapping[str, object], keys: Sequence[Sequence[object]]) -> dict[str, NDArray[np.int32]]:
     number: dict[object, int] = {}
     return {
-        name: np.array([number.setdefault(key, len(number)) for key in side], dtype=np.int32)
-        for name, side in zip(corpora, keys, strict=True)
+        name: np.array([number.setdefault(key, len(number)) for key in own], dtype=np.int32)
+        for name, own in zip(sides, keys, strict=True)
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
-from mauve_core.corpus.pairing import SharedPrompts, shared_prompts
+from mauve_core.corpus.pairing import SharedPrompts, keys_of, prompt_names, shared_prompts
 
 
 def corpus(
@@ -138,3 +138,27 @@ def test_texts_from_memory_are_matched_by_position() -> None:
     found = matched(corpus("human", n=3), corpus("model", n=2))
     assert found is not None
     assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 1]})
+
+
+def names(*corpora: Corpus) -> list[list[str]]:
+    return [list(own) for own in prompt_names(keys_of({each.name: each for each in corpora})).values()]
+
+
+def test_a_prompt_has_the_id_of_the_first_text_that_answers_it() -> None:
+    human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
+    assert names(human, corpus("model", prompts=["c", "a", "b"], ids=["x", "y", "z"])) == [["1", "2", "3"], list("312")]
+    assert names(human, corpus("model", prompts=["a", "a", "c"], ids=["x", "y", "z"])) == [["1", "2", "3"], list("113")]
+
+
+def test_different_prompts_have_different_names_whatever_the_ids() -> None:
+    human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
+    permuted = corpus("model", prompts=["c", "d", "a"], ids=["1", "2", "3"])
+    third = corpus("third", prompts=["e", "d", ""], ids=["2", "1", "3"])
+    assert names(human, permuted, third) == [["1", "2", "3"], ["3", "2'", "1"], ["2''", "2'", "3'"]]
+    assert names(human, permuted) == names(human, permuted, third)[:2], "sides that follow change no name"
+
+
+def test_without_a_common_prompt_ids_are_the_names() -> None:
+    human = corpus("human", n=2, ids=["1", "2"])
+    assert names(human, corpus("model", prompts=["a", "b"], ids=["2", "3"])) == [["1", "2"], ["2", "3"]]
+    assert names(corpus("human", prompts=["a"], ids=["1"]), corpus("model", prompts=["b"], ids=["2"])) == [["1"], ["2"]]

@@ -200,6 +200,22 @@ def test_halves_are_disjoint_and_candidates_share_their_ids(run):
     assert len({tuple(split.reference) for split in splits}) == 3
 
 
+def test_equal_prompts_decide_which_texts_take_the_place_of_a_half(run):
+    """The same prompts in another order: the ids, which number the texts, belong to others."""
+    shuffled = {
+        name: corpus if name == HUMAN else replace(corpus.take(np.arange(N)[::-1]), ids=corpus.ids)
+        for name, corpus in run.corpora.items()
+    }
+    (split,) = split_rows(shuffled, HUMAN, np.arange(N), 0, 1, 1)
+    for name, others in split.others.items():
+        wanted = [run.corpora[HUMAN].prompts[i] for i in split.comparison]
+        assert [shuffled[name].prompts[i] for i in others] == wanted
+    twice = tuple(f"prompt {i // 2}" for i in range(N))
+    repeated = {name: replace(corpus, prompts=twice) for name, corpus in run.corpora.items()}
+    (split,) = split_rows(repeated, HUMAN, np.arange(N), 0, 1, 1)
+    assert all(len(set(others.tolist())) == N // 2 for others in split.others.values())
+
+
 def test_sources_without_those_ids_are_drawn_and_small_ones_left_out(run):
     strangers = {
         name: replace(corpus.take(range(n)), ids=tuple(f"x{i}" for i in range(n)))

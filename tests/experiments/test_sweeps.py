@@ -186,20 +186,30 @@ def request_for(run: Run, *, seed: int = 0) -> Request:
 
 
 def test_every_candidate_meets_the_same_human_texts_and_seeds_draw_their_own(run: Run) -> None:
-    shuffled = run.corpora["shifted"].take(np.arange(N)[::-1])
-    foreign = replace(run.corpora["collapsed"], ids=tuple(f"other {i}" for i in range(N)))
+    shuffled = replace(run.corpora["shifted"].take(np.arange(N)[::-1]), ids=run.corpora["shifted"].ids)
+    others = tuple(f"other {i}" for i in range(N))
+    foreign = replace(run.corpora["collapsed"], ids=others, prompts=others)
     changed = replace(run, corpora={**run.corpora, "shifted": shuffled, "collapsed": foreign})
     orders = drawing_orders(request_for(changed))
     for source in orders.values():
         assert len({tuple(order) for order in source}) == 4
         assert all(sorted(order) == list(range(N)) for order in source)
     for seed in range(4):
-        human = [run.corpora[HUMAN].ids[row] for row in orders[HUMAN][seed]]
-        assert [changed.corpora["close"].ids[row] for row in orders["close"][seed]] == human
-        assert [shuffled.ids[row] for row in orders["shifted"][seed]] == human
+        human = [run.corpora[HUMAN].prompts[row] for row in orders[HUMAN][seed]]
+        assert [changed.corpora["close"].prompts[row] for row in orders["close"][seed]] == human
+        assert [shuffled.prompts[row] for row in orders["shifted"][seed]] == human
         assert not np.array_equal(orders["collapsed"][seed], orders[HUMAN][seed])
         assert np.array_equal(drawing_orders(request_for(changed))["collapsed"][seed], orders["collapsed"][seed])
     assert not np.array_equal(drawing_orders(request_for(changed, seed=1))[HUMAN][0], orders[HUMAN][0])
+
+
+def test_a_prompt_with_several_texts_gives_each_source_an_order_of_its_own(run: Run) -> None:
+    twice = tuple(f"prompt {i // 2}" for i in range(N))
+    corpora = {name: replace(corpus, prompts=twice) for name, corpus in run.corpora.items()}
+    orders = drawing_orders(request_for(replace(run, corpora=corpora)))
+    for source in orders.values():
+        assert all(sorted(order) == list(range(N)) for order in source)
+    assert not np.array_equal(orders["close"][0], orders[HUMAN][0])
 
 
 # The scaling constant

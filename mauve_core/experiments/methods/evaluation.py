@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.models import load_tokenizer
 from mauve_core.experiments.methods.direct import Likelihoods, Models
@@ -119,7 +120,7 @@ def methods_run(
     if permutations:
         for done, result in enumerate(results):
             progress(TEST_STAGE, done, len(results))
-            results[done] = _tested(result, fitted[result.method.estimator], run, permutations)
+            results[done] = _tested(result, fitted[result.method.estimator], work, permutations)
         progress(TEST_STAGE, len(results), len(results))
     config = run.comparison.config
     settings: dict[str, Any] = {
@@ -192,7 +193,8 @@ class _Work:
     ) -> None:
         self.run, self.features, self.seeds, self.device, self.progress = run, features, seeds, device, progress
         self.score: ScoreConfig = run.comparison.config.score
-        self.groups = {name: group_of(corpus.ids) for name, corpus in run.corpora.items()}
+        self.prompts = prompt_names(keys_of(run.corpora))
+        self.groups = {name: group_of(own) for name, own in self.prompts.items()}
         self.cached: dict[str, Sides] = {}
         self.read: dict[str, Tokens] = {}
         self.words: dict[str, int] = {}
@@ -304,23 +306,23 @@ def _result(method: Method, fitted: _Fitted) -> MethodResult:
     return MethodResult(method, scores, ceiling, fitted.seconds, notes)
 
 
-def _tested(result: MethodResult, fitted: _Fitted, run: Run, permutations: int) -> MethodResult:
+def _tested(result: MethodResult, fitted: _Fitted, work: _Work, permutations: int) -> MethodResult:
     """Add a p-value for each candidate if the method has bins; all methods share the same permutations."""
     scores, notes = dict(result.scores), list[str]()
-    seed = stream(run.comparison.config.score.seed, "permutations")
+    seed = stream(work.score.seed, "permutations")
     for name, fits in fitted.candidates.items():
         first = fits.fits[0]
         if not isinstance(first, Binned):
             continue
         labels = np.concatenate(first.labels)
         statistic = histogram_statistic(labels, first.k, result.method.value, smoothing=result.method.smoothing)
-        ids = [run.corpora[side].ids for side in (HUMAN, name)]
+        own = [work.prompts[side] for side in (HUMAN, name)]
         found = permutation_test(
             statistic,
             *map(len, first.labels),
             permutations=permutations,
             seed=seed,
-            blocks=np.array([*ids[0], *ids[1]]) if set(ids[0]) & set(ids[1]) else None,
+            blocks=np.array([*own[0], *own[1]]) if set(own[0]) & set(own[1]) else None,
             higher_is_closer=result.method.higher_is_closer,
         )
         scores[name] = replace(scores[name], p_value=found.p_value)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.streams import stream
 
@@ -69,13 +70,14 @@ def split_rows(
 ) -> tuple[Split, ...]:
     """Split the rows of a source into random halves of equal size; an odd number leaves one row out.
 
-    Another source is represented by the texts with the ids of the comparison half if it has them all, otherwise by
-    texts drawn without replacement.
+    Another source is represented by its first text for each of the comparison half's prompts if it has them all,
+    otherwise by texts drawn without replacement.
     """
     cuts, draws, starts, exchanges = (child.spawn(splits) for child in stream(seed, "probes").spawn(4))
     n = len(rows) // 2
+    prompts = prompt_names(keys_of(corpora))
     indices = {
-        name: {text_id: row for row, text_id in enumerate(corpus.ids)}
+        name: {prompt: row for row, prompt in reversed(list(enumerate(prompts[name])))}
         for name, corpus in corpora.items()
         if name != source and len(corpus) >= n
     }
@@ -83,12 +85,13 @@ def split_rows(
     for cut, draw, start, exchange in zip(cuts, draws, starts, exchanges, strict=True):
         order = np.random.default_rng(cut).permutation(rows)
         reference, comparison = np.sort(order[:n]), np.sort(order[n : 2 * n])
-        ids = [corpora[source].ids[row] for row in comparison]
+        wanted = [prompts[source][row] for row in comparison]
         others = {}
         for (name, index), child in zip(indices.items(), draw.spawn(len(indices)), strict=True):
-            if all(text_id in index for text_id in ids):
-                others[name] = np.array([index[text_id] for text_id in ids], dtype=np.int64)
+            if len(set(wanted)) == n and all(prompt in index for prompt in wanted):
+                others[name] = np.array([index[prompt] for prompt in wanted], dtype=np.int64)
             else:
-                others[name] = np.sort(np.random.default_rng(child).permutation(len(index))[:n]).astype(np.int64)
+                drawn = np.random.default_rng(child).permutation(len(corpora[name]))[:n]
+                others[name] = np.sort(drawn).astype(np.int64)
         result.append(Split(reference, comparison, others, tuple(start.spawn(seeds)), exchange))
     return tuple(result)

@@ -15,6 +15,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
+from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.experiments.prefixes import RunPrefixes
 from mauve_core.experiments.sweeps.request import Collector, Request, Swept, halved, whole_values
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
@@ -73,7 +74,7 @@ def over_k(request: Request) -> Swept:
 def over_n(request: Request) -> Swept:
     """Sweep the texts per side, drawn by each seed without replacement; smaller sets are subsets of larger ones.
 
-    For one seed, all candidates use the same human texts. A candidate with the same ids follows them.
+    For one seed, all candidates use the same human texts. A candidate with the same prompts follows them.
     """
     fewest, score, features = request.fewest, request.score, stored_features(request.run, request.feature_store)
     ns = whole_values(
@@ -128,20 +129,23 @@ def over_length(request: Request) -> Swept:
 def drawing_orders(request: Request) -> dict[str, list[NDArray[np.int64]]]:
     """The order in which each source's texts are drawn, (n,) rows per source and seed.
 
-    The human order depends only on the seed. A candidate with the same ids follows it; any other has its own order.
+    The human order depends only on the seed. A candidate with one text for each of the same prompts follows it; any
+    other has its own order.
     """
     orders: dict[str, list[NDArray[np.int64]]] = {name: [] for name in (HUMAN, *request.names)}
-    corpora = request.run.corpora
-    human = corpora[HUMAN].ids
+    prompts = prompt_names(keys_of(request.run.corpora))
+    human = prompts[HUMAN]
+    unique = sorted(set(human))
     for seed in stream(request.score.seed, "subsets").spawn(request.score.seeds):
         streams = seed.spawn(len(orders))
         first = np.random.default_rng(streams[0]).permutation(len(human))
         for (name, drawn), child in zip(orders.items(), streams, strict=True):
-            row_of = {identifier: row for row, identifier in enumerate(corpora[name].ids)}
-            if row_of.keys() == set(human):
+            own = prompts[name]
+            if len(own) == len(human) and sorted(own) == unique:
+                row_of = {prompt: row for row, prompt in enumerate(own)}
                 drawn.append(np.array([row_of[human[row]] for row in first]))
             else:
-                drawn.append(np.random.default_rng(child).permutation(len(row_of)))
+                drawn.append(np.random.default_rng(child).permutation(len(own)))
     return orders
 
 

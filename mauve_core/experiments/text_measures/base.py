@@ -116,7 +116,7 @@ class MeasureDifference:
     p_adjusted : float or None
         By Holm's method over all pairs of candidates under this measure, gaps and values apart.
     paired : bool
-        Whether the two have texts of the same prompts (the same ids).
+        Whether the two have texts of the same prompts (:mod:`mauve_core.corpus.pairing`).
     n : int
         Prompts in common, or, without any, texts of both; human texts if the measure reads no candidate's texts.
     """

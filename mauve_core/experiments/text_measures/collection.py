@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
+from mauve_core.corpus.pairing import Keys, prompt_names
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +23,7 @@ class Collection:
     Attributes
     ----------
     ids, texts : tuple of str
-        One per text; ids are unique within a generation, and equal ids mean the same prompt.
+        One per text; of the collections of :func:`by_prompt`, equal ids mean the same prompt.
     features : (n, d) array or None
     decoder : str or None
         Decoder spec for :func:`mauve_core.decoding.decoders.parse_decoder`; None if unknown.
@@ -76,3 +79,11 @@ class Collection:
             return [None]
         codes = np.array(self.generations)
         return [np.flatnonzero(codes == number) for number in np.unique(codes)]
+
+
+def by_prompt(human: Collection, candidates: Mapping[str, Collection]) -> tuple[Collection, dict[str, Collection]]:
+    """The same collections with equal ids for texts of one prompt, by the rule of :mod:`mauve_core.corpus.pairing`."""
+    sides = {HUMAN: human, **candidates}
+    names = prompt_names({name: Keys(side.ids, side.prompts, side.generations or ()) for name, side in sides.items()})
+    found = {name: dataclasses.replace(side, ids=names[name]) for name, side in sides.items()}
+    return found.pop(HUMAN), found

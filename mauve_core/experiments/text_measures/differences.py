@@ -1,10 +1,10 @@
 """Test which of two candidates is closer to people by a text measure.
 
 Every test is of a weighted sum of T(A), T(B) and T(P) that is 0 under the hypothesis. A delete-a-group jackknife gives
-its standard deviation: a text's group depends only on its id, so groups hold the same prompts on all sides, and what
-the sides have in common cancels. Each side's groups have sizes of their own, and a measure may depend on the number of
-texts, so parts of groups are added, not what is left without them. The sum over its standard deviation follows
-Student's t with one degree of freedom fewer than groups. No text is measured again.
+its standard deviation: a text's group depends only on its prompt, so groups hold the same prompts on all sides, and
+what the sides have in common cancels. Each side's groups have sizes of their own, and a measure may depend on the
+number of texts, so parts of groups are added, not what is left without them. The sum over its standard deviation
+follows Student's t with one degree of freedom fewer than groups. No text is measured again.
 
 **Values.** T(A) = T(B): the sum is T(A) - T(B).
 

@@ -28,8 +28,8 @@ LEAST = 2 * FOLDS
 class Discriminator(Measure):
     """Accuracy of logistic regression on standardized features, on a held-out quarter of the texts.
 
-    5-fold cross-validation on the other three quarters chooses the penalty. On both sides, texts of one prompt (one
-    id) are all in the test set or in one fold. The classifier is trained once, and the spread covers only the test
+    5-fold cross-validation on the other three quarters chooses the penalty. On both sides, texts of one prompt are all
+    in the test set or in one fold. The classifier is trained once, and the spread covers only the test
     texts: retraining without each group flips near-chance answers at random, so a jackknife over retrained
     classifiers gives two to three times the true standard deviation.
     """
@@ -100,7 +100,7 @@ def split_by_id(sides: Sequence[Sequence[str]], shares: Sequence[float], rng: np
     Parameters
     ----------
     sides : sequence of sequences of str
-        Ids of each side, unique within a side.
+        Ids of each side.
     shares : sequence of float
         One per part; they sum to 1.
 

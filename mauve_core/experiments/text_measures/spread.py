@@ -1,7 +1,7 @@
 """Spread of every measure: a delete-a-group jackknife over texts.
 
-A text's group depends only on its id, so a prompt is in the same group on both sides and shared prompt effects cancel
-in the gap T(Q) - T(P).
+A text's group depends only on its prompt, by the rule of :mod:`mauve_core.corpus.pairing`: all texts of a prompt are in
+the same group on both sides, and shared prompt effects cancel in the gap T(Q) - T(P).
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ class Replicates:
 
 
 def group_of(ids: Sequence[str]) -> NDArray[np.int64]:
-    """(n,) group of each text, 0 to GROUPS - 1, from a digest of its id."""
+    """(n,) group of each text, 0 to GROUPS - 1, from a digest of its prompt's name."""
     digests = (hashlib.blake2b(identifier.encode(), digest_size=8).digest() for identifier in ids)
     return np.array([int.from_bytes(digest, "little") % GROUPS for digest in digests], dtype=np.int64)
 
 
 def groups_of(texts: Collection) -> Groups:
-    """The groups of a collection."""
+    """The groups of a collection from ``by_prompt``, where equal ids are equal prompts."""
     labels = group_of(texts.ids)
     sizes = np.bincount(labels, minlength=GROUPS)
     return Groups(sizes, [np.flatnonzero(labels != group) if sizes[group] else None for group in range(GROUPS)])

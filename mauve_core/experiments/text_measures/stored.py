@@ -108,7 +108,7 @@ def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | N
     several = source != HUMAN and bool(corpus.generations)
     return Collection(
         name=source,
-        ids=tuple(ids_of_prompts(corpus.ids, corpus.generations)) if several else corpus.ids,
+        ids=tuple(ids_of_prompts(corpus.ids, corpus.generations)) if corpus.generations else corpus.ids,
         texts=corpus.texts,
         prompts=corpus.prompts,
         features=features,

@@ -166,6 +166,19 @@ def test_a_permutation_test_tells_far_sides_from_equal_ones(run):
     assert again.scores == table.results[0].scores
 
 
+def test_equal_prompts_decide_what_is_left_out_and_exchanged(run):
+    """Every text keeps its prompt and gets an id of its own, or that of another: no number changes."""
+    methods = [Method(), Method("knn")]
+    before = methods_run(run, methods, permutations=99)
+    for rename in (lambda name, own: [f"{name} {i}" for i in own], lambda name, own: own[::-1]):
+        corpora = {
+            name: corpus if name == HUMAN else replace(corpus, ids=tuple(rename(name, corpus.ids)))
+            for name, corpus in run.corpora.items()
+        }
+        after = methods_run(replace(run, corpora=corpora), methods, permutations=99)
+        assert [result.scores for result in after.results] == [result.scores for result in before.results]
+
+
 def test_the_mmd_says_how_far_above_halves_of_the_human_texts_it_lies(run, capsys):
     method, other = Method("mmd"), Method("frechet")
     table = methods_run(run, [method, other])
