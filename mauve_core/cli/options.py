@@ -347,14 +347,16 @@ def make_run(
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """A run's comparison and id, with its verdict and what its preflight found."""
+    """A run's comparison and id, with its verdict, what its preflight found, and its empty clusters."""
     from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
     from mauve_core.analysis.verdict import verdict
+    from mauve_core.scoring.empty_clusters import empty_clusters_json
 
     return {
         "verdict": verdict(run).as_dict(),
         **to_json(run.comparison),
         "preflight": dataclass_to_json(run_preflight(run)),
+        "empty_clusters": empty_clusters_json(run.comparison),
         "run": run.id,
     }
 

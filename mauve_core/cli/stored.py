@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import textwrap
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
@@ -11,7 +12,9 @@ from pathlib import Path, PurePath
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import file_size, with_plain_spaces
 from mauve_core.cli import library
-from mauve_core.cli.options import add_output_options, progress_of, run_json, run_table, write, write_json
+from mauve_core.cli.options import LINE, add_output_options, progress_of, run_json, run_table, write, write_json
+from mauve_core.scoring import empty_clusters
+from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import aligned, printable
 from mauve_core.store import RunStore, RunSummary
 
@@ -112,8 +115,16 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     about = f"\nTags: {printable(', '.join(run.tags))}" if run.tags else ""
     about += "".join(f"\n> {printable(line)}" for line in run.notes.splitlines())
-    write(f"Run {run.id} ({printable(run.name)}), {run.created}{about}\n\n{run_table(run)}")
+    head = f"Run {run.id} ({printable(run.name)}), {run.created}{about}"
+    write(f"{head}\n\n{run_table(run)}\n\n{_empty_clusters(run.comparison)}")
     return 0
+
+
+def _empty_clusters(comparison: Comparison) -> str:
+    rows = [(printable(name), *cells) for name, *cells in empty_clusters.empty_cluster_rows(comparison)]
+    table = aligned([empty_clusters.COLUMNS, *rows])
+    note = textwrap.fill(empty_clusters.NOTE, LINE, break_on_hyphens=False)
+    return f"{empty_clusters.TITLE}\n{table}\n\n{note}"
 
 
 def _rename(args: argparse.Namespace) -> int:

@@ -29,6 +29,7 @@ from mauve_core.figures.map_data import PLAIN_POINTS
 from mauve_core.figures.map_points import map_points, sampled_map
 from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
+from mauve_core.scoring import empty_clusters
 from mauve_core.scoring.reference import LIKE_FOR_LIKE_NOTE, reference_sentences
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import (
@@ -156,7 +157,7 @@ def map_section(comparison: Comparison) -> Section | None:
 
 
 def making_section(comparison: Comparison) -> Section:
-    """Texts and exclusions, settings and environment, to reproduce the numbers."""
+    """Texts and exclusions, empty clusters, settings and environment, to reproduce the numbers."""
     sources = Table(
         "Texts",
         ("Source", "n", "median tokens", "cut by the encoder", "file", "SHA-256 of ids and texts"),
@@ -176,7 +177,14 @@ def making_section(comparison: Comparison) -> Section:
     excluded = notes or ("Nothing was excluded.",)
     settings = Table("Settings", ("Setting", "Value"), tuple(_flat(comparison.config.as_dict())), folded=True)
     environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
-    blocks = (sources, Remarks(excluded), settings, environment)
+    empty = Table(
+        empty_clusters.TITLE,
+        empty_clusters.COLUMNS,
+        tuple(empty_clusters.empty_cluster_rows(comparison)),
+        empty_clusters.NOTE,
+        folded=True,
+    )
+    blocks = (sources, Remarks(excluded), empty, settings, environment)
     return Section("making", "Texts, exclusions, settings", blocks)
 
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
 from app.caching import cache
-from app.components.markup import with_minus
+from app.components.markup import escaped, with_minus
 from app.views.methods.method_form import GROUPS
 from app.views.methods.method_table import SHOWN, shown_scores
 from mauve_core.base.formatting import with_plain_spaces, with_two_spreads
@@ -26,6 +26,7 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.scoring.empty_clusters import COLUMNS, empty_cluster_rows
 from mauve_core.scoring.tables import mean_and_spread, rank_label, standings
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
@@ -450,6 +451,13 @@ def test_the_advice_is_the_cores_for_the_candidate_of_the_url(open_page: OpenPag
     app.selectbox(key="url_candidate").set_value("collapsed").run()
     assert with_plain_spaces(with_minus(cache.sampling_advice(run.id, "collapsed")[0].reason)) in said(app)
     assert app.query_params["candidate"] in ("collapsed", ["collapsed"])
+
+
+def test_the_empty_clusters_of_every_candidate_are_a_table(open_page: OpenPage, run: Run) -> None:
+    app = open_page(VIEW)
+    (table,) = [each.value for each in app.table if list(each.value.columns) == list(COLUMNS)]
+    expected = [(f"**{escaped(name)}**", *cells) for name, *cells in empty_cluster_rows(run.comparison)]
+    assert [tuple(row) for row in table.to_numpy().tolist()] == expected
 
 
 def test_minus_signs_stand_before_numbers_alone() -> None:

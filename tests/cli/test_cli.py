@@ -27,6 +27,7 @@ from mauve_core.cli import models, serving
 from mauve_core.cli.comparing import task_of
 from mauve_core.cli.options import for_source, named
 from mauve_core.scoring.comparison_json import to_json
+from mauve_core.scoring.empty_clusters import empty_clusters_json
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
 from tests.files_on_disk import write_study
@@ -68,6 +69,7 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
                 "verdict": verdict(run).as_dict(),
                 **to_json(run.comparison),
                 "preflight": found,
+                "empty_clusters": empty_clusters_json(run.comparison),
                 "run": "my-run",
             }
         )

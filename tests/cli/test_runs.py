@@ -135,4 +135,9 @@ def test_a_run_is_shown_below_what_its_format_tells_apart(
     record = json.loads(said(capsys, "show", run.id, "--json"))
     assert [row["kind"] for row in record["preflight"]["rows"] if row["flagged"]] == ["leading_space"]
     assert record["verdict"]["caution"] == caution
+    (empty,) = record["empty_clusters"]
+    assert empty["candidate"] == "model"
+    lines = shown[shown.index("\nEmpty clusters\n") :].splitlines()
+    cells = (f"{empty[side]['mean']:.1f} ± {empty[side]['sd']:.1f} (" for side in ("human", "model", "both"))
+    assert all(cell in lines[3] for cell in cells)
     assert "in format" not in said(capsys, "show", "one")

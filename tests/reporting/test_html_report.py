@@ -34,6 +34,7 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.reporting import score_sections
 from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
 from mauve_core.reporting.html_report import html_report
+from mauve_core.scoring.empty_clusters import empty_cluster_rows
 from mauve_core.scoring.tables import rank_sentence, standings
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
@@ -228,6 +229,7 @@ def test_warnings_settings_sources_and_methods_are_there(kept_run: Run, page: Pa
     for warning in kept_run.comparison.warnings:
         assert warning in page.text
     assert ["score.bootstrap", "200"] in page.tables["Settings"]
+    assert page.tables["Empty clusters"][1:] == [list(row) for row in empty_cluster_rows(kept_run.comparison)]
     assert [row[0] for row in page.tables["Texts"][1:]] == [source.name for source in kept_run.comparison.sources]
     assert "We compared three candidates (close, shifted and collapsed; 60 texts each)" in page.text
     assert "@article{pillutla2023mauve" in page.text

@@ -1,4 +1,4 @@
-"""How many texts and clusters one candidate's score needs: errors measured by resampling its texts."""
+"""How many texts and clusters one candidate's score needs: errors measured by resampling, and empty clusters of all."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from mauve_core.figures import sampling as figures
 from mauve_core.figures.theme import Style, candidate_styles, short_name
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_texts import TextAdvice
+from mauve_core.scoring import empty_clusters
 from mauve_core.store import Run
 
 
@@ -48,6 +49,18 @@ def show(run_id: str) -> None:
         "band: one standard deviation. Fewer clusters: the run's own, merged in order of p/q. More need a new "
         "clustering: Decoders, Sweeps, k."
     )
+    _empty_clusters(run)
+
+
+def _empty_clusters(run: Run) -> None:
+    """How many clusters lack a side, for every candidate."""
+    rows = [
+        (f"**{escaped(short_name(name))}**", *cells)
+        for name, *cells in empty_clusters.empty_cluster_rows(run.comparison)
+    ]
+    with st.expander(empty_clusters.TITLE, icon=":material/grid_off:", key="empty_clusters"):
+        st.table(pd.DataFrame(rows, columns=list(empty_clusters.COLUMNS)), border="horizontal", hide_index=True)
+        st.caption(empty_clusters.NOTE)
 
 
 def _texts(run: Run, advice: TextAdvice, style: Style) -> None:
