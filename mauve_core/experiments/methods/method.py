@@ -221,7 +221,8 @@ PRESETS: dict[str, tuple[Method, ...]] = {
     ),
     "iclr": (
         Method(),
-        *(Method(summary=name, smoothing="laplace") for name in (*FIVE,)),
+        *(Method(summary=name, smoothing="laplace") for name in FIVE),
+        *(Method("strings", summary=name) for name in FIVE),
     ),
     "smoothing": tuple(Method(smoothing=name) for name in SMOOTHINGS),
     "quantisers": tuple(Method(name) for name in ("kmeans", "drmm", "lattice")),

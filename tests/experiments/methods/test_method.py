@@ -189,3 +189,12 @@ def test_the_estimators_of_the_papers_are_compared_by_both_expectations():
     found = {(method.estimator, method.expectation) for method in PRESETS["estimators"]}
     names = ("knn", "kde", "classifier", "gaussian")
     assert found == {("kmeans", "union"), *((name, how) for name in names for how in ("union", "other"))}
+
+
+def test_the_preset_of_iclr_has_its_five_divergences_on_clusters_and_on_strings():
+    five = ["forward-kl", "backward-kl", "exponentiated-kl", "jensen-shannon", "auc"]
+    first, *others = PRESETS["iclr"]
+    assert first == Method()
+    found = {name: [m.summary for m in others if m.estimator == name] for name in ("kmeans", "strings")}
+    assert found == {"kmeans": five, "strings": five}
+    assert {m.smoothing for m in others if m.estimator == "kmeans"} == {"laplace"}
