@@ -60,6 +60,7 @@ SCALE = ScoreConfig().scale
 SCORES = {"mauve": "MAUVE", "frontier_integral": "frontier integral"}
 ESTIMATORS = ("plain", "Krichevsky-Trofimov", "bootstrap", "frontier", "jackknife", "halves")
 PAIRS = ("alike", "sharpened", "half the texts")
+GROUPED = (("equally many texts", PAIRS[:2]), (PAIRS[2], PAIRS[2:]))
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -252,6 +253,21 @@ def _orders(head: str, second: list[Other], signs: list[dict[str, float]], found
     return rows
 
 
+def means(orders: list[str]) -> list[str]:
+    """Rows of means over cases; standard errors as if the pairs of one case erred together, which is the worst."""
+    cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in orders]
+    rows = []
+    for texts, pairs, by in ((*group, by) for group, by in product(GROUPED, SCORES.values())):
+        some = [each for each in cells if each[3] in pairs and each[4] == by]
+        values = np.array([[[float(part) for part in cell.split(" ± ")] for cell in each[5:]] for each in some])
+        value, error = np.moveaxis(values.reshape(-1, len(pairs), *values.shape[1:]).mean(axis=1), -1, 0)
+        errors = np.sqrt((error**2).sum(axis=0)) / len(error)
+        shown = [f"{one:.3f} ± {other:.3f}" for one, other in zip(value.mean(axis=0), errors, strict=True)]
+        shown[-1] = ("" if shown[-1].startswith("-") else "+") + shown[-1]
+        rows.append(f"| all | | | {texts} | {by} | {' | '.join(shown)} |")
+    return rows
+
+
 def report(errors: list[str], orders: list[str], on_fitted: list[str], simulations: int) -> str:
     head = f"""| case | n | k | true MAUVE | estimate | MAUVE: bias | sd | RMSE | frontier integral: bias | sd | RMSE |
 | --- | ---: | ---: | ---: | --- |{" ---: |" * 6}"""
@@ -270,7 +286,7 @@ sd / {np.sqrt(simulations):.1f}.
 
 | case | n | k | the other candidate | by | {" | ".join(ESTIMATORS)} | frontier less plain |
 | --- | ---: | ---: | --- | --- |{" ---: |" * (len(ESTIMATORS) + 1)}
-{chr(10).join(orders)}
+{chr(10).join([*orders, *means(orders)])}
 
 ## Error on clusters that k-means makes from the texts
 

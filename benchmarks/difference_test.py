@@ -48,7 +48,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
 
 PAIRS = (("top-k:k=50", "typical:tau=0.95"), ("top-k:k=50", "nucleus:p=0.95"))
-"""Pairs whose power is measured: told apart on the demo as a whole, and both after Holm's correction."""
+"""Pairs whose power is measured. The demo as a whole tells both apart, so that others have less."""
 
 SEEDS = 5
 ONE, OTHER = "one", "other"
