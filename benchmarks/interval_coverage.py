@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.numerics.kmeans.clustering import Clustering, kmeans
 from mauve_core.numerics.resampling.exchange import (
     Draws,
     PromptGroups,
@@ -65,6 +65,8 @@ COUPLING = 0.8
 DIMENSION, NOISE = 10, 0.6
 SHOWN = ("mauve", "frontier_integral")
 MODEL = "model"
+PROMPTS, CLUSTERS = ("independent", "shared"), ("fixed", "k-means")
+"""Names of ``Cell.shared`` and of ``Cell.fresh``."""
 
 Labels = NDArray[np.int32]
 
@@ -91,16 +93,22 @@ class Cell:
 
     def draw(self, rng: Generator) -> tuple[Labels, Labels]:
         """Clusters of n texts of P and of n texts of Q."""
-        p, q, centers = self.sources()
-        prompts = rng.random(self.n)
-        topics = [_topics(p, prompts), _topics(q, self.answers(prompts, rng))]
+        topics = self.topics(rng)
         if not self.fresh:
-            return topics[0], topics[1]
-        stacked = np.concatenate(topics)
-        features = centers[stacked] + NOISE * rng.standard_normal((stacked.size, DIMENSION))
-        seed = SeedSequence(int(rng.integers(2**63)))
-        labels = kmeans(features.astype(np.float32), self.k, restarts=1, seed=seed).labels
+            return topics[: self.n], topics[self.n :]
+        labels = self.clustered(topics, rng).labels
         return labels[: self.n], labels[self.n :]
+
+    def topics(self, rng: Generator) -> Labels:
+        """Topics of n texts of P, then of n texts of Q."""
+        p, q, _ = self.sources()
+        prompts = rng.random(self.n)
+        return np.concatenate([topics_of(p, prompts), topics_of(q, self.answers(prompts, rng))])
+
+    def clustered(self, topics: Labels, rng: Generator) -> Clustering:
+        """Clusters of k-means on features around the topics' centers."""
+        points = around(self.sources()[2][topics], rng)
+        return kmeans(points, self.k, restarts=1, seed=SeedSequence(int(rng.integers(2**63))))
 
     def answers(self, prompts: NDArray[np.float64], rng: Generator) -> NDArray[np.float64]:
         """Random numbers of the other side's texts, given those of P's."""
@@ -111,17 +119,22 @@ class Cell:
         return prompt_groups(np.arange(self.n), np.arange(self.n)) if self.shared else separate_prompts(self.n, self.n)
 
 
-def _topics(of: NDArray[np.float64], uniform: NDArray[np.float64]) -> Labels:
+def topics_of(of: NDArray[np.float64], uniform: NDArray[np.float64]) -> Labels:
     return np.searchsorted(np.cumsum(of), uniform).clip(max=of.size - 1).astype(np.int32)
+
+
+def around(centers: NDArray[np.float64], rng: Generator) -> NDArray[np.float32]:
+    """Features of texts whose topics have these centers."""
+    return (centers + NOISE * rng.standard_normal(centers.shape)).astype(np.float32)
 
 
 def scores(cell: Cell, rng: Generator) -> list[float]:
     """The shown scores of one draw."""
-    found = _observed(_sides(cell, *cell.draw(rng), SeedSequence(0)))
+    found = observed(sides_of(cell, *cell.draw(rng), SeedSequence(0)))
     return [found[name] for name in SHOWN]
 
 
-def _observed(sides: TwoSides) -> dict[str, float]:
+def observed(sides: TwoSides) -> dict[str, float]:
     p, q = sides.counts()
     found = spreads_of(basis_of(CountSamples(p, q, p[np.newaxis], q[np.newaxis]), "none"), ScoreConfig().scale)
     return {name: float(spread.values[0]) for name, spread in found.items()}
@@ -129,7 +142,7 @@ def _observed(sides: TwoSides) -> dict[str, float]:
 
 def intervals(cell: Cell, rng: Generator, score: ScoreConfig) -> list[tuple[float, float]]:
     """Low and high of each shown score by the comparison, then by the plain bootstrap."""
-    sides = _sides(cell, *cell.draw(rng), SeedSequence(int(rng.integers(2**63))))
+    sides = sides_of(cell, *cell.draw(rng), SeedSequence(int(rng.integers(2**63))))
     exchanged = spreads_of(basis_of_sides(sides, score, "none"), score.scale)
     draws = Draws(separate_prompts(cell.n, cell.n), score.bootstrap, np.random.default_rng(sides.seed))
     plain = spreads_of(basis_of(CountSamples(*sides.counts(), *sides.resampled(draws, 0.0)), "none"), score.scale)
@@ -141,7 +154,7 @@ def _ends(spread: Spread, name: str, score: ScoreConfig) -> tuple[float, float]:
     return estimate.low, estimate.high
 
 
-def _sides(cell: Cell, p: Labels, q: Labels, seed: SeedSequence, groups: PromptGroups | None = None) -> TwoSides:
+def sides_of(cell: Cell, p: Labels, q: Labels, seed: SeedSequence, groups: PromptGroups | None = None) -> TwoSides:
     partition = Partition("pairwise", 0, cell.k, 0.0, {HUMAN: p, MODEL: q})
     return TwoSides(MODEL, (partition,), cell.groups() if groups is None else groups, seed)
 
@@ -155,7 +168,7 @@ def row(cell: Cell, simulations: int, truths: int, score: ScoreConfig) -> str:
     covered = ((found[..., 0] <= truth) & (truth <= found[..., 1])).mean(axis=0)
     ratio = (found[..., 1] - found[..., 0]).mean(axis=0) / np.tile(correct, 2)
     cells = [f"{coverage:.3f} | {width:.2f}" for coverage, width in zip(covered, ratio, strict=True)]
-    texts, clusters = "shared" if cell.shared else "independent", "k-means" if cell.fresh else "fixed"
+    texts, clusters = PROMPTS[cell.shared], CLUSTERS[cell.fresh]
     return f"| {cell.case} | {texts} | {cell.n:,} | {clusters} | {truth[0]:.3f} | " + " | ".join(cells) + " |"
 
 
@@ -172,16 +185,16 @@ def two_candidates(cells: tuple[Cell, Cell], rng: Generator, *, partly: bool = F
     ``partly`` takes from the second candidate its texts for the last of the prompts.
     """
     seed, prompts = SeedSequence(int(rng.integers(2**63))), rng.random(cells[0].n)
-    human = _topics(cells[0].sources()[0], prompts)
-    found = [_topics(cell.sources()[1], cell.answers(prompts, rng)) for cell in cells]
+    human = topics_of(cells[0].sources()[0], prompts)
+    found = [topics_of(cell.sources()[1], cell.answers(prompts, rng)) for cell in cells]
     if not partly:
-        one, other = (_sides(cell, human, own, seed) for cell, own in zip(cells, found, strict=True))
+        one, other = (sides_of(cell, human, own, seed) for cell, own in zip(cells, found, strict=True))
         return one, other
     rows = np.arange(cells[0].n)
     answered = [rows, rows[: rows.size - rows.size // UNANSWERED]]
     groups = generation_groups(rows, answered)
     one, other = (
-        _sides(cell, human, own[kept], seed, drawn)
+        sides_of(cell, human, own[kept], seed, drawn)
         for cell, own, kept, drawn in zip(cells, found, answered, groups, strict=True)
     )
     return one, other
@@ -195,7 +208,7 @@ def difference_row(
     )
     drawn = []
     for _ in range(truths):
-        both = [_observed(sides) for sides in two_candidates(cells, rng, partly=partly)]
+        both = [observed(sides) for sides in two_candidates(cells, rng, partly=partly)]
         drawn.append([both[0][name] - both[1][name] for name in SHOWN])
     truth, correct = np.mean(drawn, axis=0), np.subtract(*np.quantile(drawn, [0.975, 0.025], axis=0))
     found = []
@@ -207,7 +220,7 @@ def difference_row(
         found.append(
             [difference_interval(spreads[0][name], spreads[1][name], name, score.confidence)[1:] for name in SHOWN]
         )
-    prompts = "shared" if cells[0].shared else "independent"
+    prompts = PROMPTS[cells[0].shared]
     if partly:
         prompts += f", {cells[0].n // UNANSWERED} without the second"
     shown = _covered(np.array(found), truth, correct)
@@ -225,15 +238,15 @@ def repeated(cell: Cell, count: int, rng: Generator) -> tuple[TwoSides, ...]:
     """The texts of P with those of each generation of one candidate, drawn as a comparison draws them."""
     seed, prompts = SeedSequence(int(rng.integers(2**63))), rng.random(cell.n)
     p, q, _ = cell.sources()
-    human = _topics(p, prompts)
-    return tuple(_sides(cell, human, _topics(q, cell.answers(prompts, rng)), seed) for _ in range(count))
+    human = topics_of(p, prompts)
+    return tuple(sides_of(cell, human, topics_of(q, cell.answers(prompts, rng)), seed) for _ in range(count))
 
 
 def generations_row(cell: Cell, count: int, simulations: int, truths: int, score: ScoreConfig) -> str:
     """Coverage of the mean over ``count`` generations, then of the first generation's score."""
     rng = np.random.default_rng(SeedSequence([cell.n, list(CASES).index(cell.case), cell.shared, count]))
     drawn = np.array(
-        [[[_observed(sides)[name] for name in SHOWN] for sides in repeated(cell, count, rng)] for _ in range(truths)]
+        [[[observed(sides)[name] for name in SHOWN] for sides in repeated(cell, count, rng)] for _ in range(truths)]
     )
     values = np.concatenate([drawn.mean(axis=1), drawn[:, 0]], axis=1)
     correct = np.subtract(*np.quantile(values, [0.975, 0.025], axis=0))
@@ -244,7 +257,7 @@ def generations_row(cell: Cell, count: int, simulations: int, truths: int, score
         found.append([_ends(spreads_of(basis, score.scale)[name], name, score) for basis in bases for name in SHOWN])
     truth = np.tile(drawn.mean(axis=(0, 1)), 2)  # every generation has the same expectation
     shown = _covered(np.array(found), truth, correct)
-    prompts = "shared" if cell.shared else "independent"
+    prompts = PROMPTS[cell.shared]
     return f"| {cell.case} | {prompts} | {cell.n:,} | {truth[0]:.3f} | {shown} |"
 
 
@@ -263,22 +276,25 @@ one generation, MAUVE: covered | width | frontier integral: covered | width |
 """
 
 
-def report(
-    rows: list[str], differences: list[str], simulations: int, truths: int, score: ScoreConfig, command: str
-) -> str:
+def table(rows: list[str], *more: str) -> str:
     head = "| case | prompts | n | clusters | E[MAUVE] | " + " | ".join(
         f"{name}: covered | width"
         for name in ("MAUVE", "frontier integral", "plain, MAUVE", "plain, frontier integral")
     )
+    columns = " | ".join([head, *more])
+    return f"{columns} |\n| --- | --- | ---: | --- | ---: |{' ---: |' * (8 + len(more))}\n" + "\n".join(rows)
+
+
+def report(
+    rows: list[str], differences: list[str], simulations: int, truths: int, score: ScoreConfig, command: str
+) -> str:
     return f"""# Coverage of the intervals
 
 `{command}` on Python {platform.python_version()}: {simulations} simulations a row, {score.bootstrap} resamples,
 nominal {score.confidence:.0%}, expectations and correct widths from {truths:,} further draws. Width is the mean width
 over the correct one.
 
-{head} |
-| --- | --- | ---: | --- | ---: |{" ---: | ---: |" * 4}
-{chr(10).join(rows)}
+{table(rows)}
 
 ## Differences of two candidates
 

@@ -1,0 +1,319 @@
+"""Whether an estimate of MAUVE or of the frontier integral with less bias is a better estimate.
+
+    python benchmarks/bias_reduction.py --simulations 500 --out benchmarks/results/bias_reduction.md
+
+n independent texts of each side fall into k clusters with known probabilities, those of ``interval_coverage.py``. The
+estimates are compared with the score of the probabilities themselves:
+
+- *plain*: the score of the counts, as published;
+- *Krichevsky-Trofimov*: the score of the counts with 1/2 added to each, for MAUVE MAUVE* (JMLR 2023, section 4.1);
+- *bootstrap*: 2 S - the mean over ``REPLICATES`` multinomial resamples of both sides (Efron and Tibshirani, *An
+  Introduction to the Bootstrap*, 1993, section 10.6);
+- *frontier*: MAUVE of the frontier whose errors are corrected as the bootstrap corrects a score, none below 0. The
+  frontier integral is linear in the errors, so that this is its *bootstrap*;
+- *jackknife*: G S - (G - 1) times the mean over G = 10 groups of the score without a group (the same, section 10.5);
+- *halves*: 2 S - the mean score of halves, five random cuts: Richardson's extrapolation of a bias like 1 / n.
+
+What is corrected is clipped to [0, 1]. Then the order of two candidates whose true MAUVE differs by ``GAPS``, both
+compared with the same human texts. The other candidate differs from the human side *alike* (another random direction),
+is *sharpened* (probabilities to a power above 1, as low temperatures do), or has *half the texts*. The last two are
+once closer and once farther than the first candidate; a tie counts as half right.
+
+Last, the errors where k-means makes the clusters from the texts themselves. The true score is that of the sources on
+these clusters, from ``FRESH`` further texts of either side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from interval_cells import FRESH, shares_on
+from interval_coverage import CASES, Cell, around, topics_of
+from numpy.random import Generator, SeedSequence
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from mauve_core.base.config import ScoreConfig
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, mauve, trapezoid_area
+from mauve_core.numerics.divergences.kl import frontier_integral
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.scoring.estimates import ScoreBasis, basis_of, spreads_of
+from mauve_core.scoring.replicates import CountSamples
+
+SIZES = ((500, 50), (2000, 200), (2000, 50))
+"""n and k."""
+
+GAPS = {"P = Q": 0.02, "close": 0.02, "moderate": 0.04, "far": 0.04}
+"""True difference of MAUVE between two candidates at n = 500; half of it at n = 2,000, and not over half of what the
+first candidate lacks to 1."""
+
+GROUPS, REPLICATES, AT_ONCE = 10, 50, 100
+HALVES = np.array([np.random.default_rng(cut).permutation(GROUPS) < GROUPS // 2 for cut in range(5)])
+SCALE = ScoreConfig().scale
+SCORES = {"mauve": "MAUVE", "frontier_integral": "frontier integral"}
+ESTIMATORS = ("plain", "Krichevsky-Trofimov", "bootstrap", "frontier", "jackknife", "halves")
+PAIRS = ("alike", "sharpened", "half the texts")
+GROUPED = (("equally many texts", PAIRS[:2]), (PAIRS[2], PAIRS[2:]))
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Estimates = dict[str, dict[str, Array]]
+"""Score -> estimator -> (simulations,)."""
+
+
+@dataclass(frozen=True)
+class Other:
+    """A second candidate: its probabilities and its texts."""
+
+    pair: str
+    q: Array
+    n: int
+
+
+def others(case: str, p: Array, q: Array, n: int) -> Iterator[Other]:
+    """The second candidates of every pair; nothing is closer than P = Q."""
+    direction = np.random.default_rng([p.size, list(CASES).index(case)]).standard_normal(p.size)
+
+    def alike(size: float) -> Array:
+        return _normed(p * np.exp(size * direction))
+
+    def sharpened(size: float) -> Array:
+        return _normed(p ** (1 + size))
+
+    gap = GAPS[case] * (1 if n == SIZES[0][0] else 0.5)
+    for farther in (True, False) if case != "P = Q" else (True,):
+        own = float(mauve(p, q))
+        target = own - gap if farther else own + min(gap, (1 - own) / 2)
+        for pair, family in zip(PAIRS, (alike, sharpened, alike), strict=True):
+            if farther or pair != "alike":
+                yield Other(pair, _at(family, p, target), n // 2 if pair == PAIRS[2] else n)
+
+
+def _normed(masses: Array) -> Array:
+    return np.asarray(masses / masses.sum())
+
+
+def _at(family: Callable[[float], Array], p: Array, target: float) -> Array:
+    """The member of a family of distributions whose MAUVE is ``target``."""
+    return family(float(brentq(lambda size: float(mauve(p, family(size))) - target, 0.0, 20.0)))
+
+
+def drawn(probabilities: Array, n: int, simulations: int, rng: Generator) -> Counts:
+    """(simulations, GROUPS, k) counts of n texts in groups of equal size."""
+    return np.asarray(rng.multinomial(n // GROUPS, probabilities, size=(simulations, GROUPS)))
+
+
+def replicates(groups: Counts, rng: Generator) -> Counts:
+    """(simulations, REPLICATES, k) counts of resamples."""
+    total = groups.sum(axis=1, keepdims=True)
+    n = int(total[0].sum())
+    return np.asarray(rng.multinomial(n, total / n, size=(len(groups), REPLICATES)))
+
+
+def basis(p: Counts, q: Counts, smoothing: str = "none") -> ScoreBasis:
+    """Of (simulations, histograms, k) counts, as the resamples of one histogram."""
+    left, right = (counts.reshape(-1, 1, counts.shape[-1]) for counts in (p, q))
+    return basis_of(CountSamples(left[0], right[0], left, right), smoothing)
+
+
+def scores(of: ScoreBasis, simulations: int) -> dict[str, Array]:
+    """(simulations, histograms) scores."""
+    found = spreads_of(of, SCALE)
+    return {name: found[name].resampled.reshape(simulations, -1) for name in SCORES}
+
+
+def corrected_frontier(own: ScoreBasis, again: ScoreBasis, simulations: int) -> Array:
+    """(simulations,) MAUVE of the corrected frontier."""
+    errors = []
+    for name in ("type_1", "type_2"):
+        of_own, of_again = (
+            getattr(each.plain[1], name).reshape(simulations, -1, REFERENCE_WEIGHTS.size) for each in (own, again)
+        )
+        errors.append(np.maximum(2 * of_own[:, 0] - of_again.mean(axis=1), 0.0))
+    return trapezoid_area(*Frontier(REFERENCE_WEIGHTS, *errors).curve(SCALE))
+
+
+def estimates(p: Counts, q: Counts, p_replicates: Counts, q_replicates: Counts) -> Estimates:
+    """Every estimate from the groups of both sides and their resamples."""
+    count = len(p)
+    p_total, q_total = p.sum(axis=1, keepdims=True), q.sum(axis=1, keepdims=True)
+    own_basis, again_basis = basis(p_total, q_total), basis(p_replicates, q_replicates)
+    plain, again = scores(own_basis, count), scores(again_basis, count)
+    smoothed = scores(basis(p_total, q_total, "krichevsky-trofimov"), count)
+    without = scores(basis(p_total - p, q_total - q), count)
+    cuts = np.concatenate([HALVES, ~HALVES]).astype(np.int64)
+    half = scores(basis(*(np.einsum("hg,sgk->shk", cuts, side) for side in (p, q))), count)
+    found: Estimates = {}
+    for name in SCORES:
+        own = plain[name][:, 0]
+        corrected = {
+            "bootstrap": 2 * own - again[name].mean(axis=1),
+            "jackknife": GROUPS * own - (GROUPS - 1) * without[name].mean(axis=1),
+            "halves": 2 * own - half[name].mean(axis=1),
+        }
+        clipped = {each: np.clip(values, 0.0, 1.0) for each, values in corrected.items()}
+        found[name] = {"plain": own, "Krichevsky-Trofimov": smoothed[name][:, 0], **clipped}
+    found["mauve"]["frontier"] = corrected_frontier(own_basis, again_basis, count)
+    found["frontier_integral"]["frontier"] = found["frontier_integral"]["bootstrap"]
+    return found
+
+
+def simulated(case: str, n: int, k: int, simulations: int) -> tuple[list[str], list[str]]:
+    """Rows of the table of errors, and of the table of orders, for one case."""
+    p, q, _ = Cell(case, shared=False, n=10 * k, fresh=False).sources()
+    rng = np.random.default_rng(SeedSequence([n, k, list(CASES).index(case)]))
+    second = list(others(case, p, q, n))
+    parts: list[list[Estimates]] = []
+    for start in range(0, simulations, AT_ONCE):
+        count = min(AT_ONCE, simulations - start)
+        human = drawn(p, n, count, rng)
+        human_again = replicates(human, rng)
+        sides = [drawn(own, size, count, rng) for own, size in ((q, n), *((each.q, each.n) for each in second))]
+        parts.append([estimates(human, side, human_again, replicates(side, rng)) for side in sides])
+    joined = [
+        {
+            name: {each: np.concatenate([part[of][name][each] for part in parts]) for each in ESTIMATORS}
+            for name in SCORES
+        }
+        for of in range(len(second) + 1)
+    ]
+    truth = true_scores(p, q)
+    signs = [
+        {name: float(np.sign(value - truth[name])) for name, value in true_scores(p, other.q).items()}
+        for other in second
+    ]
+    return _errors(f"{case} | {n:,} | {k}", truth, joined[0]), _orders(f"{case} | {n:,} | {k}", second, signs, joined)
+
+
+def true_scores(p: Array, q: Array) -> dict[str, float]:
+    return {"mauve": float(mauve(p, q)), "frontier_integral": float(frontier_integral(p, q))}
+
+
+def fitted(case: str, n: int, simulations: int) -> list[str]:
+    """Rows of the table of errors on clusters of the texts themselves, n / 10 of them."""
+    cell = Cell(case, shared=False, n=n, fresh=True)
+    p, q, centers = cell.sources()
+    rng = np.random.default_rng(SeedSequence([n, list(CASES).index(case), 1]))
+    errors: dict[str, dict[str, list[float]]] = {name: {each: [] for each in ESTIMATORS} for name in SCORES}
+    truths = []
+    for _ in range(simulations):
+        points = [around(centers[topics_of(side, rng.random(n))], rng) for side in (p, q)]
+        clustering = kmeans(np.concatenate(points), cell.k, restarts=1, seed=SeedSequence(int(rng.integers(2**63))))
+        groups = [_grouped(labels, cell.k) for labels in (clustering.labels[:n], clustering.labels[n:])]
+        found = estimates(*groups, *(replicates(each, rng) for each in groups))
+        truths.append(true_scores(*shares_on(clustering.centers, cell, rng)))
+        for name, each in product(SCORES, ESTIMATORS):
+            errors[name][each].append(float(found[name][each][0]) - truths[-1][name])
+    truth = {name: float(np.mean([each[name] for each in truths])) for name in SCORES}
+    shown = {name: {each: truth[name] + np.array(values) for each, values in errors[name].items()} for name in SCORES}
+    return _errors(f"{case} | {n:,} | {cell.k}", truth, shown)
+
+
+def _grouped(labels: NDArray[np.int32], k: int) -> Counts:
+    """(1, GROUPS, k) counts of texts in groups of equal size, in the order of the texts, which is random."""
+    group = np.repeat(np.arange(GROUPS), labels.size // GROUPS)
+    return np.asarray(np.bincount(group * k + labels, minlength=GROUPS * k).reshape(1, GROUPS, k))
+
+
+def _errors(head: str, truth: dict[str, float], found: Estimates) -> list[str]:
+    rows = []
+    for each in ESTIMATORS:
+        cells = []
+        for name in SCORES:
+            error = found[name][each] - truth[name]
+            rmse = np.sqrt((error**2).mean())
+            se = (error**2).std() / (2 * rmse * np.sqrt(error.size)) if rmse else 0.0
+            cells.append(f"{error.mean():+.4f} | {error.std():.4f} | {rmse:.4f} ± {se:.4f}")
+        rows.append(f"| {head} | {truth['mauve']:.3f} | {each} | " + " | ".join(cells) + " |")
+    return rows
+
+
+def _orders(head: str, second: list[Other], signs: list[dict[str, float]], found: list[Estimates]) -> list[str]:
+    rows = []
+    for pair, name in product(PAIRS, SCORES):
+        cells, by_estimator = [], {}
+        for each in ESTIMATORS:
+            right = [
+                (np.sign(own[name][each] - found[0][name][each]) * sign[name] + 1) / 2
+                for other, sign, own in zip(second, signs, found[1:], strict=True)
+                if other.pair == pair
+            ]
+            of_both = by_estimator[each] = np.mean(right, axis=0)  # both directions have the same human texts
+            cells.append(f"{of_both.mean():.3f} ± {of_both.std() / np.sqrt(of_both.size):.3f}")
+        gained = by_estimator["frontier"] - by_estimator["plain"]
+        cells.append(f"{gained.mean():+.3f} ± {gained.std() / np.sqrt(gained.size):.3f}")
+        rows.append(f"| {head} | {pair} | {SCORES[name]} | " + " | ".join(cells) + " |")
+    return rows
+
+
+def means(orders: list[str]) -> list[str]:
+    """Rows of means over cases; standard errors as if the pairs of one case erred together, which is the worst."""
+    cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in orders]
+    rows = []
+    for texts, pairs, by in ((*group, by) for group, by in product(GROUPED, SCORES.values())):
+        some = [each for each in cells if each[3] in pairs and each[4] == by]
+        values = np.array([[[float(part) for part in cell.split(" ± ")] for cell in each[5:]] for each in some])
+        value, error = np.moveaxis(values.reshape(-1, len(pairs), *values.shape[1:]).mean(axis=1), -1, 0)
+        errors = np.sqrt((error**2).sum(axis=0)) / len(error)
+        shown = [f"{one:.3f} ± {other:.3f}" for one, other in zip(value.mean(axis=0), errors, strict=True)]
+        shown[-1] = ("" if shown[-1].startswith("-") else "+") + shown[-1]
+        rows.append(f"| all | | | {texts} | {by} | {' | '.join(shown)} |")
+    return rows
+
+
+def report(errors: list[str], orders: list[str], on_fitted: list[str], simulations: int) -> str:
+    head = f"""| case | n | k | true MAUVE | estimate | MAUVE: bias | sd | RMSE | frontier integral: bias | sd | RMSE |
+| --- | ---: | ---: | ---: | --- |{" ---: |" * 6}"""
+    return f"""# Estimates with less bias
+
+`python benchmarks/bias_reduction.py --simulations {simulations}` on Python {platform.python_version()}: \
+{simulations:,} simulations of each case, {REPLICATES} resamples. ± is a Monte Carlo standard error; that of a bias is
+sd / {np.sqrt(simulations):.1f}.
+
+## Error against the score of the true probabilities
+
+{head}
+{chr(10).join(errors)}
+
+## Share of simulations with two candidates in the right order
+
+| case | n | k | the other candidate | by | {" | ".join(ESTIMATORS)} | frontier less plain |
+| --- | ---: | ---: | --- | --- |{" ---: |" * (len(ESTIMATORS) + 1)}
+{chr(10).join([*orders, *means(orders)])}
+
+## Error on clusters that k-means makes from the texts
+
+True scores from {FRESH:,} further texts of either side.
+
+{head}
+{chr(10).join(on_fitted)}
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--simulations", type=int, default=500)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    errors, orders = [], []
+    for (n, k), case in product(SIZES, CASES):
+        rows = simulated(case, n, k, options.simulations)
+        errors += rows[0]
+        orders += rows[1]
+    on_fitted = [line for case in CASES for line in fitted(case, SIZES[0][0], options.simulations)]
+    text = report(errors, orders, on_fitted, options.simulations)
+    if options.out:
+        write_atomically(options.out, lambda stream: stream.write(text.encode()))
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
