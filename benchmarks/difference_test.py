@@ -28,7 +28,8 @@ from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
 from mauve_core.numerics.resampling.permutation import draw_sides, sequential_p_value
 from mauve_core.scoring.differences import PERMUTATIONS, STOP, Slots, joint_differences_of
 from mauve_core.scoring.result import Partition
-from mauve_core.scoring.tables import TITLES, overlap
+from mauve_core.scoring.tables import TITLES
+from mauve_core.scoring.ties import overlap
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
 

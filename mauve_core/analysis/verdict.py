@@ -23,11 +23,11 @@ from mauve_core.scoring.tables import (
     TITLES,
     interval_of,
     mean_and_spread,
-    overlap,
     pairing_in_words,
     standings,
     texts_scored,
 )
+from mauve_core.scoring.ties import overlap
 from mauve_core.store import Run
 
 SCORE = "mauve"
