@@ -43,7 +43,8 @@ from mauve_core.scoring.differences import PERMUTATIONS, STOP, Slots, joint_diff
 from mauve_core.scoring.estimates import basis_of, basis_of_sides, estimates_of, two_sides
 from mauve_core.scoring.replicates import CountSamples, TwoSides
 from mauve_core.scoring.result import Partition
-from mauve_core.scoring.tables import TITLES, overlap
+from mauve_core.scoring.tables import TITLES
+from mauve_core.scoring.ties import overlap
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
 

@@ -25,11 +25,11 @@ from mauve_core.scoring.tables import (
     TITLES,
     interval_of,
     mean_and_spread,
-    overlap,
     pairing_in_words,
     standings,
     texts_scored,
 )
+from mauve_core.scoring.ties import told_apart
 from mauve_core.store import Run
 
 SCORE = "mauve"
@@ -110,7 +110,7 @@ def verdict_of(
     """
     ordered = [standing.candidate for standing in standings(comparison, SCORE)]
     leader, *others = ordered
-    tied = [each for each in others if not _apart(comparison, leader, each)]
+    tied = [each for each in others if not told_apart(comparison, SCORE, leader.name, each.name)]
     behind = [each for each in others if each not in tied]
     few = _few(comparison)
     reason = None if few else next(filter(None, (reason_of(each.name) for each in [*behind[::-1], leader])), None)
@@ -120,15 +120,6 @@ def verdict_of(
     named = [*leaders, *closest.names, *(farthest.names if farthest else ())]
     caution = format_caution(checked, [each.name for each in ordered], named)
     return Verdict(_subject(comparison), few, closest, caution, farthest, tuple(leaders))
-
-
-def _apart(comparison: Comparison, leader: Candidate, other: Candidate) -> bool:
-    """Whether the leader is told apart from another candidate; by intervals where differences were not tested."""
-    found = comparison.difference(SCORE, leader.name, other.name)
-    if found is not None:
-        return found.told_apart
-    own, others = leader.scores[SCORE], other.scores[SCORE]
-    return not overlap((own.low, own.high), (others.low, others.high))
 
 
 def _subject(comparison: Comparison) -> Sentence:

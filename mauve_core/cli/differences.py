@@ -22,7 +22,8 @@ from mauve_core.experiments.text_measures.ranking import (
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.scoring.comparison_json import difference_json
 from mauve_core.scoring.result import Difference
-from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, printable, tests_sentence
+from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, printable, tests_sentence, texts_interval
+from mauve_core.scoring.ties import disagreement_sentence
 from mauve_core.store import Run, RunStore
 
 _WIDTH = 100
@@ -71,7 +72,9 @@ def _test(args: argparse.Namespace) -> int:
     if not found:
         write("The run has one candidate, so there is no pair to test.")
         return 0
-    said = " ".join(filter(None, [tests_sentence(found), pairing_sentence(run.comparison)]))
+    reach = f"Interval of the difference: {texts_interval(run.comparison.config.score.confidence)}."
+    told = (reach, tests_sentence(found), disagreement_sentence(found), pairing_sentence(run.comparison))
+    said = " ".join(filter(None, told))
     write(_table(found) + "\n\n" + "\n".join(textwrap.wrap(said, 110)))
     return 0
 

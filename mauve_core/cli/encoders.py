@@ -13,7 +13,7 @@ from mauve_core.cli.options import add_output_options, progress_of, results_only
 from mauve_core.experiments.encoders import USUAL, EncoderTable, Reference, references
 from mauve_core.figures import encoders as figures
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, printable
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, printable, texts_interval
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 
@@ -71,9 +71,9 @@ def scores_table(table: EncoderTable, score: str) -> str:
         rows += [[HUMAN_VS_HUMAN, *means], ["", *low_high]]
     closer = "larger" if HIGHER_IS_CLOSER[score] else "smaller"
     return (
-        f"{aligned(rows)}\n\nMean \u00b1 standard deviation over k-means seeds; below, the bootstrap interval over "
-        "texts. In parentheses the rank, = if no\ntest tells it from the first of its group. "
-        f"{closer.capitalize()} is closer to the human texts. Scores of different encoders do not compare;\ntheir "
+        f"{aligned(rows)}\n\nMean \u00b1 standard deviation over k-means seeds; below, the {texts_interval()}.\nIn "
+        "parentheses the rank, = if no test tells it from the first of its group. "
+        f"{closer.capitalize()} is closer to the human texts.\nScores of different encoders do not compare; their "
         "rankings do."
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import textwrap
 from typing import Any
 
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
@@ -11,6 +12,7 @@ from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
+    LINE,
     SCORE_OPTIONS,
     add_encoder_options,
     add_normalize_option,
@@ -30,8 +32,10 @@ from mauve_core.scoring.tables import (
     mean_and_spread,
     printable,
     standings,
+    texts_interval,
     texts_scored,
 )
+from mauve_core.scoring.ties import letters_sentence
 from mauve_core.store import RunStore
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
@@ -105,13 +109,18 @@ def _difference_table(found: tuple[Difference, ...], ids: list[str]) -> str:
 
 
 def _leaderboard(board: Comparison) -> str:
-    rows = [["Rank", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
+    rows = [["Rank", "Letters", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
     for standing in standings(board):
         candidate = standing.candidate
         rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
         sizes = [texts_scored(candidate.source).replace(",", ""), str(candidate.partitions[0].k)]
-        rows.append([rank, printable(candidate.name), *sizes, *(_shown(candidate.scores[score]) for score in SCORES)])
-    return aligned(rows)
+        cells = [rank, standing.letters, printable(candidate.name), *sizes]
+        rows.append([*cells, *(_shown(candidate.scores[score]) for score in SCORES)])
+    about = (
+        f"In parentheses the {texts_interval(board.config.score.confidence)}. Candidates tie (=) where their intervals "
+        f"overlap with those of the first of their group. {letters_sentence(board)}"
+    )
+    return f"{aligned(rows)}\n\n{textwrap.fill(about, LINE)}"
 
 
 def _shown(estimate: Estimate) -> str:

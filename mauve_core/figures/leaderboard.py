@@ -63,11 +63,12 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
     Returns
     -------
     DataFrame
-        rank (0 for human vs. human), tied, candidate, for each score its mean and _sd, _low, _high; n_human, n, k,
-        encoder, partition, scale, seeds, confidence. For the pairwise partition, the last row is human vs. human, and
-        if scores like for like were made at these settings, there are ``like_for_like`` (MAUVE at the size of the last
-        row), its _sd, _low and _high. If a candidate has several generations, there are also generations and, for each
-        score, _generations_sd; n is then the number of texts of one generation.
+        rank (0 for human vs. human), tied, letters (two candidates share one exactly if they are not told apart; empty
+        for human vs. human and a single candidate), candidate, for each score its mean and _sd, _low, _high; n_human,
+        n, k, encoder, partition, scale, seeds, confidence. For the pairwise partition, the last row is human vs.
+        human, and if scores like for like were made at these settings, there are ``like_for_like`` (MAUVE at the size
+        of the last row), its _sd, _low and _high. If a candidate has several generations, there are also generations
+        and, for each score, _generations_sd; n is then the number of texts of one generation.
     """
     rows = []
     repeated = any(source.generations > 1 for source in comparison.sources)
@@ -76,13 +77,14 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
         source = standing.candidate.source
         sizes = {"n_human": comparison.human.n, "n": source.n_scored, "k": comparison.partition(kind, name).k}
         sizes |= {"generations": source.generations} if repeated else {}
-        standing_cells = {"rank": standing.rank, "tied": standing.tied, "candidate": name}
-        rows.append(standing_cells | _numbers(standing.candidate, kind) | sizes)
+        place = {"rank": standing.rank, "tied": standing.tied, "letters": standing.letters, "candidate": name}
+        rows.append(place | _numbers(standing.candidate, kind) | sizes)
     halves = shown_halves(comparison, kind)
     if halves is not None:
         sizes = {"n_human": halves.source.n, "n": halves.source.n, "k": halves.partitions[0].k}
         sizes |= {"generations": 1} if repeated else {}
-        rows.append({"rank": 0, "tied": False, "candidate": HUMAN_VS_HUMAN} | _numbers(halves, kind) | sizes)
+        place = {"rank": 0, "tied": False, "letters": "", "candidate": HUMAN_VS_HUMAN}
+        rows.append(place | _numbers(halves, kind) | sizes)
         if comparison.like_for_like:
             rows = [row | _like_for_like(comparison, str(row["candidate"]), halves) for row in rows]
     config = comparison.config
@@ -136,13 +138,15 @@ def texts_of_row(row: Mapping[Any, Any]) -> str:
 
 
 def shown_table(frame: pd.DataFrame, plain: Callable[[str], str]) -> pd.DataFrame:
-    """``leaderboard_frame`` as Markdown cells: ``1=`` for a shared rank; each score with its spread and interval.
+    """``leaderboard_frame`` as Markdown cells: ``1=`` for a shared rank, letters if there are some, and each score with
+    its spread and interval.
 
     ``plain`` escapes a name from a file for Markdown.
     """
     shown = pd.DataFrame(
         {
             "Rank": [rank_label(rank, tied) for rank, tied in zip(frame["rank"], frame["tied"], strict=True)],
+            **({"Letters": frame["letters"]} if frame["letters"].any() else {}),
             "Candidate": [f"**{plain(short_name(name))}**" for name in frame["candidate"]],
         }
     )

@@ -16,7 +16,7 @@ from mauve_core.figures.leaderboard import leaderboard_frame, titled
 from mauve_core.figures.still import frontier_svg
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import printable, rank_label, rank_sentence, standings
+from mauve_core.scoring.tables import places_sentence, printable, rank_label, standings, texts_interval
 
 _CELL = "padding:4px 10px;text-align:left;white-space:nowrap"
 
@@ -38,10 +38,13 @@ def notebook_html(comparison: Comparison) -> str:
 
 
 def _table(comparison: Comparison) -> str:
-    heads = ["Rank", "Candidate", *(titled(score) for score in SCORES), "n", "k"]
+    frame = leaderboard_frame(comparison, "pairwise")
+    lettered = bool(frame["letters"].any())
+    heads = ["Rank", *(["Letters"] if lettered else []), "Candidate", *(titled(score) for score in SCORES), "n", "k"]
     rows = []
-    for _, row in leaderboard_frame(comparison, "pairwise").iterrows():
-        cells = [rank_label(int(row["rank"]), bool(row["tied"])), f"<b>{_safe(str(row['candidate']))}</b>"]
+    for _, row in frame.iterrows():
+        cells = [rank_label(int(row["rank"]), bool(row["tied"])), *([row["letters"]] if lettered else [])]
+        cells.append(f"<b>{_safe(str(row['candidate']))}</b>")
         for score in SCORES:
             mean = with_spread(row[score], row[f"{score}_sd"], SCORE_DECIMALS, value_in="<b>{}</b>")
             low_high = interval(row[f"{score}_low"], row[f"{score}_high"], SCORE_DECIMALS)
@@ -57,8 +60,8 @@ def _about(comparison: Comparison) -> str:
     score, encoder = comparison.config.score, comparison.config.encoder
     seeds = f"mean ± sd over {score.seeds} k-means seeds" if score.seeds > 1 else "one k-means seed, no spread known"
     return (
-        f"Pairwise partitions; {seeds}; below it the {score.confidence:.0%} bootstrap interval over texts. "
-        f"{_safe(rank_sentence(comparison))} {comparison.human.n:,} human texts; "
+        f"Pairwise partitions; {seeds}; below it the {texts_interval(score.confidence)}. "
+        f"{_safe(places_sentence(comparison))} {comparison.human.n:,} human texts; "
         f"encoder: {_safe(encoder.model) if encoder else 'features given'}; c = {score.scale:g}."
     )
 

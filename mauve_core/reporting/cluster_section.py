@@ -69,8 +69,8 @@ def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Sect
         "Pairwise partitions: human texts clustered with one candidate at a time, as for the leaderboard, so a cluster "
         "number means something else in every part. Each part shows the k-means seed under which the candidate's MAUVE "
         "is the median. The cost of a cluster is its share of the frontier integral, with "
-        f"{CONFIDENCE:.0%} bootstrap intervals that hold for all clusters at once, clusters held fixed. Orange: the "
-        "model; blue: humans.",
+        f"{CONFIDENCE:.0%} bootstrap intervals at this n and k that hold for all clusters at once, clusters held "
+        "fixed. Orange: the model; blue: humans.",
         "Is a cluster's difference real? " + "; ".join(f"{name}: {meaning}" for name, meaning in LABELS.items()) + ".",
     ]
     if left_out:

@@ -9,6 +9,7 @@ from mauve_core.figures import encoders as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.tables import texts_interval
 from mauve_core.store import Run
 
 SCORE = SCORES[0]
@@ -50,7 +51,7 @@ def _scores(table: EncoderTable) -> Table:
         rows.append((HUMAN_VS_HUMAN, *map("\n".join, figures.ceiling_cells(table, SCORE))))
     note = (
         "Mean ± standard deviation over k-means seeds; in parentheses the rank, = where no test tells it from the "
-        "first of its group; below, the bootstrap interval over texts. Pairwise partitions with the run's own "
+        f"first of its group; below, the {texts_interval()}. Pairwise partitions with the run's own "
         "settings; the first encoder is the run's own. Compare rankings, not scores, between encoders."
     )
     return Table(f"{titled(SCORE)} under each encoder", ("Candidate", *_numbered(table)), tuple(rows), note)

@@ -35,13 +35,15 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import (
     TITLES,
     pairing_sentence,
+    places_sentence,
     pooled_sentence,
     rank_label,
-    rank_sentence,
     spread_sentence,
     standings,
     tests_sentence,
+    texts_interval,
 )
+from mauve_core.scoring.ties import disagreement_sentence
 
 WEIGHT = 0.5
 """Mixture weight of P wherever a report shows errors at one weight."""
@@ -67,7 +69,7 @@ def leaderboard_section(comparison: Comparison) -> Section:
         spread = spread_sentence(comparison)
     note = (
         f"Pairwise partition: human texts clustered with one candidate at a time. {spread[0].upper()}{spread[1:]}; "
-        f"{score.confidence:.0%} bootstrap interval over texts, at this n and k. "
+        f"{texts_interval(score.confidence)}. "
         f"{f'{pairing_sentence(comparison)} '.lstrip()}Gray bracket: tied. {comparison.human.n:,} human texts, "
         f"c = {score.scale:g}. {reference_sentences(comparison)}"
     )
@@ -105,7 +107,8 @@ def _tests(comparison: Comparison) -> tuple[Table, ...]:
         for each in found
     )
     title = TITLES[SCORES[0]]
-    note = f"Below each difference is its bootstrap interval, at this n and k. {tests_sentence(found)}"
+    said = (tests_sentence(found), disagreement_sentence(found))
+    note = " ".join(["Below each difference is its bootstrap interval, at this n and k.", *filter(None, said)])
     columns = ("Candidate", "Other", f"{title}, candidate − other", "p", "p adjusted", "told apart", "n")
     return (Table(f"{title} of every two candidates, tested", columns, rows, note, folded=True),)
 
@@ -199,19 +202,30 @@ def citing_section(comparison: Comparison) -> Section:
 
 def _leaderboard_table(comparison: Comparison) -> Table:
     rows = []
-    for row in leaderboard_frame(comparison, "pairwise").to_dict("records"):
+    frame = leaderboard_frame(comparison, "pairwise")
+    lettered = bool(frame["letters"].any())
+    for row in frame.to_dict("records"):
         cells = [str(row["candidate"]), rank_label(int(row["rank"]), bool(row["tied"]))]
+        cells += [row["letters"]] if lettered else []
         for score in SCORES:
             mean = score_of_row(row, score)
             cells.append(f"{mean}\n{interval(row[f'{score}_low'], row[f'{score}_high'], SCORE_DECIMALS)}")
         rows.append((*cells, texts_of_row(row), f"{row['k']:,}", str(row["encoder"])))
-    columns = ("Candidate", "Rank", *(titled(score) for score in SCORES), "n", "k", "Encoder")
+    columns = (
+        "Candidate",
+        "Rank",
+        *(["Letters"] if lettered else []),
+        *(titled(score) for score in SCORES),
+        "n",
+        "k",
+        "Encoder",
+    )
     return Table(
         "Scores of every candidate, closest to the human texts first",
         columns,
         tuple(rows),
         "↑ larger is closer to the human texts, ↓ smaller is. Below each score is its bootstrap interval. "
-        f"{rank_sentence(comparison)}",
+        f"{places_sentence(comparison)}",
     )
 
 

@@ -16,7 +16,16 @@ from mauve_core.encoders.catalogue import with_weights
 from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row
 from mauve_core.scoring.reference import reference_sentences
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, printable, rank_label, rank_sentence, spread_sentence
+from mauve_core.scoring.tables import (
+    HIGHER_IS_CLOSER,
+    TITLES,
+    pairing_sentence,
+    places_sentence,
+    printable,
+    rank_label,
+    spread_sentence,
+    texts_interval,
+)
 
 _Row = Mapping[Any, Any]
 """A row of the leaderboard's numbers."""
@@ -62,7 +71,7 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
         if repeated:
             spreads = [_latex_generations(row, score) for score in SCORES]
             rows.append(" & ".join(["", "", *spreads, "", ""]).strip() + r" \\")
-        rows.append(" & ".join(["", "", *low_high, "", ""]).strip() + r" \\")
+        rows.append(" & ".join(["", _latex_letters(row), *low_high, "", ""]).strip() + r" \\")
     lines = [
         f"% needs {' and '.join(PREAMBLE)}",
         r"\begin{table}[t]",
@@ -88,11 +97,14 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
 def markdown_table(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
     """The leaderboard as a GitHub Markdown table with the same note; parameters as in :func:`latex_table`."""
     frame = leaderboard_frame(comparison, kind)
-    heads = ["Rank", "Candidate", *(_markdown_title(score) for score in SCORES), "n", "k"]
-    lines = [_markdown_row(heads), _markdown_row(["--:", ":--", *(":-:" for _ in SCORES), "--:", "--:"])]
+    lettered = bool(frame["letters"].any())
+    letters, left = (["Letters"], [":--"]) if lettered else ([], [])
+    heads = ["Rank", *letters, "Candidate", *(_markdown_title(score) for score in SCORES), "n", "k"]
+    lines = [_markdown_row(heads), _markdown_row(["--:", *left, ":--", *(":-:" for _ in SCORES), "--:", "--:"])]
     for row in frame.to_dict("records"):
         rank = rank_label(int(row["rank"]), bool(row["tied"]))
-        cells = [rank, markdown_escaped(str(row["candidate"])), *(_markdown_score(row, score) for score in SCORES)]
+        cells = [rank, *([row["letters"]] if lettered else []), markdown_escaped(str(row["candidate"]))]
+        cells += [_markdown_score(row, score) for score in SCORES]
         lines.append(_markdown_row([*cells, texts_of_row(row).replace(",", ""), str(row["k"])]))
     return "\n".join([*lines, "", _note(comparison, kind, smoothing, latex=False)]) + "\n"
 
@@ -124,13 +136,13 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
     if any(source.generations > 1 for source in comparison.sources):
         sentence = spread_sentence(comparison).replace("±", pm)
         spread = f"{sentence[0].upper()}{sentence[1:]}"
-    percent = safe(f"{score.confidence:.0%}")
     encoder = f"features of {safe(with_weights(config.encoder.model))}" if config.encoder else "features given"
     star = safe(TITLES["mauve_star"])
     halves = f" {safe(reference_sentences(comparison))}" if kind == "pairwise" and comparison.halves is not None else ""
+    told = (pairing_sentence(comparison), places_sentence(comparison))
     return (
-        f"{spread}; in brackets, the {percent} bootstrap interval over texts at this n and k ({score.bootstrap} "
-        f"resamples). {safe(rank_sentence(comparison))} {kind.capitalize()} partition, {encoder}, "
+        f"{spread}; in brackets, the {safe(texts_interval(score.confidence))} ({score.bootstrap} resamples). "
+        f"{safe(' '.join(filter(None, told)))} {kind.capitalize()} partition, {encoder}, "
         f"{comparison.human.n} human texts, scaling constant {score.scale:g}, {_smoothed(smoothing)}; {star} has "
         f"Krichevsky-Trofimov smoothing.{halves}"
     )
@@ -158,6 +170,11 @@ def _latex_rank(row: _Row) -> str:
     if row["rank"] == 0:
         return "--"
     return f"{row['rank']}{'$=$' if row['tied'] else ''}"
+
+
+def _latex_letters(row: _Row) -> str:
+    """Letters, for the line below the name, where they take no width."""
+    return rf"{{\scriptsize {row['letters']}}}" if row["letters"] else ""
 
 
 def _markdown_title(score: str) -> str:

@@ -19,7 +19,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
     dict
         ``human`` (name, n, origin, digest, tokens_median, cut, notes, normalized), ``settings`` (from
         :meth:`CompareConfig.as_dict`), ``warnings`` (list of str), ``candidates`` (list in the order given: the
-        entries of ``human``, ``k``, ``rank``, for each score an object with ``mean``, ``sd`` (None with one seed),
+        entries of ``human``, ``k``, ``rank``, ``letters`` (two candidates share one exactly if they are not told
+        apart; empty for one candidate), for each score an object with ``mean``, ``sd`` (None with one seed),
         ``low`` and ``high``, with several generations also ``generations``, the score of each, and
         ``generations_sd``, and ``like_for_like``: ``n``, ``k`` and the scores at the size of ``halves``, or None),
         ``halves`` (human vs. human: ``n``, ``k`` and the scores; None if the texts could not be split),
@@ -28,7 +29,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
         None if unknown; ``shared``: by candidate, the number in common with the human side; None without any) and
         ``environment``.
     """
-    ranks = {standing.candidate.name: standing.rank for standing in standings(comparison)}
+    places = {standing.candidate.name: standing for standing in standings(comparison)}
     return {
         "human": _source_json(comparison.human),
         "settings": comparison.config.as_dict(),
@@ -37,7 +38,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
             {
                 **_source_json(candidate.source),
                 "k": candidate.partitions[0].k,
-                "rank": ranks[candidate.name],
+                "rank": places[candidate.name].rank,
+                "letters": places[candidate.name].letters,
                 **_scores_json(candidate.scores),
                 "like_for_like": _like_for_like_json(comparison.at_size_of_halves(candidate.name)),
             }

@@ -1,15 +1,15 @@
 """Present a comparison as a table and in sentences for people.
 
 No score is shown bare: each has its mean and spread over k-means seeds and its bootstrap interval, beside n, k and
-the encoder. Candidates that are not told apart share a rank.
+the encoder. Candidates that are not told apart from the first of their group share a rank, any two that are not told
+apart a letter.
 """
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from mauve_core.base.config import SCORES, PartitionKind
 from mauve_core.base.errors import InputError
@@ -42,6 +42,7 @@ from mauve_core.scoring.result import (
     Source,
     lower_median,
 )
+from mauve_core.scoring.ties import letters_of, letters_sentence, shared_ranks, tie_rule
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}
 """Whether a larger score means closer to the human side."""
@@ -50,7 +51,8 @@ TITLES = {"mauve": "MAUVE", "mauve_star": "MAUVE*", "frontier_integral": "Fronti
 
 _GAP = "  "
 
-_Item = TypeVar("_Item")
+_BELOW = ("", "", "", "", "")
+"""Cells of a further line of a row, below its rank, letters, candidate, n and k."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +65,14 @@ class Standing:
         1 is closest to the human side; tied candidates share a rank, and the ranks they take up are skipped.
     tied : bool
         Whether another candidate has the same rank.
+    letters : str
+        Two candidates share one exactly if they are not told apart; empty for one candidate.
     candidate : Candidate
     """
 
     rank: int
     tied: bool
+    letters: str
     candidate: Candidate
 
 
@@ -89,26 +94,12 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
     ordered = sorted(
         comparison.candidates, key=lambda item: item.estimate(score, kind).mean, reverse=HIGHER_IS_CLOSER[score]
     )
-
-    def tied(one: str, other: str) -> bool:
-        return not told_apart(comparison, score, one, other, kind)
-
-    ranks = shared_ranks([candidate.name for candidate in ordered], tied)
-    return [Standing(rank, tied, candidate) for (rank, tied), candidate in zip(ranks, ordered, strict=True)]
-
-
-def told_apart(comparison: Comparison, score: str, one: str, other: str, kind: PartitionKind = "pairwise") -> bool:
-    """Whether the test tells two candidates apart; in a run without tests, whether their intervals are disjoint."""
-    found = comparison.difference(score, one, other)
-    if found is not None:
-        return found.told_apart
-    own, others = (comparison.candidate(name).estimate(score, kind) for name in (one, other))
-    return not overlap((own.low, own.high), (others.low, others.high))
-
-
-def overlap(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    """Whether two intervals, each (low, high), share a point."""
-    return one[0] <= other[1] and other[0] <= one[1]
+    names = [candidate.name for candidate in ordered]
+    estimates = {candidate.name: candidate.estimate(score, kind) for candidate in ordered}
+    tied = tie_rule(comparison, score, estimates)
+    letters = letters_of(names, tied) if len(names) > 1 else [""]
+    placed = zip(shared_ranks(names, tied), letters, ordered, strict=True)
+    return [Standing(rank, shared, own, candidate) for (rank, shared), own, candidate in placed]
 
 
 def rank_sentence(comparison: Comparison, score: str = "mauve") -> str:
@@ -125,6 +116,11 @@ def rank_sentence(comparison: Comparison, score: str = "mauve") -> str:
     return f"{rule}ties with the first of its group (=) unless the two are told apart. {tests_sentence(found)}"
 
 
+def places_sentence(comparison: Comparison, score: str = "mauve") -> str:
+    """Explain ranks and letters, for what shows both."""
+    return f"{rank_sentence(comparison, score)} {letters_sentence(comparison)}".rstrip()
+
+
 def tests_sentence(differences: Sequence[Difference]) -> str:
     """Explain how differences under one score were tested, in a sentence or two."""
     paired = sum(each.paired for each in differences)
@@ -133,6 +129,12 @@ def tests_sentence(differences: Sequence[Difference]) -> str:
         f"Told apart: exchanging texts between two candidates{within} rarely gives a difference as large as theirs "
         f"(p at most {SIGNIFICANT:g} after Holm's correction for all pairs), in clusters of the human texts with both."
     )
+
+
+def texts_interval(confidence: float | None = None) -> str:
+    """Say what the interval of a score is: ``95% bootstrap interval over texts at this n and k``."""
+    percent = "" if confidence is None else f"{confidence:.0%} "
+    return f"{percent}bootstrap interval over texts at this n and k"
 
 
 def pairing_sentence(comparison: Comparison) -> str:
@@ -155,15 +157,6 @@ def pairing_in_words(comparison: Comparison) -> str:
         return f"{number} ids shared with the human texts"
     matched = ", matched by equal prompts" if comparison.prompts_by == "prompts" else ""
     return f"{number} prompts shared with the human texts{matched}"
-
-
-def shared_ranks(items: Sequence[_Item], tied: Callable[[_Item, _Item], bool]) -> list[tuple[int, bool]]:
-    """Return each item's rank and whether it is shared, by the rule of :func:`standings`; the best item comes first."""
-    leaders: list[int] = []
-    for index, item in enumerate(items):
-        leader = leaders[-1] if leaders else index
-        leaders.append(leader if tied(item, items[leader]) else index)
-    return [(leader + 1, leaders.count(leader) > 1) for leader in leaders]
 
 
 def to_table(comparison: Comparison) -> str:
@@ -238,10 +231,14 @@ def interval_of(estimate: Estimate) -> str:
 
 
 def score_in_words(comparison: Comparison, candidate: str, kind: PartitionKind = "pairwise") -> str:
-    """Give a candidate's MAUVE with the leaderboard's digits: ``MAUVE 0.795 ± 0.031 (0.740 to 0.840), rank 5=``."""
+    """Give a candidate's MAUVE with the leaderboard's digits, and what its interval is one of.
+
+    It reads ``MAUVE 0.795 ± 0.031 (0.740 to 0.840 at n = 512, k = 51), rank 5=``.
+    """
     (standing,) = (each for each in standings(comparison, kind=kind) if each.candidate.name == candidate)
-    estimate = standing.candidate.estimate("mauve", kind)
-    score = f"{TITLES['mauve']} {mean_and_spread(estimate)} ({interval_of(estimate)})"
+    estimate, n = standing.candidate.estimate("mauve", kind), standing.candidate.source.n_scored
+    reach = f"{interval_of(estimate)} at n = {n:,}, k = {comparison.partition(kind, candidate).k:,}"
+    score = f"{TITLES['mauve']} {mean_and_spread(estimate)} ({reach})"
     return score if len(comparison.candidates) == 1 else f"{score}, rank {rank_label(standing.rank, standing.tied)}"
 
 
@@ -266,22 +263,24 @@ def rank_label(rank: int, tied: bool) -> str:
 
 
 def _leaderboard(comparison: Comparison) -> str:
-    rows = [["Rank", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
+    rows = [["Rank", "Letters", "Candidate", "n", "k", *(TITLES[score] for score in SCORES)]]
     for standing in standings(comparison):
         candidate = standing.candidate
         rank = f"{standing.rank} =" if standing.tied else str(standing.rank)
         counts = [texts_scored(candidate.source).replace(",", ""), str(candidate.partitions[0].k)]
-        rows.append([rank, printable(candidate.name), *counts, *_means(candidate)])
+        rows.append([rank, standing.letters, printable(candidate.name), *counts, *_means(candidate)])
         if candidate.source.generations > 1:
-            rows.append(["", "", "", "", *(_over_generations(candidate.scores[score]) for score in SCORES)])
+            rows.append([*_BELOW, *(_over_generations(candidate.scores[score]) for score in SCORES)])
         rows.append(_interval_row(candidate))
     if comparison.halves is not None:
         halves = comparison.halves
         counts = [str(halves.source.n), str(halves.partitions[0].k)]
-        rows.append([NONE, HUMAN_VS_HUMAN, *counts, *_means(halves)])
+        rows.append([NONE, "", HUMAN_VS_HUMAN, *counts, *_means(halves)])
         rows.append(_interval_row(halves))
         if comparison.like_for_like:
             rows = [[*row, cell] for row, cell in zip(rows, _like_for_like_cells(comparison, halves), strict=True)]
+    if len(comparison.candidates) == 1:  # no letters
+        rows = [[rank, *rest] for rank, _, *rest in rows]
     return aligned(rows)
 
 
@@ -315,7 +314,7 @@ def _over_generations(estimate: Estimate) -> str:
 
 
 def _interval_row(candidate: Candidate) -> list[str]:
-    return ["", "", "", "", *(interval_of(candidate.scores[score]) for score in SCORES)]
+    return [*_BELOW, *(interval_of(candidate.scores[score]) for score in SCORES)]
 
 
 def _reading_help(comparison: Comparison) -> str:
@@ -324,11 +323,11 @@ def _reading_help(comparison: Comparison) -> str:
     return "\n".join(
         [
             *textwrap.wrap(f"Each score: {spread_sentence(comparison)};", 110),
-            f"below it the {score.confidence:.0%} bootstrap interval over texts ({score.bootstrap} resamples).",
+            f"below it the {texts_interval(score.confidence)} ({score.bootstrap} resamples).",
             *(["n: texts of one generation × generations; k is chosen for one generation."] if repeated else []),
             *filter(None, [pairing_sentence(comparison)]),
             "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
-            *textwrap.wrap(rank_sentence(comparison), 110),
+            *textwrap.wrap(places_sentence(comparison), 110),
             *textwrap.wrap(printable(reference_sentences(comparison)), 110),
             *textwrap.wrap(like_for_like_sentence(comparison), 110),
         ]

@@ -39,7 +39,14 @@ from mauve_core.scoring.advice import minor_advice
 from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison, Estimate
-from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, rank_sentence, standings
+from mauve_core.scoring.tables import (
+    interval_of,
+    mean_and_spread,
+    pairing_sentence,
+    rank_label,
+    rank_sentence,
+    standings,
+)
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
@@ -108,6 +115,7 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
         assert rows[candidate.name]["Encoder"] == "features given"
     for standing in standings(stored_run.comparison):
         assert rows[standing.candidate.name]["Rank"].rstrip("=") == str(standing.rank)
+        assert rows[standing.candidate.name]["Letters"] == standing.letters
     assert list(rows) == [
         *(item.candidate.name for item in standings(stored_run.comparison)),
         escaped(HUMAN_VS_HUMAN),
@@ -187,14 +195,18 @@ def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: Op
 
 @pytest.mark.usefixtures("run_home")
 def test_ties_are_said_to_come_from_the_tests(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page()
+    app, comparison = open_page(), stored_run.comparison
     (scores,) = [header for header in app.header if header.value == "Scores"]
-    assert rank_sentence(stored_run.comparison) in scores.help
-    assert "bootstrap interval over texts at this n and k" in scores.help
+    assert rank_sentence(comparison) in scores.help
     captions = [caption.value for caption in app.caption]
     assert sum("Gray bracket: tied, not told apart." in caption for caption in captions) == 1
     assert not any("overlap" in text for text in [*captions, scores.help])
-    assert any("bootstrap interval over texts at this n and k" in caption for caption in captions)
+    said = [text for text in [*captions, scores.help] if "bootstrap interval over texts at this n and k" in text]
+    assert said == [
+        "In parentheses: 95% bootstrap interval over texts at this n and k. " + pairing_sentence(comparison)
+    ]
+    (about,) = [caption for caption in captions if "(thin line)" in caption]
+    assert "Candidates that share a letter are not told apart." in about
 
 
 @pytest.mark.usefixtures("run_home")
@@ -505,7 +517,7 @@ def test_the_caption_says_which_steps_normalized_the_texts(open_page: OpenPage, 
     human = dataclasses.replace(stored_run.comparison.human, normalized=(Change("quotes", 1, 60),))
     saved_as(stored_run, dataclasses.replace(stored_run.comparison, prompts_by=None, human=human))
     captions = " ".join(caption.value for caption in open_page(run="changed").caption)
-    assert "Resampled by prompt: 60 prompts shared with the human texts. Normalized" in captions
+    assert "Resampled by prompt: 60 prompts shared with the human texts." in captions
     assert "Normalized on every side before encoding: quotes." in captions
 
 

@@ -123,13 +123,15 @@ def test_the_first_line_is_the_leaderboard_s_and_names_the_seed(
 ) -> None:
     (standing,) = (each for each in standings(run.comparison, kind=kind) if each.candidate.name == NAME)
     estimate = standing.candidate.estimate("mauve", kind)
-    score = f"{NAME}: MAUVE {mean_and_spread(estimate)} ({interval_of(estimate)})"
+    n, k = standing.candidate.source.n, run.comparison.partition(kind, NAME).k
+    score = f"{NAME}: MAUVE {mean_and_spread(estimate)} ({interval_of(estimate)} at n = {n}, k = {k})"
     place = f"rank {rank_label(standing.rank, standing.tied)}"
     (own,) = (each for each in standings(run.comparison) if each.candidate.name == NAME)
     published = own.candidate.scores["mauve"]
+    published_k = own.candidate.partitions[0].k
     leaderboard = (
         f"; on the leaderboard, at the run's own settings: MAUVE {mean_and_spread(published)} "
-        f"({interval_of(published)}), rank {rank_label(own.rank, own.tied)}"
+        f"({interval_of(published)} at n = {n}, k = {published_k}), rank {rank_label(own.rank, own.tied)}"
     )
     low = run.comparison.median_seed(NAME, kind)
     high, median = 1 - low, "the median" if kind == "pairwise" else "the median over all candidates"
@@ -146,8 +148,9 @@ def test_other_settings_have_the_score_that_compare_prints_under_them(open_page:
     query = {"partition": "joint", "scale": "2", "smoothing": "laplace"}
     found = rescored(run.comparison, "joint", score_basis(run.comparison, "joint", "laplace"), 2.0)
     estimate = found.candidate(NAME).estimate("mauve", "joint")
-    line = line_of(opened(open_page, page, query))
-    assert line.startswith(f"{NAME}: MAUVE {mean_and_spread(estimate)} ({interval_of(estimate)}), rank")
+    line, k = line_of(opened(open_page, page, query)), run.comparison.joint[0].k
+    reach = f"{interval_of(estimate)} at n = {run.comparison.human.n}, k = {k}"
+    assert line.startswith(f"{NAME}: MAUVE {mean_and_spread(estimate)} ({reach}), rank")
     seed = run.comparison.median_seed(NAME, "joint")
     assert f"seed {seed + 1} of 2, where it is {written(estimate.values[seed], 3)}" in line
     assert mean_and_spread(estimate) in words(opened(open_page, "compare", query))

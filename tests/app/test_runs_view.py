@@ -22,6 +22,7 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.formatting import UNBROKEN, file_size
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
+from mauve_core.scoring.tables import standings
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.store.index import IndexWarning
@@ -259,6 +260,13 @@ def test_comparable_runs_share_a_leaderboard(open_page: OpenPage, store: RunStor
     assert sorted(shown[:-1]) == sorted(candidate.name for candidate in board.candidates)
     assert shown[-1] == "human vs. human"
     assert f"The same texts in both runs: {AWKWARD}, b" in said(app)
+    letters = {standing.candidate.name: standing.letters for standing in standings(board)}
+    assert dict(zip(shown[:-1], app.table[0].value["Letters"], strict=False)) == letters
+    assert all(letters.values())
+    about = (
+        "95% bootstrap interval over texts at this n and k. Candidates that share a letter have overlapping intervals."
+    )
+    assert about in said(app)
 
 
 def test_runs_of_other_settings_are_not_ranked_and_the_settings_named(open_page: OpenPage, store: RunStore) -> None:

@@ -23,7 +23,7 @@ def test_every_page_has_the_leaderboards_digits(page: Page, live_app: str, live_
     for view in ("Clusters", "Gap", "Map"):
         page.get_by_test_id("stSidebarNav").get_by_role("link", name=view, exact=True).click()
         line = page.get_by_text("these clusters:")
-        expect(line).to_contain_text(f"{NAME}: MAUVE {mean_and_spread(estimate)} ({interval_of(estimate)}), rank")
+        expect(line).to_contain_text(f"{NAME}: MAUVE {mean_and_spread(estimate)} ({interval_of(estimate)} at n = ")
         charts.settle(page)
     page.goto(f"{live_app}/gap?run=synthetic&candidate={NAME}&below=what-if&chosen=1")
     table = page.get_by_role("table").filter(has_text="As it is")

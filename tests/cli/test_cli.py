@@ -110,7 +110,7 @@ def test_compare_prints_a_table_that_says_where_the_run_is(study: Path, capsys: 
     assert opening.startswith("close and collapsed (40 texts each) compared with 40 human texts: 40 ids shared ")
     assert "close is closer to the human texts than collapsed: MAUVE 0." in opening.replace("\n", " ")
     assert max(map(len, opening.splitlines())) <= 110
-    assert table.startswith("Rank  Candidate")
+    assert table.startswith("Rank  Letters  Candidate")
     assert "Stored as run human-vs-close-collapsed" in captured.out
     assert "?run=human-vs-close-collapsed" in captured.out
 
@@ -141,8 +141,8 @@ def test_runs_lists_shows_and_deletes(study: Path, capsys: pytest.CaptureFixture
         assert json.loads(capsys.readouterr().out) == compared
     assert main(["runs", "show", "one"]) == 0
     shown = capsys.readouterr().out
-    assert "Rank  Candidate" in shown
-    above = " ".join(shown.partition("Rank  Candidate")[0].split())
+    assert "Rank  Letters  Candidate" in shown
+    above = " ".join(shown.partition("Rank  Letters")[0].split())
     assert above.index("Run one (one)") < above.index(compared["verdict"]["closest"])
 
     assert main(["runs", "delete", "one"]) == 0

@@ -121,9 +121,21 @@ def test_the_table(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row.endswith("60 prompts") for row in rows[1:4])
     assert "  yes  " in rows[2]
     assert "two candidates within prompts rarely gives" in table.replace("\n", " ")
+    assert "Interval of the difference: 95% bootstrap interval over texts at this n and k." in table.replace("\n", " ")
     (row,) = said(capsys, run.id, "--a", "collapsed", "--b", "close").split("\n\n")[0].splitlines()[1:]
     assert row.split()[:2] == ["collapsed", "close"]
     assert row.split()[2].startswith("−"), "collapsed has the lower MAUVE"
+
+
+def test_the_table_says_that_the_test_decides_where_an_interval_suggests_otherwise(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The made-up intervals exclude 0; of the four scores' differences, all are told apart or none is."""
+    found = make_comparison()
+    for p_adjusted, disagrees in ((0.03, False), (0.2, True)):
+        run = RunStore().save("made", with_tests(found, p_adjusted=p_adjusted), make_corpora())
+        told = " ".join(said(capsys, run.id).split())
+        assert ("Where interval and test disagree (1 pair), the test decides:" in told) == disagrees
 
 
 def test_a_run_stored_before_is_tested_now(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,8 @@ from mauve_core.figures.sampling import clusters_figure, clusters_frame, texts_f
 from mauve_core.figures.theme import NEUTRAL_COLOUR, SIGNED_SCALE, Style, candidate_style, ink, luminance
 from mauve_core.numerics.resampling.sampling_clusters import merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
-from mauve_core.scoring.tables import overlap, rank_label, shared_ranks
+from mauve_core.scoring.tables import rank_label
+from mauve_core.scoring.ties import overlap, shared_ranks
 
 NASTY = "grün & <b>"
 ORDER = ["absent", NASTY, "b", "c"]

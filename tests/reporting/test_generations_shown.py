@@ -10,7 +10,7 @@ from mauve_core.analysis.precomputed import run_basis, run_differences
 from mauve_core.analysis.what_if import prepare, what_if
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_named_spreads, with_plain_spaces
-from mauve_core.figures.leaderboard import hover_label, leaderboard_frame, shown_table
+from mauve_core.figures.leaderboard import hover_label, leaderboard_frame, shown_table, titled
 from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.reporting.written import latex_table, markdown_table
@@ -70,7 +70,7 @@ def test_figures_tables_and_captions_give_both(compared: Comparison) -> None:
     assert frame.loc["close", "mauve_generations_sd"] == found.generations_sd
     assert (frame.loc["close", "n"], frame.loc["close", "generations"]) == (60, 3)
     shown = shown_table(frame.reset_index(), str).set_index("Candidate")
-    assert expected in with_plain_spaces(shown.loc["**close**"].iloc[1]).replace("*", "")
+    assert expected in with_plain_spaces(shown.loc["**close**", titled("mauve")]).replace("*", "")
     assert (shown.loc["**close**", "n"], shown.loc["**shifted**", "n"]) == ("60 × 3", "60")
     assert expected in markdown_table(compared)
     assert "± (generations)" in markdown_table(compared)

@@ -158,17 +158,20 @@ def test_a_difference_of_format_stands_above_the_scores(page: Page, own_home: Pa
 def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run: Run, page: Page) -> None:
     rows = page.tables["Scores of every candidate, closest to the human texts first"]
     heads, cells = rows[0], {row[0]: row[1:] for row in rows[1:]}
-    assert heads[2:6] == ["MAUVE ↑", "MAUVE* ↑", "Frontier integral ↓", "Mid-point ↓"]
+    assert heads[2:7] == ["Letters", "MAUVE ↑", "MAUVE* ↑", "Frontier integral ↓", "Mid-point ↓"]
     for standing in standings(kept_run.comparison):
         candidate = standing.candidate
         row = cells[candidate.name]
         assert row[0] == f"{standing.rank}{'=' if standing.tied else ''}"
-        for said, score in zip(row[1:5], SCORES, strict=True):
+        assert row[1] == standing.letters
+        for said, score in zip(row[2:6], SCORES, strict=True):
             found = candidate.scores[score]
             expected = f"{found.mean:.3f} ± {found.sd:.3f}\n{found.low:.3f} to {found.high:.3f}"
             assert with_plain_spaces(said) == expected
-        assert row[5:] == [str(candidate.source.n), str(candidate.partitions[0].k), "features given"]
+        assert row[6:] == [str(candidate.source.n), str(candidate.partitions[0].k), "features given"]
     assert list(cells)[-1] == "human vs. human"
+    assert cells["human vs. human"][1] == ""
+    assert "Candidates that share a letter are not told apart." in page.text
 
 
 TESTS = "MAUVE of every two candidates, tested"

@@ -51,6 +51,8 @@ def test_latex_has_score_spread_interval_rank_and_sizes() -> None:
     assert rows[1][2:6] == [r"{\scriptsize $[0.850, 0.950]$}"] * 4
     assert rows[0][6:] == ["5", "3"]
     assert rows[2][:2] == ["2", "b"]
+    assert [row[:2] for row in rows[1:5:2]] == [["", r"{\scriptsize a}"], ["", r"{\scriptsize b}"]]
+    assert rows[5][:2] == ["", ""]
     assert rows[4][:2] == ["--", "human vs. human"]
     assert {len(row) for row in rows} == {8}
 
@@ -63,8 +65,44 @@ def test_negative_numbers_have_the_sign_of_their_format() -> None:
 
 def test_ties_share_a_rank_in_both_formats() -> None:
     assert [row[0] for row in rows_of(latex_table(comparison(tied=True)))[:4:2]] == ["1$=$", "1$=$"]
-    marked = [line.split(" | ")[0] for line in markdown_table(comparison(tied=True)).splitlines()[2:4]]
-    assert marked == ["| 1=", "| 1="]
+    marked = [line.split(" | ")[:2] for line in markdown_table(comparison(tied=True)).splitlines()[2:4]]
+    assert marked == [["| 1=", "a"], ["| 1=", "a"]]
+
+
+def test_letters_and_what_they_mean_stand_in_both_formats() -> None:
+    """a and b are told apart, c from neither: the classic a, b, ab, which ranks alone cannot say."""
+    found = comparison()
+    a, b = found.candidates
+    c = dataclasses.replace(a, source=dataclasses.replace(a.source, name="c"))
+    parts = tuple(dataclasses.replace(part, labels={**part.labels, "c": part.labels[a.name]}) for part in a.partitions)
+    c = dataclasses.replace(c, partitions=parts)
+    tests = tuple(
+        Difference("mauve", one, other, 0.1, 0.05, 0.15, 0.1, p, p, True, 5)
+        for one, other, p in ((a.name, b.name, 0.01), (a.name, "c", 0.5), (b.name, "c", 0.5))
+    )
+    found = dataclasses.replace(found, candidates=(a, b, c), differences=tests)
+    letters = {a.name: "a", "c": "ab", b.name: "b"}
+    shown = {markdown_escaped(name): own for name, own in letters.items()}
+    latex, lines = latex_table(found), markdown_table(found).splitlines()
+    assert lines[0].startswith("| Rank | Letters | Candidate |")
+    assert dict(line.split(" | ")[2:0:-1] for line in lines[2:5]) == shown
+    assert lines[5].startswith("| – |  | human vs")
+    rows = rows_of(latex)[:6]
+    below = {row[1]: under[1] for row, under in zip(rows[::2], rows[1::2], strict=True)}
+    assert below == {latex_escaped(name): rf"{{\scriptsize {own}}}" for name, own in letters.items()}
+    for text in (latex, lines[-1].replace("\\", "")):
+        assert "Candidates that share a letter are not told apart." in text
+
+
+def test_the_notes_say_what_was_resampled() -> None:
+    tested = with_a_test(comparison(), p_value=0.3)
+    prompts = {source.name: np.arange(source.n, dtype=np.int32) for source in tested.sources}
+    paired = dataclasses.replace(tested, prompts=prompts, prompts_by="prompts")
+    for table in (latex_table, markdown_table):
+        said = table(paired).replace("\\", "")
+        assert "Resampled by prompt: 5 to 6 prompts shared with the human texts, matched by equal prompts." in said
+        assert "texts are resampled one by one" in table(tested)
+        assert "esampled" not in table(comparison())  # an older run does not tell
 
 
 def with_a_test(found: Comparison, *, p_value: float) -> Comparison:
@@ -83,6 +121,9 @@ def test_a_test_decides_ties_and_its_rule_is_stated() -> None:
         assert "overlap" not in text
     for text in (latex_table(comparison()), markdown_table(comparison()), methods_paragraph(comparison())):
         assert "interval overlaps that of" in text
+    for text in (latex_table(comparison()), markdown_table(comparison())):
+        assert "Candidates that share a letter have overlapping intervals." in text.replace("\\", "")
+    for text in (latex_table(comparison()), markdown_table(comparison()), methods_paragraph(comparison())):
         assert "told apart" not in text
 
 
@@ -101,6 +142,7 @@ def test_one_candidate_has_no_rule_of_ranks() -> None:
     for text in (latex_table(alone), markdown_table(alone), methods_paragraph(alone)):
         assert "told apart" not in text
         assert "overlap" not in text
+        assert "etter" not in text
 
 
 def test_one_seed_has_no_spread_and_says_so() -> None:
@@ -135,7 +177,7 @@ def test_names_do_nothing_in_markdown() -> None:
     table = markdown_table(renamed(comparison(), "a|b *c* [d](http://e) <f> `g`"))
     line = table.splitlines()[2]
     assert r"a\|b \*c\* \[d\](http\:\/\/e) \<f\> \`g\`" in line
-    assert len(re.findall(r"(?<!\\)\|", line)) == 9
+    assert len(re.findall(r"(?<!\\)\|", line)) == 10
     assert markdown_escaped("nucleus p=0,9") == "nucleus p=0,9"
 
 

@@ -21,13 +21,12 @@ from mauve_core.scoring.reference import human_vs_human_sentence
 from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate
 from mauve_core.scoring.tables import (
     aligned,
-    overlap,
     printable,
     rank_sentence,
-    shared_ranks,
     standings,
     to_table,
 )
+from mauve_core.scoring.ties import overlap, shared_ranks
 from tests.handmade import N, estimate, make_comparison, with_tests
 
 
@@ -275,7 +274,7 @@ def test_estimates_of_the_joint_partition_rank_separately() -> None:
 def test_the_human_halves_stand_below_the_ranking_and_in_the_json() -> None:
     comparison = make_comparison()
     lines = to_table(comparison).splitlines()
-    place = next(place for place, line in enumerate(lines) if line.startswith("–     human vs. human"))
+    place = next(place for place, line in enumerate(lines) if line.startswith("–              human vs. human"))
     assert lines[place].split()[:4] == ["–", "human", "vs.", "human"]
     assert lines[place].split()[4:6] == ["3", "2"]
     assert lines[place].count("0.600 \u00b1 0.010") == len(SCORES)
@@ -287,4 +286,4 @@ def test_the_human_halves_stand_below_the_ranking_and_in_the_json() -> None:
     without = dataclasses.replace(comparison, halves=None)
     assert "one random part" not in to_table(without)
     assert to_json(without)["halves"] is None
-    assert not any(line.startswith("–     human vs. human") for line in to_table(without).splitlines())
+    assert not any(line.startswith("–              human vs. human") for line in to_table(without).splitlines())

@@ -262,7 +262,11 @@ def test_again_and_compare_on_the_command_line(run: Run, capsys: pytest.CaptureF
     assert main(["runs", "compare", run.id, made["run"]]) == 0
     assert "cannot be ranked together" in capsys.readouterr().out
     assert main(["runs", "compare", run.id, "other-draw"]) == 0
-    assert "shifted · other-draw" in capsys.readouterr().out
+    board = capsys.readouterr().out
+    assert "shifted · other-draw" in board
+    assert "Rank  Letters  Candidate" in board
+    assert "bootstrap interval over texts at this n and k" in board.replace("\n", " ")
+    assert "Candidates that share a letter have overlapping intervals." in board.replace("\n", " ")
     assert main(["runs", "compare", run.id, run.id]) == 0
     assert "The settings are the same" in capsys.readouterr().out
     assert main(["runs", "again", run.id, "--normalize", "quotes"]) == 2

@@ -79,10 +79,10 @@ def _scores(run: Run, state: State) -> None:
 
 
 def _about(run: Run, shown: Comparison) -> str:
-    reach = f"{shown.config.score.confidence:.0%} bootstrap interval over texts at this n and k"
+    score = shown.config.score
     return (
-        f"Thick: ± sd over {shown.config.score.seeds} k-means seeds; thin: {reach}. A gray bracket joins candidates of "
-        f"equal rank. {rank_sentence(run.comparison)}"
+        f"Thick: ± sd over {score.seeds} k-means seeds; thin: {score.confidence:.0%} bootstrap interval. A gray "
+        f"bracket joins candidates of equal rank. {rank_sentence(run.comparison)}"
     )
 
 

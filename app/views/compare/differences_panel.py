@@ -12,6 +12,7 @@ from mauve_core.base.config import SCORES
 from mauve_core.figures import differences
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.tables import TITLES, tests_sentence
+from mauve_core.scoring.ties import disagreement_sentence
 from mauve_core.store import Run
 
 KEY = "differences"
@@ -65,8 +66,9 @@ def _matrix(run: Run, found: Sequence[Difference]) -> None:
         file_name=f"{run.name}-differences",
         alt="Differences of every two candidates, and which are told apart; the CSV has the numbers.",
     )
+    told = (tests_sentence(found), disagreement_sentence(found))
     st.caption(
         "Violet: the row is closer to the human texts; brown: the column is. "
-        f"Bold with a dot: told apart.  \n{tests_sentence(found)}  \nPairwise partitions, the "
+        f"Bold with a dot: told apart.  \n{' '.join(filter(None, told))}  \nPairwise partitions, the "
         f"run's own settings, at this n and k; {comparison.config.score.confidence:.0%} intervals and p on hover."
     )

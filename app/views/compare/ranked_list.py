@@ -12,7 +12,14 @@ from mauve_core.figures import leaderboard
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.reference import human_vs_human_label
 from mauve_core.scoring.result import Estimate
-from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, standings
+from mauve_core.scoring.tables import (
+    interval_of,
+    mean_and_spread,
+    pairing_sentence,
+    rank_label,
+    standings,
+    texts_interval,
+)
 from mauve_core.store import Run
 
 KEY = "ranked_list"
@@ -21,7 +28,7 @@ _RANK, _NAME, _SCORE = 32, 200, 270
 
 
 def show(run: Run, state: State) -> None:
-    """A row for each candidate, the best first, and one for human vs. human."""
+    """A row for each candidate, the best first, and one for human vs. human; what their intervals are."""
     rescored = cache.rescored(run.id, state.partition, state.scale, state.smoothing)
     st.header("Leaderboard", anchor=False)
     with st.container(key=KEY, gap=None):
@@ -39,6 +46,8 @@ def show(run: Run, state: State) -> None:
             label = human_vs_human_label(rescored)
             with _row("place_human", rank_label(0, False), label, halves.scores["mauve"]):
                 st.caption("about what a candidate that writes like people would score", width="content")
+    reach = f"In parentheses: {texts_interval(rescored.config.score.confidence)}."
+    st.caption(" ".join(filter(None, [reach, pairing_sentence(rescored)])))
 
 
 def _row(key: str, rank: str, name: str, estimate: Estimate) -> DeltaGenerator:

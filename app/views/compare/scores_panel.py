@@ -14,7 +14,8 @@ from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.figures import leaderboard
 from mauve_core.scoring.reference import reference_sentences
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import pairing_sentence, spread_sentence
+from mauve_core.scoring.tables import spread_sentence
+from mauve_core.scoring.ties import letters_sentence
 from mauve_core.store import Run
 
 KEY = "all_scores"
@@ -51,8 +52,7 @@ def _table(run: Run, state: State) -> None:
         sentence = spread_sentence(run.comparison)
         spread = f"{sentence[0].upper()}{sentence[1:]}. n: texts of one generation × generations"
     st.caption(
-        f"{spread}; below it the {score.confidence:.0%} bootstrap interval over "
-        f"texts at this n and k (thin line). {_about_texts(run)}"
+        f"{spread}; below it the {score.confidence:.0%} bootstrap interval (thin line). {_about_texts(run)}"
         f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. "
         f"{run.comparison.human.n:,} human texts.{_about_ties(run, rescored, state)}"
         f"{_about_halves(rescored, partition)}"
@@ -60,10 +60,9 @@ def _table(run: Run, state: State) -> None:
 
 
 def _about_texts(run: Run) -> str:
-    """How texts are paired, and how they were normalized, if they were."""
+    """How texts were normalized, if they were."""
     steps = titles_of_steps(run.comparison.normalization)
-    normalized = f"Normalized on every side before encoding: {steps}." if steps else ""
-    return "".join(f"{said} " for said in (pairing_sentence(run.comparison), normalized) if said)
+    return f"Normalized on every side before encoding: {steps}. " if steps else ""
 
 
 def _about_ties(run: Run, shown: Comparison, state: State) -> str:
@@ -72,7 +71,7 @@ def _about_ties(run: Run, shown: Comparison, state: State) -> str:
     own = run.comparison.config.score.scale
     changed = shown.config.score.scale != own or state.smoothing != "none"
     tested = f" at the run's own c = {own:g}, without smoothing" if changed and shown.differences is not None else ""
-    return f" Gray bracket: tied, {leaderboard.tie_in_words(shown)}{tested}."
+    return f" Gray bracket: tied, {leaderboard.tie_in_words(shown)}{tested}. {letters_sentence(shown)}"
 
 
 def _about_halves(shown: Comparison, partition: PartitionKind) -> str:

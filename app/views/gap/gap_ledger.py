@@ -82,9 +82,9 @@ def _how_computed(here: Focus, table: pd.DataFrame, state: State) -> str:
     return (
         f"{here.partition.k} clusters{free} of the {here.partition.kind} partition, "
         f"{score_controls.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
-        "prompts that hold for all clusters at once, clusters held fixed. With texts exchanged between the two sides, "
-        f"the gap was as large in {tested.reached:,} of {tested.draws:,} draws. Texts: human : model. Click a bar to "
-        f"read the cluster's texts.{notes} {basis}"
+        "prompts at this n and k, for all clusters at once, clusters held fixed. With texts exchanged between "
+        f"the two sides, the gap was as large in {tested.reached:,} of {tested.draws:,} draws. Texts: human : model. "
+        f"Click a bar to read the cluster's texts.{notes} {basis}"
     )
 
 

@@ -35,6 +35,7 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Estimate
+from mauve_core.scoring.tables import texts_interval
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
 SELECTIONS: dict[Selection, str] = {"clusters": "Clusters", "lasso": "Map area", "slice": "Metadata"}
@@ -250,7 +251,7 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
         )
         st.caption(
             f"{KEPT_CLUSTERS} Mean ± sd over {seeds} seeds of the {here.partition.kind} partition; below it the "
-            f"{confidence:.0%} bootstrap interval over texts. Total weight of the texts then: {counted}.",
+            f"{texts_interval(confidence)}. Total weight of the texts then: {counted}.",
             width="stretch",
         )
         charts.csv_button(lambda: scores_frame(scores), key="what_if_csv", file_name=name)

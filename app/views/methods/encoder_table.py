@@ -18,6 +18,7 @@ from mauve_core.figures import encoders as figures
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
+from mauve_core.scoring.tables import texts_interval
 from mauve_core.store import Run
 
 _TABLE: dict[str, Any] = {"border": "horizontal", "hide_index": True}
@@ -71,10 +72,9 @@ def _scores(run: Run, table: EncoderTable, score: str) -> None:
     score_config = run.comparison.config.score
     st.caption(
         f"Mean ± standard deviation over {score_config.seeds} k-means seeds; in parentheses the rank, with = if no "
-        "test tells it from the first of its group; below, the "
-        f"{score_config.confidence:.0%} bootstrap interval over texts. Pairwise partitions, each with the run's own "
-        "settings; the first encoder is the run's own, with the leaderboard's digits. Compare rankings, not scores: "
-        "every encoder has its own scale."
+        f"test tells it from the first of its group; below, the {texts_interval(score_config.confidence)}. Pairwise "
+        "partitions, each with the run's own settings; the first encoder is the run's own, with the "
+        "leaderboard's digits. Compare rankings, not scores: every encoder has its own scale."
     )
 
 

@@ -17,6 +17,8 @@ from mauve_core.analysis.comparability import Difference, differences, one_leade
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.figures import leaderboard
 from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.tables import texts_interval
+from mauve_core.scoring.ties import letters_sentence
 from mauve_core.store import Run, RunSummary
 
 TITLES = ("A", "B")
@@ -105,7 +107,8 @@ def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
     )
     st.caption(
         f"A: {escaped(left.name)}. B: {escaped(right.name)}. Pairwise partition: each candidate with the "
-        f"{left.comparison.human.n:,} human texts. Mean ± sd over k-means seeds and bootstrap interval over texts. "
+        f"{left.comparison.human.n:,} human texts. Mean ± sd over k-means seeds; below it the "
+        f"{texts_interval(board.config.score.confidence)}. {letters_sentence(board)} "
         f"Human vs. human: that of A.{_twice(left.comparison, right.comparison)}"
     )
 

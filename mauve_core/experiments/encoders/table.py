@@ -21,7 +21,8 @@ from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.scoring.result import Difference, Estimate
 from mauve_core.scoring.serialization import check_estimate
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, overlap, shared_ranks
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER
+from mauve_core.scoring.ties import overlap, shared_ranks
 from mauve_core.store import Run
 
 ATTACHMENT = "encoders"

@@ -19,7 +19,8 @@ from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import rank_label, standings, told_apart
+from mauve_core.scoring.tables import rank_label, standings
+from mauve_core.scoring.ties import told_apart
 
 Joined = Literal["", "test", "overlap", "unknown"]
 

@@ -16,7 +16,7 @@ from mauve_core.base.validation import As, Count, Extended, NotNegative, Setting
 from mauve_core.experiments.methods.method import Method, parse_method
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.statistics.rank_correlation import spearman
-from mauve_core.scoring.tables import overlap
+from mauve_core.scoring.ties import overlap
 from mauve_core.store import Run
 
 ATTACHMENT = "methods"
