@@ -193,6 +193,20 @@ def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: Op
     assert "not tested" not in captions
 
 
+def test_the_matrix_says_that_the_test_decides_where_an_interval_suggests_otherwise(
+    open_page: OpenPage, stored_run: Run
+) -> None:
+    """All intervals are made to exclude 0 and all p to be 1: every pair disagrees."""
+    differences = tuple(
+        dataclasses.replace(each, low=each.difference, high=each.difference, p_adjusted=1.0)
+        for each in stored_run.comparison.differences or ()
+    )
+    saved_as(stored_run, dataclasses.replace(stored_run.comparison, differences=differences))
+    pairs = len(differences) // len(SCORES)
+    said = f"Where interval and test disagree ({pairs} pairs), the test decides:"
+    assert sum(said in caption.value for caption in open_page(run="changed").caption) == 1
+
+
 @pytest.mark.usefixtures("run_home")
 def test_ties_are_said_to_come_from_the_tests(open_page: OpenPage, stored_run: Run) -> None:
     app, comparison = open_page(), stored_run.comparison

@@ -116,6 +116,7 @@ def test_the_answer_comes_first_and_the_digits_are_the_cores(
     assert shown.equals(shown_scores(table, "mauve"))
     for index, candidate in enumerate(run.comparison.candidates):
         assert mean_and_spread(candidate.scores["mauve"]) in shown.iloc[index, 1]
+    assert "95% bootstrap interval over texts at this n and k" in said(app)
     assert [tuple(each.encoder.model for each in table.results[1:] if each.encoder)] == [tuple(chosen(app).value)]
 
 

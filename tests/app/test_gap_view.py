@@ -117,6 +117,7 @@ def test_the_ledger_is_the_partitions_own_and_adds_up(
         assert texts.sum(axis=0).tolist() == [own["human"].sum(), own["model"].sum()]
         assert set(shown["stability"]) <= {"stable", "unsure", "noise", ""}
         said.append(own["cost_share"].sum())
+    assert any("95% bootstrap intervals over prompts at this n and k" in caption.value for caption in app.caption)
     sums = [caption.value for caption in app.caption if "together" in caption.value]
     shares = [float(caption.split("together ")[1].rstrip("%.")) for caption in sums]
     assert shares == pytest.approx([100 * each for each in said], abs=0.1)

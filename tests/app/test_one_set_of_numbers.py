@@ -162,6 +162,7 @@ def test_what_if_as_it_is_has_the_interval_of_the_leaderboard(open_page: OpenPag
     own = run.comparison.candidate(NAME).scores
     for cell, estimate in zip(table["As it is"], own.values(), strict=True):
         assert cell.replace("**", "") == f"{mean_and_spread(estimate)}  \n{interval_of(estimate)}"
+    assert any("bootstrap interval over texts at this n and k" in caption.value for caption in app.caption)
 
 
 @pytest.mark.parametrize("page", ["compare", *LOOKED_INSIDE])

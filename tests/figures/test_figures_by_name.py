@@ -112,6 +112,8 @@ def test_without_tests_the_figure_and_the_notebook_say_so() -> None:
         figure_of(make_comparison(), "differences")
     assert "Differences were not tested when this run was made" in notebook_html(make_comparison())
     assert "unless the two are told apart" in notebook_html(with_a_test())
+    assert "Candidates that share a letter have overlapping intervals." in notebook_html(make_comparison())
+    assert "Candidates that share a letter are not told apart." in notebook_html(with_a_test())
 
 
 def test_without_a_map_the_figure_says_so() -> None:
@@ -177,6 +179,9 @@ def test_a_notebook_shows_scores_spread_intervals_sizes_and_warnings() -> None:
             found = candidate.scores[score]
             cell = f"<b>{found.mean:.3f}</b> ± {found.sd:.3f}<br><small>{found.low:.3f} to {found.high:.3f}"
             assert cell in with_plain_spaces(shown)
+    assert "95% bootstrap interval over texts at this n and k." in shown
+    second = re.findall(r"<tr><td[^>]*>[^<]*</td><td[^>]*>(\w*)</td>", shown)
+    assert second == [*(standing.letters for standing in standings(comparison)), ""]
     assert "Fewer than 1,000 texts" in shown
     assert "7 human texts" in shown
     assert "features given" in shown

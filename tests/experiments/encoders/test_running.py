@@ -344,6 +344,7 @@ def test_the_command_prints_the_leaderboards_digits(run, topics, capsys):
         assert with_plain_spaces(mean_and_spread(candidate.scores["mauve"])) in table
     stored = stored_encoders(run)
     assert with_plain_spaces(mean_and_spread(stored.results[1].scores["shifted"]["mauve"])) in table
+    assert "bootstrap interval over texts at this n and k" in table
     assert "topics.txt: Tokens are words" in table
     assert "two encoders' rankings by MAUVE is " in table
 
