@@ -31,12 +31,12 @@ def show(here: Focus, table: pd.DataFrame) -> None:
 def sentence(candidate: str, names: tuple[str, ...], table: pd.DataFrame) -> str:
     """The costliest cluster that the candidate adds to and that it misses, with their shares of the gap, in Markdown.
 
-    A direction in which no cluster costs anything is left out.
+    A direction without clusters is left out.
     """
     parts: list[str] = []
     for direction, colour in COLOURS.items():
         rows = ledger_rows(table, direction, 1)
-        if rows.empty or rows["share"].iloc[0] <= 0:
+        if rows.empty:
             continue
         first = rows.iloc[0]
         share = percent_with_interval(first["share"], first["low"], first["high"])

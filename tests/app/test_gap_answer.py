@@ -65,7 +65,7 @@ def costed(human: list[int], model: list[int]) -> pd.DataFrame:
     return with_intervals(table, np.zeros(len(table)), np.ones(len(table)))
 
 
-def test_names_are_text_and_a_direction_without_costs_is_left_out() -> None:
+def test_names_are_text_and_a_direction_without_clusters_is_left_out() -> None:
     names = ("*a*", "<b>", "c")
     found = with_plain_spaces(sentence("x*y*", names, costed([1, 9, 9], [9, 1, 9])))
     assert found == (
