@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from app.caching import cache
-from app.components import charts, cluster_detail, focus, generations_note, no_gap, page_chrome, score_controls
+from app.components import charts, cluster_detail, focus, gap_answer, generations_note, page_chrome, score_controls
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.selection import clicked_value
@@ -30,11 +30,12 @@ _COSTS, _TERMS = ("cost", "cost_share", "direction"), ("type_1_nats", "type_2_na
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Clusters", "Where do human and model texts differ, and what do those texts say?")
+    page_chrome.compact_head("Clusters", "Where do human and model texts differ, and what do those texts say?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
     weight = score_controls.shown_weight(state)
     table = cache.costed_table(*here.key, weight, state.smoothing)
+    gap_answer.show(here, table)
     if not has_costs(table):
         table = table.drop(columns=[*_COSTS, *_TERMS])
     order = state.clusters_order if state.clusters_order in table.columns else "difference"
@@ -45,8 +46,6 @@ def main() -> None:
     focus.score_line(here, state)
     if state.cluster is not None and here.cluster is None:
         st.info(f"There is no cluster {state.cluster} here: clusters are numbered 0 to {here.partition.k - 1}.")
-    if not has_costs(table):
-        no_gap.show(here)
     cluster = usual if here.cluster is None else here.cluster
     here = dataclasses.replace(here, cluster=cluster)
     with st.container(key="clusters_panes"):  # stacked in a narrow window (page_chrome.css)

@@ -6,7 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from app.caching import cache
-from app.components import cluster_detail, focus, generations_note, no_gap, page_chrome, score_controls
+from app.components import (
+    cluster_detail,
+    focus,
+    gap_answer,
+    generations_note,
+    no_gap,
+    page_chrome,
+    score_controls,
+)
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.url import bound, session
@@ -27,14 +35,15 @@ _LINKS = {
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Gap", "Which clusters make up the gap between human and model texts, and what would close it?")
+    page_chrome.compact_head("Gap", "Which clusters make up the gap between human and model texts, and what closes it?")
     run, state = opened_run(), session.current()
     here = focus.of(run, state)
+    weight, scale = score_controls.shown_weight(state), score_controls.scale_of(state, run.comparison)
+    table = cache.costed_table(*here.key, weight, state.smoothing)
+    gap_answer.show(here, table)
     with focus.rows():
         focus.controls(here, state)
     focus.score_line(here, state)
-    weight, scale = score_controls.shown_weight(state), score_controls.scale_of(state, run.comparison)
-    table = cache.costed_table(*here.key, weight, state.smoothing)
     gap_ledger.show(here, table, state)
     generations_note.show(here.run, here.candidate)
     if state.cluster is not None and here.cluster is None:

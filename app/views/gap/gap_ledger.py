@@ -11,7 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import cache
-from app.components import charts, no_gap, score_controls
+from app.components import charts, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.selection import clicked_value
@@ -53,7 +53,6 @@ _CHART = "gap_ledger_{}"
 def show(here: Focus, table: pd.DataFrame, state: State) -> None:
     """Both columns; ``table`` is the partition's, from ``cache.costed_table``."""
     if not has_costs(table):
-        no_gap.show(here)
         _counts(here, table)
         return
     ledgers = {direction: ledger_rows(table, direction) for direction in DIRECTIONS}

@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import areas, cache
-from app.components import charts, focus, generations_note, no_gap, page_chrome, score_controls
+from app.components import charts, focus, gap_answer, generations_note, page_chrome, score_controls
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
@@ -26,7 +26,6 @@ from mauve_core.figures.map import COLOURINGS, Colouring, excerpt_length, map_fi
 from mauve_core.figures.map_data import MOST_POINTS, PLAIN_POINTS, Points, stratified_sample
 from mauve_core.figures.map_layers import REGIONS
 from mauve_core.figures.map_points import points_frame, signed_costs
-from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
@@ -55,6 +54,7 @@ def main() -> None:
         with st.popover("Sources", icon=":material/visibility:"):
             _source_picker(stack, here.candidate, hidden)
         score_controls.sensitivity(state, run.comparison, here.candidate, here.partition.seed)
+    gap_answer.show(here, cache.costed_table(*here.key, MIDDLE, state.smoothing))
     with focus.rows():
         focus.pickers(here)
         with focus.row():
@@ -64,10 +64,8 @@ def main() -> None:
         st.info("Choose a source to show.")
         page_chrome.end()
     points = _points(here, stack, projection, state)
-    _answer(here, points)
     focus.score_line(here, state)
-    if colouring == _COST and np.isnan(points.cost).all():
-        no_gap.show(here)
+    if np.isnan(points.cost).all() and colouring == _COST:
         colouring = "source"
     left, right = st.columns([2, 1], gap="medium")
     inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & visible
@@ -85,21 +83,6 @@ def main() -> None:
             map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
         else:
             _how_to()
-
-
-def _answer(here: Focus, points: Points) -> None:
-    """The costliest cluster in either direction, in a sentence, if there is a gap to explain."""
-    if np.isnan(points.cost).all():
-        return
-    parts = []
-    for verb, colour, cluster in (
-        ("adds", "orange", int(points.cost.argmax())),
-        ("misses", "blue", int(points.cost.argmin())),
-    ):
-        share = float(abs(points.cost[cluster]))
-        if share > 0:
-            parts.append(f"{verb} most in *{escaped(here.names[cluster])}* ({colour}, {as_percent(share)} of the gap)")
-    st.markdown(f"**{escaped(short_name(here.candidate))}** {' and '.join(parts)}.")
 
 
 def _how_to() -> None:

@@ -1,0 +1,80 @@
+"""The sentence with which Gap, Clusters and Map open, against the costs of the partition shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from app.components.gap_answer import sentence
+from app.components.markup import escaped
+from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table, with_intervals
+from mauve_core.analysis.precomputed import run_cluster_names
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import as_percent, with_plain_spaces
+from mauve_core.store import Run, RunStore
+
+OpenPage = Callable[..., AppTest]
+PAGES = ("gap", "clusters", "map")
+
+
+@pytest.fixture
+def mapped(stored_run: Run) -> Run:
+    """The stored run with a map, so that all three pages have something to show."""
+    total = sum(source.n for source in stored_run.comparison.sources)
+    flat = np.random.default_rng(1).normal(size=(total, 2)).astype(np.float32)
+    comparison = dataclasses.replace(stored_run.comparison, projection=flat)
+    return RunStore().save("mapped", comparison, stored_run.corpora)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_page_opens_with_the_costliest_cluster_in_either_direction(
+    open_page: OpenPage, mapped: Run, page: str
+) -> None:
+    partition = mapped.comparison.partition("pairwise", "collapsed")
+    table = cluster_table(partition.counts(HUMAN), partition.counts("collapsed"), 0.5)
+    app = open_page(f"views/{page}/{page}.py", run=mapped.id, candidate="collapsed")
+    assert not app.exception
+    shown = [each.value for each in app.markdown]
+    (place,) = [place for place, each in enumerate(shown) if "most in" in each]
+    assert shown[place].startswith("**collapsed** :orange[adds] most in *")
+    rank = next(place for place, each in enumerate(shown) if each.startswith("**collapsed**: MAUVE"))
+    assert place < rank, "the score stands below"
+    names = run_cluster_names(mapped, "pairwise", "collapsed", partition.seed)
+    for direction in (ADDS, MISSES):
+        own = table[table["direction"] == direction]
+        costliest = own.loc[own["cost_share"].idxmax()]
+        said = f"[{direction}] most in *{escaped(names[int(costliest['cluster'])])}*: "
+        assert said + as_percent(costliest["cost_share"]).rstrip("%") in shown[place]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_page_says_that_there_is_nothing_to_explain(open_page: OpenPage, mapped: Run, page: str) -> None:
+    app = open_page(f"views/{page}/{page}.py", run=mapped.id, candidate="close")
+    assert not app.exception
+    assert sum("Nothing to explain" in info.value for info in app.info) == 1
+    assert not any("most in" in each.value for each in app.markdown)
+
+
+def costed(human: list[int], model: list[int]) -> pd.DataFrame:
+    table = cluster_table(human, model, 0.5)
+    return with_intervals(table, np.zeros(len(table)), np.ones(len(table)))
+
+
+def test_names_are_text_and_a_direction_without_clusters_is_left_out() -> None:
+    names = ("*a*", "<b>", "c")
+    found = with_plain_spaces(sentence("x*y*", names, costed([1, 9, 9], [9, 1, 9])))
+    assert found == (
+        r"**x\*y\*** :orange[adds] most in *\*a\**: 50% (0% to 100%) of the gap; it :blue[misses] most in *\<b\>*: "
+        "50% (0% to 100%)."
+    )
+    whole = costed([5, 5, 10], [5, 5, 10])
+    assert sentence("x", names, whole) == ""
+    half = whole.assign(direction=["", "", MISSES], cost_share=[0.0, 0.0, 1.0], cost=[0.0, 0.0, 1.0])
+    assert with_plain_spaces(sentence("x", names, half)) == (
+        "**x** :blue[misses] most in *c*: 100% (0% to 100%) of the gap."
+    )
