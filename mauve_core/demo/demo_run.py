@@ -137,6 +137,7 @@ def rebuild_analyses(
             import_probes(run, data, kept[name])
         else:
             kept[name] = build_analysis(run, name, data, progress)
+        manifest["analyses"] = {each: kept[each] for each in ANALYSES if each in kept}
         _write_manifest(data, manifest)
     return data / "manifest.json"
 

@@ -74,7 +74,7 @@ def answer(table: MethodTable, comparison: Comparison | None) -> str:
         named = [f"{m.title} ({short_name(i.closer)} before {short_name(i.farther)})" for m, i in apart.items()]
         clauses.append(f"{_count(apart, 'reverses', 'reverse')} pairs that both tell apart: {_listed(named)}")
     if same := [each for each in others if each.method not in reversed_by]:
-        clauses.append(f"{_count(same, 'orders', 'order')} the candidates as {title}")
+        clauses.append(f"{_count(same, 'gives', 'give')} the same order")
     if within := [method for method in unsure if method not in unknown]:
         clauses.append(f"{_count(within, 'reverses', 'reverse')} only pairs that one of the two cannot tell apart")
     if unknown:

@@ -183,13 +183,13 @@ def test_the_answer_counts_how_methods_order_the_candidates() -> None:
         "The ranking does not depend on the method: all 2 give the same order."
     )
     assert answer(MethodTable((first, alike, within, unknown)), None) == (
-        "The ranking does not depend on the method beyond the spread. Of 3 methods beside k-means · MAUVE: 1 orders "
-        "the candidates as k-means · MAUVE; 1 reverses only pairs that one of the two cannot tell apart; of 1 without "
+        "The ranking does not depend on the method beyond the spread. Of 3 methods beside k-means · MAUVE: 1 gives "
+        "the same order; 1 reverses only pairs that one of the two cannot tell apart; of 1 without "
         "intervals over texts this is not known: Classifier · MAUVE."
     )
     assert answer(MethodTable((first, apart, alike)), None) == (
         "The ranking depends on the method. Of 2 methods beside k-means · MAUVE: 1 reverses pairs that both tell "
-        "apart: Gaussian · MAUVE (b before a); 1 orders the candidates as k-means · MAUVE."
+        "apart: Gaussian · MAUVE (b before a); 1 gives the same order."
     )
     assert answer(MethodTable((first, unknown)), None).startswith("Whether the ranking depends on the method is not")
 
