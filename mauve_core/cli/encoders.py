@@ -9,7 +9,7 @@ from typing import Any
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
+from mauve_core.cli.options import add_again_option, add_output_options, stored_or_computed, write, write_json
 from mauve_core.experiments.encoders import USUAL, EncoderTable, Reference, references
 from mauve_core.figures import encoders as figures
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
@@ -36,14 +36,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--score", choices=SCORES, default=SCORES[0], help=f"score to print; default: {SCORES[0]}")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
+    add_again_option(parser)
     add_output_options(parser, table=True)
     parser.set_defaults(run=_encoders)
 
 
 def _encoders(args: argparse.Namespace) -> int:
     task = CompareEncodersTask(args.id, tuple(args.encoder) or None, args.device)
-    with results_only():
-        table = task.compute(progress_of(args))
+    table, where = stored_or_computed(args, task)
     run = RunStore().load(args.id)
     if args.json:
         write_json(_json(run, table))
@@ -56,7 +56,7 @@ def _encoders(args: argparse.Namespace) -> int:
     notes = [f"{title}: {note}" for title, each in zip(table.titles, table.results, strict=True) for note in each.notes]
     for line in (words, *contradictions, *table.notes, *notes, *filter(None, [problem])):
         write(f"  {printable(line)}")
-    write(f"\nSaved with run {args.id}. Every score, its interval and tests: add --json")
+    write(f"\n{where} Every score, its interval and tests: add --json")
     return 0
 
 
