@@ -7,7 +7,8 @@ from itertools import combinations
 
 from mauve_core.base.config import SCORES, EncoderConfig
 from mauve_core.experiments.encoders import EncoderResult, EncoderTable
-from mauve_core.scoring.result import Difference, Estimate
+from mauve_core.experiments.encoders.positions import EncoderPositions, PositionTable
+from mauve_core.scoring.result import Difference, Estimate, SeedSpread
 
 
 def result_of(
@@ -53,3 +54,13 @@ def example() -> EncoderTable:
     second = result_of("/m/other", {"a": 0.35, "b": 0.31, "c": 0.3, "d": 0.4}, pairs("ad", "bc"), notes=("a note",))
     third = result_of("flat", dict.fromkeys("abcd", 0.4))
     return EncoderTable((first, second, third), {"run": "demo"}, ("x is left out: why.",))
+
+
+def position_example() -> PositionTable:
+    """One encoder reads mostly the end under both seeds, another under one of them."""
+
+    def found(model: str, end: Collection[float]) -> EncoderPositions:
+        parts = ((0.02, 0.03), (0.10, 0.12), tuple(end))
+        return EncoderPositions(EncoderConfig(model), *(SeedSpread.of(part) for part in parts))
+
+    return PositionTable((found("gpt2", (0.2, 0.3)), found("minilm", (0.05, 0.3))), 256, {}, ("A note.",))

@@ -11,6 +11,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
 from mauve_core.experiments.methods.method import PRESETS
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.text_measures.stored import measure_run
@@ -21,6 +22,7 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.neighbours import NeighboursTask
 from mauve_core.tasks.sweep import SweepTask
+from tests.encoder_tables import position_example
 from tests.probe_tables import table_of
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
@@ -44,6 +46,7 @@ def make_full_run(home: Path) -> Run:
     SweepTask(run.id, "scale", (1.0, 5.0)).perform()
     AttributesTask(run.id, splits=2).compute()
     CompareEncodersTask(run.id, (str(by_topic(home / "topics.txt")),)).compute()
+    RunStore(run.path.parent).attach(run.id, POSITIONS, dataclass_to_json(position_example()))
     ids = run.corpora[HUMAN].ids[::2]
     table = table_of(run, {"typos": {ids[0]: 1}, "drop-articles": {ids[1]: 0}})
     RunStore(run.path.parent).attach(run.id, PROBES, dataclass_to_json(table))

@@ -16,6 +16,7 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.json_codec import from_json
 from mauve_core.experiments.attributes_over_k.table import stored_attributes
 from mauve_core.experiments.encoders import stored_encoders
+from mauve_core.experiments.encoders.positions import stored_positions
 from mauve_core.experiments.methods.table import stored_methods
 from mauve_core.experiments.robustness.table import stored_probes
 from mauve_core.experiments.sweeps.sweep import stored_sweep
@@ -26,7 +27,7 @@ from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.figures import lengths, neighbours
 from mauve_core.reporting import attached_sections as sections
 from mauve_core.reporting.attributes_section import attributes_blocks
-from mauve_core.reporting.encoders_section import encoders_blocks
+from mauve_core.reporting.encoders_section import encoders_blocks, positions_blocks
 from mauve_core.reporting.html_report import html_report
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Candidate, Comparison, Partition
@@ -72,6 +73,7 @@ ATTACHED: dict[str, tuple[Reader, Reader]] = {
     "sweep-scale": (lambda run: stored_sweep(run, "scale"), sections._sweeps),
     "attributes": (stored_attributes, attributes_blocks),
     "encoders": (stored_encoders, encoders_blocks),
+    "positions": (stored_positions, positions_blocks),
 }
 """What reads a document, and what draws it."""
 

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import argparse
 import math
+import textwrap
 from typing import Any
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.cli.options import add_output_options, progress_of, results_only, write, write_json
+from mauve_core.cli.options import (
+    LINE,
+    add_again_option,
+    add_output_options,
+    show_result,
+    stored_or_computed,
+    write,
+    write_json,
+)
 from mauve_core.experiments.encoders import USUAL, EncoderTable, Reference, references
+from mauve_core.experiments.encoders.positions import TEXTS, PositionTable
 from mauve_core.figures import encoders as figures
+from mauve_core.figures import positions as position_figures
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, printable, texts_interval
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
+from mauve_core.tasks.positions import PositionsTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,14 +48,25 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--score", choices=SCORES, default=SCORES[0], help=f"score to print; default: {SCORES[0]}")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
+    parser.add_argument(
+        "--positions",
+        action="store_true",
+        help="only: where in the text each encoder looks, from human texts with their beginning or their end shuffled",
+    )
+    parser.add_argument(
+        "--texts", type=int, default=TEXTS, metavar="N", help=f"human texts for --positions; default: {TEXTS}"
+    )
+    add_again_option(parser)
     add_output_options(parser, table=True)
     parser.set_defaults(run=_encoders)
 
 
 def _encoders(args: argparse.Namespace) -> int:
+    if args.positions:
+        positions = PositionsTask(args.id, tuple(args.encoder) or None, args.texts, args.device)
+        return show_result(args, positions, positions_table, lambda found: found.notes, "Every seed")
     task = CompareEncodersTask(args.id, tuple(args.encoder) or None, args.device)
-    with results_only():
-        table = task.compute(progress_of(args))
+    table, where = stored_or_computed(args, task)
     run = RunStore().load(args.id)
     if args.json:
         write_json(_json(run, table))
@@ -56,8 +79,16 @@ def _encoders(args: argparse.Namespace) -> int:
     notes = [f"{title}: {note}" for title, each in zip(table.titles, table.results, strict=True) for note in each.notes]
     for line in (words, *contradictions, *table.notes, *notes, *filter(None, [problem])):
         write(f"  {printable(line)}")
-    write(f"\nSaved with run {args.id}. Every score, its interval and tests: add --json")
+    write(f"\n{where} Every score, its interval and tests: add --json")
     return 0
+
+
+def positions_table(table: PositionTable) -> str:
+    """Where each encoder looks, in a sentence; one row per encoder."""
+    rows = [[printable(title), *cells] for title, *cells in position_figures.position_rows(table)]
+    parts = [position_figures.positions_in_words(table), position_figures.about_positions(table)]
+    words, about = ("\n".join(textwrap.wrap(printable(each), LINE)) for each in parts)
+    return f"{words}\n\n{aligned([list(position_figures.HEADER), *rows])}\n\n{about}"
 
 
 def scores_table(table: EncoderTable, score: str) -> str:

@@ -12,6 +12,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
+    add_again_option,
     add_field_options,
     add_output_options,
     named,
@@ -19,6 +20,7 @@ from mauve_core.cli.options import (
     results_only,
     show_result,
     source_fields,
+    stored_or_computed,
     write,
     write_json,
 )
@@ -70,6 +72,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--device", default="auto", help="device of the scorer: auto, cpu, cuda, cuda:1 ...; default: auto"
     )
+    add_again_option(parser)
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
     parser.set_defaults(run=_measure)
@@ -82,8 +85,11 @@ def _measure(args: argparse.Namespace) -> int:
         return _over_neighbours(args)
     if args.lengths is not None:
         return _over_lengths(args)
-    with results_only():
-        measurements = _of_run(args) if args.human is None else _of_files(args)
+    if args.id is None:
+        with results_only():
+            measurements, where = _of_files(args), ""
+    else:
+        measurements, where = _of_run(args)
     if args.json:
         write_json({**dataclass_to_json(measurements), **({} if args.id is None else {"run": args.id})})
         return 0
@@ -92,14 +98,13 @@ def _measure(args: argparse.Namespace) -> int:
         [*measurements.notes, *(f"{row.measure}: {row.note}" for row in measurements.rows if row.note)]
     ):
         write(f"  {printable(note)}")
-    stored = "" if args.id is None else f"Saved with run {args.id}. "
     tests = "" if args.id is None else f"; for the tests of every pair, mauve-lens test {args.id} --measure NAME"
-    write(f"\n{stored}For intervals, add --json{tests}")
+    write("\n" + " ".join(filter(None, [where, f"For intervals, add --json{tests}"])))
     return 0
 
 
-def _of_run(args: argparse.Namespace) -> Measurements:
-    return MeasureTask(args.id, _names(args), args.scorer, args.device).compute(progress_of(args))
+def _of_run(args: argparse.Namespace) -> tuple[Measurements, str]:
+    return stored_or_computed(args, MeasureTask(args.id, _names(args), args.scorer, args.device))
 
 
 def _over_neighbours(args: argparse.Namespace) -> int:

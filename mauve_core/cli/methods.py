@@ -13,7 +13,7 @@ from mauve_core.base.formatting import (
     with_two_spreads,
     written,
 )
-from mauve_core.cli.options import add_output_options, show_result
+from mauve_core.cli.options import add_again_option, add_output_options, show_result
 from mauve_core.experiments.methods import (
     ABOUT_EXPECTATIONS,
     ESTIMATORS,
@@ -65,6 +65,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--device", default="cpu", help="device for training networks and running models: cpu, cuda ...; default: cpu"
     )
+    add_again_option(parser)
     add_output_options(parser, table=True)
     parser.set_defaults(run=_methods)
 

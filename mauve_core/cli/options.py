@@ -255,6 +255,11 @@ def add_output_options(parser: argparse.ArgumentParser, *, table: bool = False) 
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
 
 
+def add_again_option(parser: argparse.ArgumentParser) -> None:
+    """Add ``--again``; without it, a stored result of the same request is printed at once."""
+    parser.add_argument("--again", action="store_true", help="compute anew what is already stored with the run")
+
+
 def named(values: Sequence[str], option: str) -> dict[str, str]:
     """Parse ``NAME=FILE`` options in order; InputError if a name or a file is missing or a name repeats."""
     result: dict[str, str] = {}
@@ -401,13 +406,25 @@ def show_result(
 
     ``more`` says what else the JSON holds; ``derived`` gives entries that follow from the result.
     """
-    with results_only():
-        found = task.compute(progress_of(args))
+    found, where = stored_or_computed(args, task)
     if args.json:
         write_json({**dataclass_to_json(found), **derived(found), "run": task.run})
         return 0
     write(table(found))
     for note in notes(found):
         write(f"  {printable(note)}")
-    write(f"\nSaved with run {task.run}. {more}: add --json")
+    write(f"\n{where} {more}: add --json")
     return 0
+
+
+def stored_or_computed(args: argparse.Namespace, task: RunTask) -> tuple[Any, str]:
+    """A task's result and a sentence on where it is kept.
+
+    A command with ``--again`` takes the result that is stored with the run, if that answers the task.
+    """
+    with results_only():
+        found = None if getattr(args, "again", True) else task.stored()
+        if found is None:
+            return task.compute(progress_of(args)), f"Saved with run {task.run}."
+        day = task.load().attached_on(task.attachment)
+    return found, f"Stored with run {task.run} on {day}; --again computes it anew."

@@ -19,6 +19,7 @@ from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import Progress
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT as ATTRIBUTES
 from mauve_core.experiments.encoders import USUAL
+from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
 from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
 from mauve_core.experiments.methods import PRESETS
 from mauve_core.experiments.methods.table import ATTACHMENT as METHODS
@@ -30,6 +31,7 @@ from mauve_core.tasks.base import RunTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.neighbours import NeighboursTask
+from mauve_core.tasks.positions import PositionsTask
 from mauve_core.tasks.sweep import SweepTask
 
 FOLDER = "analyses"
@@ -50,6 +52,7 @@ def analyses(run: str) -> dict[str, RunTask]:
         ENCODERS: CompareEncodersTask(run, USUAL[1:]),
         ATTRIBUTES: AttributesTask(run),
         NEIGHBOURS: NeighboursTask(run),
+        POSITIONS: PositionsTask(run, USUAL[3:]),
     }
 
 

@@ -218,6 +218,11 @@ def _of_hub(name: str, commit: str) -> ModelIdentity:
     return ModelIdentity(name, "hub", name, digest, revision=commit)
 
 
+def names_files(name: str) -> bool:
+    """Whether the name is that of a file or folder here, whose contents may change under the same name."""
+    return name not in PACKAGED and Path(name).expanduser().exists()
+
+
 def names_word_vectors(name: str) -> bool:
     """Return whether ``name`` is that of a file of word vectors (.txt or .vec, also .gz), existing or not."""
     if _WORD_VECTORS.search(name) is None:

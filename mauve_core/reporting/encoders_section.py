@@ -5,7 +5,9 @@ from __future__ import annotations
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation
 from mauve_core.experiments.encoders import EncoderTable, references, stored_encoders
+from mauve_core.experiments.encoders.positions import stored_positions
 from mauve_core.figures import encoders as figures
+from mauve_core.figures import positions
 from mauve_core.figures.leaderboard import titled
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Table
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
@@ -20,7 +22,7 @@ def encoders_blocks(run: Run) -> tuple[Block, ...]:
     """In words, the grid of correlations and two tables, if computed; StorageError or InputError if damaged."""
     table = stored_encoders(run)
     if table is None:
-        return ()
+        return positions_blocks(run)
     words, contradictions = figures.in_words(table, SCORE)
     chart = Chart(
         "encoders",
@@ -34,7 +36,17 @@ def encoders_blocks(run: Run) -> tuple[Block, ...]:
     blocks += _references(run, table)
     described = zip(figures.encoder_names(table), table.titles, table.results, strict=True)
     about = [f"{title}: {figures.about_encoder(name, result)}" for name, title, result in described]
-    return (*blocks, Remarks((*table.notes, *about)))
+    return (*blocks, Remarks((*table.notes, *about)), *positions_blocks(run))
+
+
+def positions_blocks(run: Run) -> tuple[Block, ...]:
+    """Where in a text the encoders look, if computed; StorageError or InputError if damaged."""
+    table = stored_positions(run)
+    if table is None:
+        return ()
+    rows = tuple(map(tuple, positions.position_rows(table)))
+    found = Table("Where in the text encoders look", positions.HEADER, rows, positions.about_positions(table))
+    return Remarks((positions.positions_in_words(table), *table.notes)), found
 
 
 def _numbered(table: EncoderTable) -> tuple[str, ...]:

@@ -13,12 +13,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.base.config import PAPERS_MODEL, EncoderConfig
+from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.base.text_lists import entries_of, text_list
@@ -33,6 +34,15 @@ from mauve_core.numerics.kmeans.clustering import kmeans, tenth_of_texts
 
 FEWEST_TEXTS, ADVISED_TEXTS = 100, 1000
 """Texts of a side below which a warning says so, and how many JMLR 2023, section 8, advises."""
+
+
+class _Unnamed(str):
+    """The name of an encoder that the caller did not name."""
+
+    __slots__ = ()
+
+
+_DEFAULT_ENCODER = _Unnamed(PAPERS_MODEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +87,7 @@ def compute_mauve(
     kmeans_explained_var: float = 0.9,
     kmeans_num_redo: int = 5,
     kmeans_max_iter: int = 500,
-    featurize_model_name: str = PAPERS_MODEL,
+    featurize_model_name: str = _DEFAULT_ENCODER,
     device_id: int = -1,
     max_text_length: int = 1024,
     divergence_curve_discretization_size: int = 25,
@@ -143,7 +153,8 @@ def compute_mauve(
     Warns
     -----
     UserWarning
-        A side was given in two forms or has fewer than 100 texts, or both sides hold the same texts.
+        A side was given in two forms or has fewer than 100 texts, or both sides hold the same texts. Once per process:
+        texts or tokens are encoded with the default encoder, which is not that of the rest of this package.
     """
     weights = reference_weights(divergence_curve_discretization_size)
     encoder = _LazyEncoder(featurize_model_name, device_id, max_text_length, batch_size, verbose, use_float64)
@@ -202,6 +213,8 @@ class _LazyEncoder:
     ) -> None:
         _require_integer("device_id", device_id, low=-1)
         _require_integer("batch_size", batch_size, low=1)
+        self._named = not isinstance(model, _Unnamed)
+        model = model if self._named else PAPERS_MODEL
         self._config = EncoderConfig(model=model, pooling="last", max_tokens=max_tokens)
         self._device = "cpu" if device_id == -1 else f"cuda:{device_id}"
         self._batch_tokens = batch_size * max_tokens
@@ -213,8 +226,21 @@ class _LazyEncoder:
         if self._double:
             raise InputError("Encoding in float64 is not supported", allowed="use_float64=False")
         if self._encoder is None:
+            if not self._named:
+                _tell_default_encoder()
             self._encoder = Encoder(self._config, device=self._device, batch_tokens=self._batch_tokens)
         return self._encoder
+
+
+@cache
+def _tell_default_encoder() -> None:
+    """Warn about the default encoder, the first time only."""
+    warnings.warn(
+        f"compute_mauve encodes with {PAPERS_MODEL}, as mauve-text does; the rest of mauve_core defaults to "
+        f"{DEFAULT_MODEL}. Name an encoder with featurize_model_name",
+        UserWarning,
+        stacklevel=5,  # the caller of compute_mauve
+    )
 
 
 def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]:

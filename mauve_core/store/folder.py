@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from tokenize import TokenError
@@ -200,6 +200,11 @@ class Run:
             return None
         with damaged(self.id, f"{ATTACHED}/{name}.json"):
             return parse_json(path.read_bytes())
+
+    def attached_on(self, name: str) -> str:
+        """Return the day on which an attachment was written on this machine, such as 2026-11-24, in UTC."""
+        written = (self.path / ATTACHED / f"{name}.json").stat().st_mtime
+        return datetime.fromtimestamp(written, UTC).date().isoformat()
 
     @property
     def summary(self) -> RunSummary:

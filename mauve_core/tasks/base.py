@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
 
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json, marks
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
@@ -128,9 +130,12 @@ class RunTask(Task):
     ----------
     titled : str
         The beginning of the title, before the run's id.
+    attachment : str
+        Name under which :meth:`stored` finds its result; empty if it finds none.
     """
 
     titled: ClassVar[str]
+    attachment: ClassVar[str] = ""
 
     run: NotBlank
 
@@ -152,6 +157,18 @@ class RunTask(Task):
         """Do the work, keep the result beside the run in place of an earlier one, and return it; errors as
         :meth:`perform`.
         """
+
+    def stored(self) -> object | None:
+        """Return what is kept beside the run if it answers the task, so that nothing need be computed; None if it does
+        not, or cannot be read.
+        """
+        with suppress(InputError, StorageError):
+            return self._answer(self.load())
+        return None
+
+    def _answer(self, run: Run) -> object | None:  # noqa: ARG002
+        """:meth:`stored` of a loaded run; may raise."""
+        return None
 
     def load(self) -> Run:
         return RunStore().load(self.run)

@@ -6,12 +6,21 @@ import dataclasses
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
-from mauve_core.experiments.encoders import EncoderTable, encoders_run, parse_encoder, usual_encoders
+from mauve_core.encoders.catalogue import names_files
+from mauve_core.experiments.encoders import (
+    EncoderTable,
+    encoders_run,
+    parse_encoder,
+    stored_encoders,
+    usual_encoders,
+)
 from mauve_core.experiments.encoders.request import with_absolute_path
 from mauve_core.experiments.encoders.table import ATTACHMENT
+from mauve_core.store import Run
 from mauve_core.tasks.base import RunTask
 
 
@@ -30,6 +39,7 @@ class CompareEncodersTask(RunTask):
 
     kind: ClassVar[str] = "encoders"
     titled: ClassVar[str] = "encoders on"
+    attachment: ClassVar[str] = ATTACHMENT
     kept: ClassVar[str] = "texts already encoded"
 
     encoders: tuple[NotBlank, ...] | None = None
@@ -48,7 +58,25 @@ class CompareEncodersTask(RunTask):
     def compute(self, progress: Progress = silent) -> EncoderTable:
         """Score the run's candidates under every encoder and keep the table."""
         run = self.load()
-        own = run.comparison.config.encoder
+        found = encoders_run(run, self._encoders(run), device=self.device, progress=progress)
+        return self.keep(ATTACHMENT, found, progress)
+
+    def _answer(self, run: Run) -> EncoderTable | None:
+        """The stored table, if it has every encoder; of more, those that are asked for.
+
+        Encoders from files are always compared: the files may have changed.
+        """
+        table = stored_encoders(run)
+        own, encoders = run.comparison.config.encoder, self._encoders(run)
+        wanted = [own, *(each for each in encoders if each != own)]
+        known = {} if table is None else {each.encoder: each for each in table.results}
+        from_files = any(names_files(each.model) for each in wanted[1:] if each is not None)
+        if table is None or len(wanted) == 1 or not known.keys() >= set(wanted) or from_files:
+            return None
+        if len(wanted) == len(known):
+            return table
+        return dataclasses.replace(table, results=tuple(known[each] for each in wanted), notes=())
+
+    def _encoders(self, run: Run) -> list[EncoderConfig]:
         specs = usual_encoders() if self.encoders is None else self.encoders
-        encoders = dict.fromkeys(parse_encoder(spec, own) for spec in specs)
-        return self.keep(ATTACHMENT, encoders_run(run, list(encoders), device=self.device, progress=progress), progress)
+        return list(dict.fromkeys(parse_encoder(spec, run.comparison.config.encoder) for spec in specs))

@@ -8,8 +8,10 @@ from typing import ClassVar
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
+from mauve_core.encoders.catalogue import names_files
 from mauve_core.experiments.text_measures import MEASURES, Measurements
-from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.experiments.text_measures.stored import ATTACHMENT, answering, measure_run
+from mauve_core.store import Run
 from mauve_core.tasks.base import RunTask
 
 
@@ -19,6 +21,7 @@ class MeasureTask(RunTask):
 
     kind: ClassVar[str] = "measures"
     titled: ClassVar[str] = "measures of"
+    attachment: ClassVar[str] = ATTACHMENT
     kept: ClassVar[str] = "sources already scored by the model"
 
     measures: tuple[str, ...] | None = None
@@ -35,3 +38,11 @@ class MeasureTask(RunTask):
     def compute(self, progress: Progress = silent) -> Measurements:
         """Measure, and keep the result with earlier measurements; errors as in ``measure_run``."""
         return measure_run(self.load(), self.measures, model=self.model, device=self.device, progress=progress)
+
+    def _answer(self, run: Run) -> Measurements | None:
+        """The stored measurements, if nothing is missing. With a model from files, all is measured: they may have
+        changed.
+        """
+        if self.model is not None and names_files(self.model):
+            return None
+        return answering(run, self.measures, model=self.model)

@@ -16,6 +16,7 @@ from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.measure import MeasureTask
 from mauve_core.tasks.neighbours import NeighboursTask
+from mauve_core.tasks.positions import PositionsTask
 from mauve_core.tasks.precompute import PrecomputeTask
 from mauve_core.tasks.probe import ProbeTask
 from mauve_core.tasks.recompare import RecompareTask
@@ -39,6 +40,7 @@ KINDS: dict[str, type[Task]] = {
         PrecomputeTask,
         CompareEncodersTask,
         MapTask,
+        PositionsTask,
     )
 }
 """Every task by its kind."""

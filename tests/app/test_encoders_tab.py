@@ -13,9 +13,12 @@ from streamlit.testing.v1 import AppTest
 
 from app.server import access
 from app.views.methods.encoder_table import shown_scores
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders import request as encoder_request
+from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
 from mauve_core.figures import encoders as figures
+from mauve_core.figures.positions import positions_in_words
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.tables import mean_and_spread
@@ -23,6 +26,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.registry import read_task
+from tests.encoder_tables import position_example
 from tests.word_files import by_chance, by_topic
 
 OpenPage = Callable[..., AppTest]
@@ -136,6 +140,22 @@ def test_measures_are_correlated_once_there_are_some(open_page: OpenPage, run: R
     app = open_page(VIEW, vary="encoders")
     assert app.table[1].value["Spearman with"].tolist() == [r"Diversity\, gap"]
     assert len(app.table[1].value.columns) == 2 + len(table.results)
+
+
+def test_where_the_encoders_look_is_said_once_it_was_computed(
+    open_page: OpenPage, run: Run, table: EncoderTable
+) -> None:
+    found = position_example()
+    assert "Where in the text" not in said(open_page(VIEW, vary="encoders"))
+    RunStore().attach(run.id, POSITIONS, dataclass_to_json(found))
+    app = open_page(VIEW, vary="encoders")
+    assert not app.exception
+    assert "Where in the text does the encoder look?" in said(app)
+    assert positions_in_words(found) in said(app)
+    assert "A note." in said(app)
+    shown = app.table[-1].value
+    assert shown["encoder"].tolist() == ["gpt2", "minilm"]
+    assert shown["reads mostly the end"].tolist() == ["yes", "no"]
 
 
 def test_damaged_results_are_said_and_can_be_computed_again(open_page: OpenPage, run: Run) -> None:

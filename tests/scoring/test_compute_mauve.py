@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import re
@@ -19,10 +20,11 @@ from transformers import AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.encoders import encode
+from mauve_core.encoders import Encoder, encode
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.scoring import compute_mauve as module
 from mauve_core.scoring.compute_mauve import MauveResult, compute_mauve
 from tests.tiny_models import SENTENCES, make_gpt2
 
@@ -253,6 +255,33 @@ class TestTextsAndTokens:
         captured = capsys.readouterr()
         assert captured.out == ""
         assert "Encoding tokens" in captured.err
+
+    def test_an_encoder_that_nobody_named_is_told_once(
+        self, gpt2: str, texts: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked = []
+
+        def tiny(config: EncoderConfig, **options: Any) -> Encoder:
+            asked.append(config.model)
+            return Encoder(dataclasses.replace(config, model=gpt2), **options)
+
+        monkeypatch.setattr(module, "Encoder", tiny)
+        module._tell_default_encoder.cache_clear()
+        sides = {"p_text": texts[:SIDE], "q_text": texts[SIDE:]}
+        features = np.random.default_rng(0).normal(size=(2 * SIDE, 4))
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            compute_mauve(features[:SIDE], features[SIDE:])
+            compute_mauve(**sides, featurize_model_name=gpt2, num_buckets=5)
+            compute_mauve(**sides, featurize_model_name="gpt2-large", num_buckets=5)
+            assert not told
+            compute_mauve(**sides, num_buckets=5)
+            compute_mauve(p_tokens=[[1, 2, 3]] * SIDE, q_text=texts[SIDE:], num_buckets=5)
+        assert asked == [gpt2, *["gpt2-large"] * 3]
+        (warning,) = told
+        assert "gpt2-large" in str(warning.message)
+        assert "smollm2-135m" in str(warning.message)
+        assert warning.filename == __file__
 
     def test_float64_and_unknown_models_are_refused(self, gpt2: str, texts: list[str]) -> None:
         with pytest.raises(InputError, match="float64"):

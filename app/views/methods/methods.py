@@ -7,7 +7,14 @@ from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
 from app.url.parameters import MethodsSection
-from app.views.methods import encoder_form, encoder_table, method_form, method_table, sampling_panel
+from app.views.methods import (
+    encoder_form,
+    encoder_table,
+    method_form,
+    method_table,
+    position_table,
+    sampling_panel,
+)
 from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.methods import stored_methods
 from mauve_core.store import Run
@@ -63,6 +70,7 @@ def _encoders(run: Run) -> None:
         )
     else:
         encoder_table.show(run, table, session.current())
+    position_table.show(run)
     if access.may_change():
         with page_chrome.form_box(None if table is None else "Compute again with other encoders"):
             encoder_form.show(run, table)

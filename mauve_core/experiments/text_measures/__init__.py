@@ -180,18 +180,28 @@ def measure(
     if not candidates or HUMAN in candidates:
         raise InputError("There is nothing to measure", allowed=f"at least one candidate, none named {HUMAN!r}")
     without_features = any(texts.features is None for texts in (human, *candidates.values()))
-    lacking: dict[Need, bool] = {"model": context.scorer is None, "features": without_features}
-    chosen, notes = choose(names, {need: NEEDED[need] for need in lacking if lacking[need]})
+    chosen, notes = choose(names, lacking(context, features=not without_features))
     side, sides = with_groups(*by_prompt(human, candidates))
     found: list[Found] = []
     settings: dict[str, dict[str, Any]] = {}
     n = {HUMAN: len(human), **{name: min(side.groups.n for side in parts) for name, parts in sides.items()}}
     for item in chosen:
         found.append(measured(item, side, sides, context, progress))
-        jackknife = {"groups": GROUPS, "confidence": CONFIDENCE, "least_texts": MIN_TEXTS}
-        settings[item.name] = {**item.settings(context), "seed": context.seed, **jackknife, "n": n}
+        settings[item.name] = {**settings_of(item, context), "n": n}
     rows = tuple(row for each in found for row in each.rows)
     return Measurements(rows, settings, notes, tuple(test for each in found for test in each.differences))
+
+
+def lacking(context: MeasureContext, *, features: bool) -> dict[Need, str]:
+    """What measures may need and there is not, with what is said; ``features``: whether every side has some."""
+    there: dict[Need, bool] = {"model": context.scorer is not None, "features": features}
+    return {need: NEEDED[need] for need, given in there.items() if not given}
+
+
+def settings_of(item: Measure, context: MeasureContext) -> dict[str, Any]:
+    """What decides a measure's numbers besides the texts."""
+    jackknife = {"groups": GROUPS, "confidence": CONFIDENCE, "least_texts": MIN_TEXTS}
+    return {**item.settings(context), "seed": context.seed, **jackknife}
 
 
 def choose(

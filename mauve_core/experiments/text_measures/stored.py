@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Sequence
 
@@ -17,7 +18,18 @@ from mauve_core.corpus.generations import ids_of_prompts
 from mauve_core.decoding import parse_decoder
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.feature_store import DamagedEntryWarning
-from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, Measurements, Row, measure
+from mauve_core.experiments.text_measures import (
+    MEASURES,
+    Collection,
+    MeasureContext,
+    Measurements,
+    Row,
+    choose,
+    lacking,
+    measure,
+    settings_of,
+)
+from mauve_core.experiments.text_measures.ranking import needs_tests
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "measures"
@@ -71,6 +83,25 @@ def measure_run(
     merged = fresh if existing is None else _merged(existing, fresh, tuple(sides))
     RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(merged))
     return merged
+
+
+def answering(run: Run, names: Sequence[str] | None = None, *, model: str | None = None) -> Measurements | None:
+    """The stored measurements if :func:`measure_run` would repeat them; parameters and errors as there.
+
+    None if a measure is not stored, was stored without tests of differences, or with other settings.
+    """
+    found = stored_measurements(run)
+    if found is None:
+        return None
+    context = run_context(run, model)
+    features = all(run.features(source.name) is not None for source in run.comparison.sources)
+    chosen, _ = choose(names, lacking(context, features=features))
+    for item in chosen:
+        wanted = json.loads(json.dumps(settings_of(item, context)))
+        known = {name: value for name, value in found.settings.get(item.name, {}).items() if name != "n"}
+        if item.name not in found.measures or known != wanted or needs_tests(found, item.name):
+            return None
+    return found
 
 
 def run_context(run: Run, model: str | None = None, device: str = "auto") -> MeasureContext:

@@ -1,0 +1,222 @@
+"""Where in a text encoders look: the beginning of human texts shuffled against their end shuffled.
+
+    positions_run(run, [parse_encoder("minilm", run.comparison.config.encoder)])
+
+One half of the human texts is perturbed and compared with the other, as in a probe (ICLR 2023, section 6.2), under each
+encoder. A causal model's last token reflects the end of a text most: shuffling the last 30% of the words then changes
+its features more than shuffling the 70% before them, and errors there stay unnoticed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import from_json
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import As, Count, Settings
+from mauve_core.encoders.catalogue import check_model
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.experiments.encoders.request import encoder_titles
+from mauve_core.experiments.perturbations import Perturbation, perturb
+from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
+from mauve_core.experiments.robustness.positions import POSITION_SCORE, POSITIONS
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
+from mauve_core.scoring.partitioning import partitions
+from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.streams import stream
+from mauve_core.store import Run
+
+ATTACHMENT = "positions"
+"""Attachment name of the table."""
+
+TEXTS = 512
+"""Default number of human texts that are read."""
+
+_Array = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class EncoderPositions:
+    """Jensen-Shannon divergence, in nats, of a half of the human texts from the other, untouched half.
+
+    Attributes
+    ----------
+    encoder : EncoderConfig
+    untouched, beginning, end : SeedSpread
+        Of the half as it is, with the first 70% of the words shuffled, and with the last 30%; over k-means seeds, the
+        same ones for all three.
+    """
+
+    encoder: EncoderConfig
+    untouched: SeedSpread
+    beginning: SeedSpread
+    end: SeedSpread
+
+    def __post_init__(self) -> None:
+        counts = {len(each.values) for each in (self.untouched, self.beginning, self.end)}
+        if len(counts) > 1 or not counts - {0}:
+            raise InputError("The divergences of an encoder are not those of the same seeds")
+
+    @property
+    def reads_the_end(self) -> bool:
+        """Whether the shuffled end is farther than the longer shuffled beginning, under every seed."""
+        return all(end > beginning for beginning, end in zip(self.beginning.values, self.end.values, strict=True))
+
+    def over_untouched(self, shuffled: SeedSpread) -> SeedSpread:
+        """Divergence minus that of the untouched half, seed by seed."""
+        pairs = zip(shuffled.values, self.untouched.values, strict=True)
+        return SeedSpread.of([value - floor for value, floor in pairs])
+
+
+@dataclass(frozen=True)
+class PositionTable:
+    """Several encoders on the human texts of a run; the first is the run's own.
+
+    Attributes
+    ----------
+    results : tuple of EncoderPositions
+    n : int
+        Texts of each half.
+    settings : mapping
+        Inputs of the numbers, as plain JSON.
+    notes : tuple of str
+        Encoders that are left out.
+    """
+
+    results: tuple[EncoderPositions, ...]
+    n: Count
+    settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        encoders = [each.encoder for each in self.results]
+        if not encoders or len(set(encoders)) < len(encoders):
+            raise InputError("A table of positions has no encoder, or names one twice")
+
+    @property
+    def titles(self) -> tuple[str, ...]:
+        """A short name of each encoder; all differ."""
+        return encoder_titles([result.encoder for result in self.results])
+
+
+def positions_run(
+    run: Run,
+    encoders: Sequence[EncoderConfig],
+    *,
+    texts: int = TEXTS,
+    feature_store: FeatureStore | None = None,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> PositionTable:
+    """Shuffle the beginning and the end of human texts, and compare them under the run's own encoder and others.
+
+    Parameters
+    ----------
+    encoders : sequence of EncoderConfig
+        Without duplicates; the run's own is always included.
+    texts : int
+        Human texts to read, two halves of them: drawn at random if the run has more.
+    feature_store : FeatureStore, optional
+        Keeps features, so that stopped work resumes where it was; by default the user's own.
+    device : str
+        "auto", "cpu", "cuda", ...
+    progress : callable
+        May raise CancelledError.
+
+    Raises
+    ------
+    InputError, ModelUnavailableError, StorageError
+        A duplicate, a run of given features, too few texts, an unknown model, or one that cannot read the texts. If
+        only some of the other encoders cannot read them, a note replaces them.
+    """
+    own = run.comparison.config.encoder
+    if own is None:
+        raise InputError(
+            f"Run {run.id} was made from given features, so changed texts cannot be encoded",
+            allowed="a run with an encoder",
+        )
+    if len(set(encoders)) < len(encoders):
+        raise InputError("The encoders cannot be used", allowed="no duplicates", received=str(encoder_titles(encoders)))
+    chosen = [own, *(each for each in encoders if each != own)]
+    for encoder in chosen:
+        check_model(encoder.model, encoder.revision)
+    store = FeatureStore() if feature_store is None else feature_store
+    rows, split = _drawn(run, texts)
+    found, notes = list[EncoderPositions](), list[str]()
+    for title, encoder in zip(encoder_titles(chosen), chosen, strict=True):
+
+        def tell(stage: str, done: int, total: int, title: str = title) -> None:
+            progress(f"{title}: {stage}", done, total)
+
+        try:
+            found.append(_under(run, rows, split, encoder, store, device, tell))
+        except InputError as error:
+            if encoder == own:
+                raise
+            notes.append(f"{title} is left out: {error}")
+    return PositionTable(tuple(found), len(split.reference), _settings(run, split), tuple(notes))
+
+
+def stored_positions(run: Run) -> PositionTable | None:
+    """The run's stored table, or None; StorageError or InputError if damaged."""
+    values = run.attachment(ATTACHMENT)
+    return None if values is None else from_json(PositionTable, values)
+
+
+def _drawn(run: Run, texts: int) -> tuple[Rows, Split]:
+    """The human texts that are read, ascending, and their two halves."""
+    human, score = run.corpora[HUMAN], run.comparison.config.score
+    order = np.random.default_rng(stream(score.seed, "probes")).permutation(len(human))
+    rows = usable_rows(human, np.sort(order[:texts]).tolist())
+    return rows, split_rows({HUMAN: human}, HUMAN, rows, score.seed, 1, score.seeds)[0]
+
+
+def _under(
+    run: Run, rows: Rows, split: Split, encoder: EncoderConfig, store: FeatureStore, device: str, progress: Progress
+) -> EncoderPositions:
+    from mauve_core.encoders import Encoder
+
+    human, score = run.corpora[HUMAN], run.comparison.config.score
+    reader = Encoder(encoder, device=device)
+
+    def encoded(of: Rows, item: Perturbation | None = None) -> _Array:
+        part = human.take(of)
+        if item is not None:
+            part = dataclasses.replace(part, texts=perturb(part.texts, part.ids, item, seed=score.seed).texts)
+        found = reader.encode(part.encoder_inputs(encoder.with_prompt), store=store, progress=progress)
+        return np.asarray(found.array, dtype=np.float32)
+
+    whole = encoded(rows)
+    reference, untouched = (whole[np.searchsorted(rows, half)] for half in (split.reference, split.comparison))
+
+    def divergence(comparison: _Array) -> SeedSpread:
+        sides = {"reference": reference, "comparison": comparison}
+        parts = partitions("pairwise", sides, split.seeds, score, lambda: None)
+        counts = [np.stack([part.counts(side) for part in parts]) for side in parts[0].labels]
+        p, q = (probabilities(count, CLUSTER_SMOOTHING) for count in counts)
+        return SeedSpread.of(np.asarray(FIVE[POSITION_SCORE](p, q)).tolist())
+
+    shuffled = [divergence(encoded(split.comparison, item)) for item in POSITIONS]
+    return EncoderPositions(encoder, divergence(untouched), *shuffled)
+
+
+def _settings(run: Run, split: Split) -> dict[str, Any]:
+    comparison, human = run.comparison, run.comparison.human
+    return {
+        "run": run.id,
+        "created": run.created,
+        "perturbations": [item.spec for item in POSITIONS],
+        "human_texts": 2 * len(split.reference),
+        "smoothing": CLUSTER_SMOOTHING,
+        "config": comparison.config.as_dict(),
+        "sources": {HUMAN: {"n": human.n, "digest": human.digest}},
+    }
