@@ -49,7 +49,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
 
 PAIRS = (("top-k:k=50", "typical:tau=0.95"), ("top-k:k=50", "nucleus:p=0.95"))
-"""Pairs whose power is measured. The demo as a whole tells both apart, so that others have less."""
+"""Pairs whose power is measured. Chosen because the demo as a whole tells them apart."""
 
 SEEDS = 5
 ONE, OTHER = "one", "other"
