@@ -52,7 +52,7 @@ def analyses(run: str) -> dict[str, RunTask]:
         ENCODERS: CompareEncodersTask(run, USUAL[1:]),
         ATTRIBUTES: AttributesTask(run),
         NEIGHBOURS: NeighboursTask(run),
-        POSITIONS: PositionsTask(run, USUAL[3:]),
+        POSITIONS: PositionsTask(run, (USUAL[1], USUAL[3])),
     }
 
 
