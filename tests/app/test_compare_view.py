@@ -20,8 +20,8 @@ from streamlit.testing.v1 import AppTest
 from app.caching import cache
 from app.components.markup import escaped
 from app.components.score_controls import SMOOTHING_TITLES
+from app.components.verdict_lines import in_sentences
 from app.views.compare import differences_panel, scores_panel
-from app.views.compare.verdict_lines import in_sentences
 from mauve_core.analysis.precomputed import run_main_reason
 from mauve_core.analysis.sentences import Name, Sentence
 from mauve_core.analysis.verdict import verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.caching import cache
-from app.components import charts, page_chrome, score_controls, sidebar, tour_panel
+from app.components import charts, page_chrome, score_controls, sidebar, tour_panel, verdict_lines
 from app.url import session
 from app.url.parameters import State
 from app.views.compare import (
@@ -18,7 +18,6 @@ from app.views.compare import (
     preflight_panel,
     ranked_list,
     scores_panel,
-    verdict_lines,
 )
 from mauve_core.figures import leaderboard
 from mauve_core.scoring.result import Comparison

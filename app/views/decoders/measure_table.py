@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, settings_tree
+from app.components import charts, settings_tree, verdict_lines
 from app.components.markup import escaped
 from app.url import bound
 from app.url.parameters import MeasuresTab
@@ -37,6 +37,7 @@ _DIVERSITY = ("distinct", "diversity", "self-bleu", "length")
 def show(run: Run, measurements: Measurements) -> None:
     """Show everything that was measured."""
     order = [candidate.name for candidate in run.comparison.candidates]
+    verdict_lines.show_closest(run)
     _overview(run, measurements, order)
     _ranking(run, measurements, order)
     _plane(run, measurements, order)

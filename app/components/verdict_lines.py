@@ -1,4 +1,4 @@
-"""The answer of the page in a few sentences: who is closest to the human texts, and a main reason."""
+"""The answer in a few sentences: who is closest to the human texts, and a main reason."""
 
 from __future__ import annotations
 
@@ -29,6 +29,12 @@ def show(run: Run, state: State) -> None:
     own = "At the run's own settings: " if changed else ""
     with st.container(key=KEY):
         st.markdown(own + _written(shown))
+
+
+def show_closest(run: Run) -> None:
+    """Who is closest to the human texts, at the run's own settings."""
+    found = cache.verdict_of(run.id)
+    st.markdown(_written([found.few, in_sentences(found.closest)[0]]))
 
 
 def show_rest(run: Run) -> None:
