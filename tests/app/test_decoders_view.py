@@ -18,9 +18,10 @@ from streamlit.testing.v1 import AppTest
 from app.components.sweep_panel import read_numbers
 from app.views.decoders.decoder_picker import AT_FIRST
 from mauve_core import encoders
+from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.formatting import UNBROKEN
+from mauve_core.base.formatting import UNBROKEN, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel
@@ -240,6 +241,12 @@ def test_the_wide_tables_hold_every_value_and_gap(open_page: OpenPage, run: Run,
             assert plain(values[name][place + 1]) == digits(row.model)
             assert plain(values[name][0]) == digits(row.human)
             assert plain(gaps[name][place]) == digits(row.gap)
+
+
+@pytest.mark.usefixtures("measured")
+def test_the_page_opens_with_who_is_closest(open_page: OpenPage, run: Run) -> None:
+    first = str(verdict(run).closest).partition(". ")[0]
+    assert with_plain_spaces(first).rstrip(".") in with_plain_spaces(said(open_page(VIEW))).replace("**", "")
 
 
 def test_ties_come_from_tests_and_the_matrix_is_folded_below(
