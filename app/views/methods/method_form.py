@@ -78,8 +78,9 @@ def show(run: Run, table: MethodTable | None) -> None:
     seeds, permutations = _numbers({} if table is None else table.settings, suffix)
     models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
     st.caption(
-        "Methods with k-means use the run's own clusters and take no time. Every other estimator is fitted to each "
-        "candidate and seed and, for the spread over texts, again without each group of texts; some take minutes."
+        "Methods with k-means use the run's own clusters and take no time, or seconds if bias-reduced. Every other "
+        "estimator is fitted to each candidate and seed and, for the spread over texts, again without each group of "
+        "texts; some take minutes."
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
         _start(run, chosen, (seeds, permutations), models)
