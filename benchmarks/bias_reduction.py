@@ -9,8 +9,9 @@ estimates are compared with the score of the probabilities themselves:
 - *Krichevsky-Trofimov*: the score of the counts with 1/2 added to each, for MAUVE MAUVE* (JMLR 2023, section 4.1);
 - *bootstrap*: 2 S - the mean over ``REPLICATES`` multinomial resamples of both sides (Efron and Tibshirani, *An
   Introduction to the Bootstrap*, 1993, section 10.6);
-- *frontier*: MAUVE of the frontier whose errors are corrected as the bootstrap corrects a score, none below 0. The
-  frontier integral is linear in the errors, so that this is its *bootstrap*;
+- *frontier*: MAUVE of the frontier whose errors are corrected as the bootstrap corrects a score, none below 0
+  (``mauve_core.numerics.resampling.bias_reduction``). The frontier integral is linear in the errors, so that this is
+  its *bootstrap*;
 - *jackknife*: G S - (G - 1) times the mean over G = 10 groups of the score without a group (the same, section 10.5);
 - *halves*: 2 S - the mean score of halves, five random cuts: Richardson's extrapolation of a bias like 1 / n.
 
@@ -19,31 +20,39 @@ compared with the same human texts. The other candidate differs from the human s
 is *sharpened* (probabilities to a power above 1, as low temperatures do), or has *half the texts*. The last two are
 once closer and once farther than the first candidate; a tie counts as half right.
 
-Last, the errors where k-means makes the clusters from the texts themselves. The true score is that of the sources on
+Then the errors where k-means makes the clusters from the texts themselves. The true score is that of the sources on
 these clusters, from ``FRESH`` further texts of either side.
+
+Last, the interval of the *frontier* estimate as the method ``kmeans:correction=bootstrap`` computes it, value ± t x
+standard deviation of the jackknife over ten groups of prompts, with fixed clusters: how often it covers the true score,
+where the two sides are independent and where they answer the same prompts. ``--only-intervals`` prints this part.
 """
 
 from __future__ import annotations
 
 import argparse
 import platform
+import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 from interval_cells import FRESH, shares_on
-from interval_coverage import CASES, Cell, around, topics_of
+from interval_coverage import CASES, PROMPTS, Cell, Labels, around, topics_of
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from mauve_core.base.config import ScoreConfig
 from mauve_core.base.files import write_atomically
-from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, mauve, trapezoid_area
+from mauve_core.numerics.divergences.frontier import mauve, trapezoid_area
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.numerics.resampling.bias_reduction import REPLICATES as METHOD_REPLICATES
+from mauve_core.numerics.resampling.bias_reduction import bias_reduced, corrected
+from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
 from mauve_core.scoring.estimates import ScoreBasis, basis_of, spreads_of
 from mauve_core.scoring.replicates import CountSamples
 
@@ -54,7 +63,12 @@ GAPS = {"P = Q": 0.02, "close": 0.02, "moderate": 0.04, "far": 0.04}
 """True difference of MAUVE between two candidates at n = 500; half of it at n = 2,000, and not over half of what the
 first candidate lacks to 1."""
 
+INTERVALS = ((False, 500), (True, 500), (False, 2000))
+"""Whether the two sides answer the same prompts, and n; k is n / 10."""
+
 GROUPS, REPLICATES, AT_ONCE = 10, 50, 100
+ROUNDING = 1e-9
+"""The frontier integral of equal probabilities is 0 but for rounding."""
 HALVES = np.array([np.random.default_rng(cut).permutation(GROUPS) < GROUPS // 2 for cut in range(5)])
 SCALE = ScoreConfig().scale
 SCORES = {"mauve": "MAUVE", "frontier_integral": "frontier integral"}
@@ -129,23 +143,11 @@ def scores(of: ScoreBasis, simulations: int) -> dict[str, Array]:
     return {name: found[name].resampled.reshape(simulations, -1) for name in SCORES}
 
 
-def corrected_frontier(own: ScoreBasis, again: ScoreBasis, simulations: int) -> Array:
-    """(simulations,) MAUVE of the corrected frontier."""
-    errors = []
-    for name in ("type_1", "type_2"):
-        of_own, of_again = (
-            getattr(each.plain[1], name).reshape(simulations, -1, REFERENCE_WEIGHTS.size) for each in (own, again)
-        )
-        errors.append(np.maximum(2 * of_own[:, 0] - of_again.mean(axis=1), 0.0))
-    return trapezoid_area(*Frontier(REFERENCE_WEIGHTS, *errors).curve(SCALE))
-
-
 def estimates(p: Counts, q: Counts, p_replicates: Counts, q_replicates: Counts) -> Estimates:
     """Every estimate from the groups of both sides and their resamples."""
     count = len(p)
     p_total, q_total = p.sum(axis=1, keepdims=True), q.sum(axis=1, keepdims=True)
-    own_basis, again_basis = basis(p_total, q_total), basis(p_replicates, q_replicates)
-    plain, again = scores(own_basis, count), scores(again_basis, count)
+    plain, again = scores(basis(p_total, q_total), count), scores(basis(p_replicates, q_replicates), count)
     smoothed = scores(basis(p_total, q_total, "krichevsky-trofimov"), count)
     without = scores(basis(p_total - p, q_total - q), count)
     cuts = np.concatenate([HALVES, ~HALVES]).astype(np.int64)
@@ -153,14 +155,15 @@ def estimates(p: Counts, q: Counts, p_replicates: Counts, q_replicates: Counts) 
     found: Estimates = {}
     for name in SCORES:
         own = plain[name][:, 0]
-        corrected = {
+        changed = {
             "bootstrap": 2 * own - again[name].mean(axis=1),
             "jackknife": GROUPS * own - (GROUPS - 1) * without[name].mean(axis=1),
             "halves": 2 * own - half[name].mean(axis=1),
         }
-        clipped = {each: np.clip(values, 0.0, 1.0) for each, values in corrected.items()}
+        clipped = {each: np.clip(values, 0.0, 1.0) for each, values in changed.items()}
         found[name] = {"plain": own, "Krichevsky-Trofimov": smoothed[name][:, 0], **clipped}
-    found["mauve"]["frontier"] = corrected_frontier(own_basis, again_basis, count)
+    frontier = corrected(p_total[:, 0], q_total[:, 0], p_replicates, q_replicates).frontier
+    found["mauve"]["frontier"] = trapezoid_area(*frontier.curve(SCALE))
     found["frontier_integral"]["frontier"] = found["frontier_integral"]["bootstrap"]
     return found
 
@@ -268,6 +271,54 @@ def means(orders: list[str]) -> list[str]:
     return rows
 
 
+def interval_row(cell: Cell, simulations: int) -> str:
+    """Coverage of the true score and mean width of the intervals of both scores, for one case."""
+    p, q, _ = cell.sources()
+    truth = np.array(list(true_scores(p, q).values()))
+    rng = np.random.default_rng(SeedSequence([cell.n, list(CASES).index(cell.case), cell.shared, 2]))
+    found = np.array([jackknife_intervals(cell, rng) for _ in range(simulations)])
+    low, high = np.moveaxis(found, -1, 0)
+    covered = ((low <= truth + ROUNDING) & (truth - ROUNDING <= high)).mean(axis=0)
+    cells = [
+        f"{share:.3f} ± {np.sqrt(share * (1 - share) / simulations):.3f} | {width:.4f}"
+        for share, width in zip(covered, (high - low).mean(axis=0), strict=True)
+    ]
+    return f"| {cell.case} | {PROMPTS[cell.shared]} | {cell.n:,} | {cell.k} | {truth[0]:.3f} | {' | '.join(cells)} |"
+
+
+def jackknife_intervals(cell: Cell, rng: Generator) -> list[tuple[float, float]]:
+    """Low and high of MAUVE and of the frontier integral; a group has the same prompts on both sides."""
+    p, q = cell.draw(rng)
+    seed, group = SeedSequence(int(rng.integers(2**63))), np.arange(cell.n) * GROUPS // cell.n
+    own, *left_out = (_reduced(p[kept], q[kept], cell, seed) for kept in (group != each for each in range(-1, GROUPS)))
+    sizes = np.full(GROUPS, 2 * cell.n // GROUPS)
+    sds = [jackknife_sd(value, others, sizes) for value, *others in zip(own, *left_out, strict=True)]
+    return [t_interval(value, sd, GROUPS, bounds=(0.0, 1.0)) for value, sd in zip(own, sds, strict=True)]
+
+
+def _reduced(p: Labels, q: Labels, cell: Cell, seed: SeedSequence) -> tuple[float, float]:
+    groups = replace(cell, n=p.size).groups()
+    found = bias_reduced(p, q, cell.k, groups, seed=seed)
+    return float(trapezoid_area(*found.frontier.curve(SCALE))), float(found.frontier_integral)
+
+
+def interval_report(simulations: int) -> str:
+    rows = []
+    for (shared, n), case in product(INTERVALS, CASES):
+        rows.append(interval_row(Cell(case, shared, n, fresh=False), simulations))
+        print(rows[-1], file=sys.stderr, flush=True)
+    return f"""## Intervals of the corrected frontier
+
+{simulations:,} simulations of each case, {METHOD_REPLICATES} resamples, fixed clusters; value ± t x standard deviation
+of the jackknife over {GROUPS} groups of prompts, nominal 95%. Covered: the score of the true probabilities. With shared
+prompts the topics of the two sides depend on each other.
+
+| case | prompts | n | k | true MAUVE | MAUVE: covered | width | frontier integral: covered | width |
+| --- | --- | ---: | ---: | ---: |{" ---: |" * 4}
+{chr(10).join(rows)}
+"""
+
+
 def report(errors: list[str], orders: list[str], on_fitted: list[str], simulations: int) -> str:
     head = f"""| case | n | k | true MAUVE | estimate | MAUVE: bias | sd | RMSE | frontier integral: bias | sd | RMSE |
 | --- | ---: | ---: | ---: | --- |{" ---: |" * 6}"""
@@ -300,19 +351,26 @@ True scores from {FRESH:,} further texts of either side.
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--simulations", type=int, default=500)
+    parser.add_argument("--interval-simulations", type=int, default=200)
+    parser.add_argument("--only-intervals", action="store_true")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
-    errors, orders = [], []
-    for (n, k), case in product(SIZES, CASES):
-        rows = simulated(case, n, k, options.simulations)
-        errors += rows[0]
-        orders += rows[1]
-    on_fitted = [line for case in CASES for line in fitted(case, SIZES[0][0], options.simulations)]
-    text = report(errors, orders, on_fitted, options.simulations)
+    intervals = interval_report(options.interval_simulations)
+    text = intervals if options.only_intervals else f"{estimates_report(options.simulations)}\n{intervals}"
     if options.out:
         write_atomically(options.out, lambda stream: stream.write(text.encode()))
     else:
         print(text)
+
+
+def estimates_report(simulations: int) -> str:
+    errors, orders = [], []
+    for (n, k), case in product(SIZES, CASES):
+        rows = simulated(case, n, k, simulations)
+        errors += rows[0]
+        orders += rows[1]
+    on_fitted = [line for case in CASES for line in fitted(case, SIZES[0][0], simulations)]
+    return report(errors, orders, on_fitted, simulations)
 
 
 if __name__ == "__main__":

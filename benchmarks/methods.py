@@ -40,6 +40,11 @@ score held-out texts per token; scored on their own texts, as published, any two
 barycentric transport frontier uses the free barycenter, because the paper does not say what its entropic variant
 regularizes. The papers' definitions count where their text contradicts them: by JMLR equation 7 the frontier integral
 of chi2 is twice that of KL; `fi-chi2-printed` keeps the printed generator.
+
+With `correction=bootstrap`, which is not from the papers, the bootstrap's bias is taken off both errors of the KL
+frontier of counts, so that the score estimates that of the sources
+([measured here](results.md#estimators-smoothing-and-sampling-with-known-truth)). It goes with `summary=mauve`,
+`frontier-integral` or `mid` and no smoothing. Its interval and its ranks are its own, not the leaderboard's.
 """
 EXPECTATIONS = """\
 ## Estimators without bins by both expectations
@@ -52,6 +57,7 @@ CLAIMS = {
     "quantisers": "The papers report 0.99 or more between these (NeurIPS 2021, appendix D.3).",
     "divergences": "The papers report 0.99 or more between these (JMLR 2023, table 9).",
     "smoothing": "The papers report 1.0 between no smoothing and Krichevsky-Trofimov (JMLR 2023, table 8).",
+    "bias": "The papers have no corrected estimate.",
     "estimators": 'The papers report 0.95 to 1.0 with k-means (JMLR 2023, section 7.3.1). "Other sample" is their '
     "expectation; the others average over both samples.",
     "iclr": "ICLR 2023 compares these five divergences on clusters and on strings (figure 2).",
@@ -163,7 +169,8 @@ def report(options: argparse.Namespace) -> str:
 
 A method combines an estimator, a divergence, a summary and, if there are bins, a smoothing:
 `mauve-lens methods RUN --method ESTIMATOR:divergence=...,summary=...,smoothing=...,scale=...`, or *Methods* in the app.
-An estimator without bins takes an `expectation=` in place of the smoothing.
+An estimator without bins takes an `expectation=` in place of the smoothing; one with bins also takes
+`correction=bootstrap`.
 This command generates the page:
 
     {options.command}

@@ -15,6 +15,7 @@ from mauve_core.base.formatting import (
 )
 from mauve_core.cli.options import add_again_option, add_output_options, show_result
 from mauve_core.experiments.methods import (
+    ABOUT_CORRECTIONS,
     ABOUT_EXPECTATIONS,
     ESTIMATORS,
     PRESETS,
@@ -29,7 +30,7 @@ from mauve_core.experiments.methods import (
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.ranks import about_ranks
 from mauve_core.figures.agreement import answer
-from mauve_core.figures.method_tests import LEVEL, Tested, about_expectations, p_values_of
+from mauve_core.figures.method_tests import LEVEL, Tested, about_corrections, about_expectations, p_values_of
 from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals, mark
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison
@@ -41,9 +42,10 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser(
         "methods",
         help="apply other estimators, divergences and summaries to a stored run, and show how far they agree",
-        description="A method is ESTIMATOR[:divergence=...,summary=...,smoothing=...,scale=...,expectation=...]. "
-        f"Estimators: {', '.join(ESTIMATORS)}. Summaries: {', '.join(SUMMARIES)}. Expectations, for estimators without "
-        f"bins: {ABOUT_EXPECTATIONS}",
+        description="A method is ESTIMATOR[:divergence=...,summary=...,smoothing=...,scale=...,expectation=...,"
+        f"correction=...]. Estimators: {', '.join(ESTIMATORS)}. Summaries: {', '.join(SUMMARIES)}. "
+        f"Expectations, for estimators without bins: {ABOUT_EXPECTATIONS} "
+        f"Corrections, for estimators with bins: {ABOUT_CORRECTIONS}",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--method", action="append", default=[], metavar="METHOD", help="one or more")
@@ -56,7 +58,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=int,
         default=0,
         metavar="N",
-        help="also test P = Q with this many permutations, such as 999, for methods with bins",
+        help="also test P = Q with this many permutations, such as 999, for methods with bins and no correction",
     )
     parser.add_argument("--human-model", metavar="MODEL", help="for --method direct: model for the human side")
     parser.add_argument(
@@ -144,7 +146,7 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
         )
     if any(score.z is not None for result in table.results for score in result.scores.values()):
         tested += " z: standard scores above random halves of the human texts."
-    if about := about_expectations(table):
+    for about in filter(None, (about_expectations(table), about_corrections(table))):
         tested += f" {about}"
     return (
         f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; {NONE} if there is none. "

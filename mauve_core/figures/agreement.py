@@ -16,7 +16,7 @@ from mauve_core.experiments.methods import Disagreement, Method, MethodResult, M
 from mauve_core.figures.theme import SIGNED_SCALE, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison
 
-_PARTS = ("smoothing", "divergence", "summary", "scale", "expectation")
+_PARTS = ("smoothing", "divergence", "summary", "scale", "expectation", "correction")
 _NAMED = 3
 """Methods that the answer names; the others are counted."""
 

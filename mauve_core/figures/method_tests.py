@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mauve_core.base.formatting import significant, written
-from mauve_core.experiments.methods import ABOUT_EXPECTATIONS, Method, MethodScore, MethodTable
+from mauve_core.experiments.methods import ABOUT_CORRECTIONS, ABOUT_EXPECTATIONS, Method, MethodScore, MethodTable
 
 LEVEL = 0.05
 """Corrected p-values up to this level get a star."""
@@ -54,12 +54,12 @@ def about_tests(table: MethodTable) -> str:
     if not isinstance(draws, int) or draws < 1:
         return ""
     if not count:
-        return "P = Q was not tested: no method here counts texts in bins."
+        return "P = Q was not tested: no method here counts texts in bins without a correction."
     return (
-        f"p: test of P = Q by {draws:,} permutations, for methods with bins. Each draw exchanges texts between the "
-        "two sides, within a prompt if the sides share prompts, and keeps the bins of the first seed. p is the share "
-        "of draws at least as far from P = Q as the observed sides, which count as one draw; it cannot be below "
-        f"{p_label(1 / (draws + 1))}.{_about_many(count, draws) if count > 1 else ''}"
+        f"p: test of P = Q by {draws:,} permutations, for methods with bins and no correction. Each draw exchanges "
+        "texts between the two sides, within a prompt if the sides share prompts, and keeps the bins of the first "
+        "seed. p is the share of draws at least as far from P = Q as the observed sides, which count as one draw; "
+        f"it cannot be below {p_label(1 / (draws + 1))}.{_about_many(count, draws) if count > 1 else ''}"
     )
 
 
@@ -93,6 +93,12 @@ def about_expectations(table: MethodTable) -> str:
     """Say which expectation is which; empty if every method has the default."""
     named = any(result.method.expectation != "union" for result in table.results)
     return f"Expectations: {ABOUT_EXPECTATIONS}" if named else ""
+
+
+def about_corrections(table: MethodTable) -> str:
+    """Say what the correction does; empty if no method has one."""
+    corrected = any(result.method.correction != "none" for result in table.results)
+    return f"Corrections: {ABOUT_CORRECTIONS}" if corrected else ""
 
 
 def z_label(score: MethodScore) -> str:

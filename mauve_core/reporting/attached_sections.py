@@ -35,7 +35,7 @@ from mauve_core.figures import probes as probe_figures
 from mauve_core.figures import sweeps as sweep_figures
 from mauve_core.figures.agreement import answer
 from mauve_core.figures.leaderboard import titled
-from mauve_core.figures.method_tests import about_expectations
+from mauve_core.figures.method_tests import about_corrections, about_expectations
 from mauve_core.reporting.attributes_section import TITLE as CAPTURED
 from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
@@ -118,7 +118,7 @@ def _methods(run: Run) -> tuple[Block, ...]:
         "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, = where "
         f"it is shared. ↑ larger is closer to the human texts, ↓ smaller is. {method_figures.ABOUT_LEADERBOARD}"
     )
-    note = f"{note} {about_expectations(table)}".strip()
+    note = " ".join(filter(None, [note, about_expectations(table), about_corrections(table)]))
     said = answer(table, run.comparison)
     found = (Remarks((said,), weighty=True),) if said else ()
     return (*found, chart, Table("Methods", ("Method", *table.candidates, HUMAN_VS_HUMAN), tuple(rows), note))

@@ -21,6 +21,7 @@ _PURPOSES = (
     "pairs",
     "exchange",
     "gap",
+    "correction",
 )
 """Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 

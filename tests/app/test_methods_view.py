@@ -100,9 +100,8 @@ def offered(app: AppTest, part: str) -> list[str]:
 def parts(app: AppTest) -> set[str]:
     """Parts of the builder that are asked for."""
     keys = [str(item.key) for item in (*app.selectbox, *app.number_input)]
-    return {part for part in ("estimator", "summary", "divergence", "smoothing", "expectation", "scale") if any(
-        key.startswith(f"methods_{part}") for key in keys
-    )}  # fmt: skip
+    names = ("estimator", "summary", "divergence", "smoothing", "correction", "expectation", "scale")
+    return {part for part in names if any(key.startswith(f"methods_{part}") for key in keys)}
 
 
 def start(app: AppTest) -> None:
@@ -215,10 +214,30 @@ def test_the_papers_expectation_is_chosen_and_named_in_the_table(
     assert "Expectations: union, the default, averages density ratios over both samples" in said(app)
 
 
+def test_a_correction_is_chosen_and_named_in_the_table(open_page: OpenPage, run: Run, started: list[Any]) -> None:
+    app = open_page(VIEW)
+    assert "Corrections:" not in said(app)
+    found(app.multiselect, "methods_chosen").set_value(["kmeans"]).run()
+    choose(app, "correction", "bootstrap")
+    found(app.button, "methods_add").click().run()
+    start(app)
+    assert started == [("methods", CompareMethodsTask(run.id, ("kmeans", "kmeans:correction=bootstrap"), SEEDS))]
+    CompareMethodsTask(run.id, ("kmeans", "kmeans:correction=bootstrap"), 1).compute()
+    app = open_page(VIEW)
+    titles = list(app.dataframe[0].value["method"])
+    assert titles == [f"1  k-means · MAUVE ↑{MARK}", "2  k-means · bias-reduced · MAUVE ↑"]
+    assert "Corrections: bootstrap takes the bootstrap's bias off both errors" in said(app)
+
+
 @pytest.mark.usefixtures("run")
 def test_only_parts_that_go_together_are_offered(open_page: OpenPage) -> None:
     app = open_page(VIEW)
-    assert parts(app) == {"estimator", "summary", "divergence", "smoothing", "scale"}
+    assert parts(app) == {"estimator", "summary", "divergence", "smoothing", "correction", "scale"}
+    assert offered(app, "correction") == ["No correction", "Bias-reduced"]
+    assert "It is not from the papers" in found(app.selectbox, "methods_correction").help
+    choose(app, "smoothing", "laplace")
+    assert "correction" not in parts(app)
+    choose(app, "smoothing", "none")
     assert offered(app, "smoothing") == list(SMOOTHINGS.values())
     without = [item.title for item in GENERATORS.values() if item.at_zero < float("inf")]
     assert offered(app, "divergence") == without

@@ -19,6 +19,7 @@ POSITIONS = {
     "pairs": 9,
     "exchange": 10,
     "gap": 11,
+    "correction": 12,
 }
 """Scores and maps that are stored depend on these."""
 

@@ -21,13 +21,13 @@ def show(run: Run, state: State) -> None:
     st.header("Beyond the score", anchor=False)
     with st.container(key=KEY, gap=None):
         for each in found:
-            page, view = _place(each, state)
+            page, view = _view_of(each, state)
             st.page_link(
                 page, label=escaped(each.sentence), icon=":material/arrow_forward:", query_params=to_query(view)
             )
 
 
-def _place(found: Finding, state: State) -> tuple[str, State]:
+def _view_of(found: Finding, state: State) -> tuple[str, State]:
     """The page that shows it, and what it shows there."""
     if found.page == "decoders":
         view = changed(state, decoders_section="measures", ranking_measure=found.item)

@@ -13,7 +13,9 @@ from app.components.messages import or_error
 from mauve_core.base.errors import InputError
 from mauve_core.encoders import check_model
 from mauve_core.experiments.methods import (
+    ABOUT_CORRECTIONS,
     ABOUT_EXPECTATIONS,
+    CORRECTIONS,
     ESTIMATORS,
     EXPECTATIONS,
     PRESETS,
@@ -33,6 +35,7 @@ GROUPS = {
     "divergences": "Divergences and summaries",
     "iclr": "ICLR 2023",
     "smoothing": "Smoothing",
+    "bias": "Less bias",
     "quantisers": "Quantizers",
     "estimators": "Estimators",
     "transport": "Transport",
@@ -41,8 +44,19 @@ GROUPS = {
 
 MAX_SEEDS, MAX_PERMUTATIONS = 100, 1_000_000
 _PERMUTATIONS_STEP = 999
-_WIDTHS = {"estimator": 220, "summary": 180, "divergence": 190, "smoothing": 260, "expectation": 160, "scale": 130}
-_HELP = {"expectation": f"Where density ratios are averaged: {ABOUT_EXPECTATIONS}"}
+_WIDTHS = {
+    "estimator": 220,
+    "summary": 180,
+    "divergence": 190,
+    "smoothing": 260,
+    "correction": 150,
+    "expectation": 160,
+    "scale": 130,
+}
+_HELP = {
+    "correction": f"Correction of the bias of counts: {ABOUT_CORRECTIONS}",
+    "expectation": f"Where density ratios are averaged: {ABOUT_EXPECTATIONS}",
+}
 _Parts = dict[str, str | float | None]
 
 
@@ -64,8 +78,9 @@ def show(run: Run, table: MethodTable | None) -> None:
     seeds, permutations = _numbers({} if table is None else table.settings, suffix)
     models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
     st.caption(
-        "Methods with k-means use the run's own clusters and take no time. Every other estimator is fitted to each "
-        "candidate and seed and, for the spread over texts, again without each group of texts; some take minutes."
+        "Methods with k-means use the run's own clusters and take no time, or seconds if bias-reduced. Every other "
+        "estimator is fitted to each candidate and seed and, for the spread over texts, again without each group of "
+        "texts; some take minutes."
     )
     if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
         _start(run, chosen, (seeds, permutations), models)
@@ -121,7 +136,12 @@ def _parts(estimator: str, suffix: str) -> _Parts:
     summaries = {name: kind.title for name, kind in SUMMARIES.items()}
     divergences = {name: item.title for name, item in GENERATORS.items()}
     parts: _Parts = {"summary": _part("summary", summaries, list(summaries), suffix)}
-    for part, offered in (("divergence", divergences), ("smoothing", SMOOTHINGS), ("expectation", EXPECTATIONS)):
+    for part, offered in (
+        ("divergence", divergences),
+        ("smoothing", SMOOTHINGS),
+        ("correction", CORRECTIONS),
+        ("expectation", EXPECTATIONS),
+    ):
         fitting = [name for name in offered if _fits(estimator, {**parts, part: name})]
         if len(fitting) > 1:
             parts[part] = _part(part, offered, fitting, suffix)
@@ -177,7 +197,7 @@ def _chosen(key: str, initial: Sequence[str]) -> list[str]:
         format_func=_title,
         placeholder="Click a group, add a method, or type one",
         help="The others are compared with the first. Or type one, such as knn:divergence=chi2, "
-        "knn:expectation=other or kmeans:smoothing=add-0.1.",
+        "knn:expectation=other, kmeans:smoothing=add-0.1 or kmeans:correction=bootstrap.",
     )
     read = [or_error(parse_method, written) for written in chosen]
     specs = [method.spec for method in read if method is not None]
@@ -209,7 +229,8 @@ def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
             _stored(settings, "permutations", 0, MAX_PERMUTATIONS, 0),
             step=_PERMUTATIONS_STEP,
             key=f"methods_permutations_{suffix}",
-            help="Draws of a permutation test of P = Q for each candidate and method with bins; 0 for none. Texts "
+            help="Draws of a permutation test of P = Q for each candidate and method with bins and no "
+            "correction; 0 for none. Texts "
             "switch sides, within a prompt if the sides share prompts; the bins stay fixed. With 999, the "
             "smallest possible p-value is 1/1,000. Every candidate under every method is one test, and many "
             "tests need more: 20 draws for each.",

@@ -112,7 +112,12 @@ def _scores(run: Run, table: MethodTable) -> None:
         f"smaller is. {halves}{n} texts on the smaller side. Methods with k-means use the run's own pairwise clusters "
         f"and seeds ({run.comparison.config.score.seeds}). {methods.ABOUT_LEADERBOARD}"
     )
-    for about in (method_tests.about_tests, method_tests.about_z, method_tests.about_expectations):
+    for about in (
+        method_tests.about_tests,
+        method_tests.about_z,
+        method_tests.about_expectations,
+        method_tests.about_corrections,
+    ):
         if said := about(table):
             st.caption(said)
 

@@ -5,13 +5,22 @@ methods_run(run, PRESETS["estimators"])
 
 from mauve_core.experiments.methods.direct import Models
 from mauve_core.experiments.methods.evaluation import methods_run
-from mauve_core.experiments.methods.kinds import ABOUT_EXPECTATIONS, ESTIMATORS, EXPECTATIONS, SUMMARIES
+from mauve_core.experiments.methods.kinds import (
+    ABOUT_CORRECTIONS,
+    ABOUT_EXPECTATIONS,
+    CORRECTIONS,
+    ESTIMATORS,
+    EXPECTATIONS,
+    SUMMARIES,
+)
 from mauve_core.experiments.methods.method import PRESETS, Method, parse_method
 from mauve_core.experiments.methods.ranks import MethodStanding, disagreements, method_standings, score_of
 from mauve_core.experiments.methods.table import Disagreement, MethodResult, MethodScore, MethodTable, stored_methods
 
 __all__ = [
+    "ABOUT_CORRECTIONS",
     "ABOUT_EXPECTATIONS",
+    "CORRECTIONS",
     "ESTIMATORS",
     "EXPECTATIONS",
     "PRESETS",

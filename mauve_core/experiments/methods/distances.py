@@ -126,7 +126,7 @@ def interpolated(name: str, sides: Sides, seed: SeedSequence) -> Fit:
 
 def _clusters(sides: Sides, seed: SeedSequence) -> tuple[Binned, NDArray[np.float64]]:
     found, n = sides.clustered(seed), len(sides.x_p)
-    return Binned(found.labels[:n], found.labels[n:], sides.k, sides.jackknife_rows), found.centers
+    return Binned(found.labels[:n], found.labels[n:], sides.k, sides), found.centers
 
 
 def _jackknife_histograms(bins: Binned) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:

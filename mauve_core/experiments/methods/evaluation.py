@@ -72,7 +72,7 @@ def methods_run(
     seeds : int
         Number of seeds of random estimators; k-means uses the run's seeds.
     permutations : int
-        Draws of a permutation test of P = Q for each method with bins; 0 for none.
+        Draws of a permutation test of P = Q for each method with bins and no correction; 0 for none.
     models : Models, optional
         Models of the two sides for direct estimation, which is left out without them.
     device : str
@@ -240,7 +240,7 @@ class _Work:
         n = min(len(sides.x_p), len(sides.x_q))
         if estimator == "kmeans":
             partitions = self.run.comparison.candidate(name).partitions
-            own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides.jackknife_rows) for part in partitions)
+            own = (Binned(part.labels[HUMAN], part.labels[name], part.k, sides) for part in partitions)
             return _Fits(tuple(own), np.asarray(sizes), n)
         given = parameters or {}
         return _Fits(tuple(fit(estimator, sides, seed, **given) for seed in seeds), np.asarray(sizes), n)
@@ -265,8 +265,11 @@ class _Work:
             pair_of_features = self.features[HUMAN], self.features[name]
             tokens = partial(self._both_tokens, name)
             ratios = None if self.likelihoods is None else partial(self.likelihoods.ratios, name)
+            codes = np.unique([*self.prompts[HUMAN], *self.prompts[name]], return_inverse=True)[1]
+            prompts = codes[: len(pair_of_features[0])], codes[len(pair_of_features[0]) :]
+            score, progress = self.score, self.progress
             self.cached[name] = Sides(
-                *pair_of_features, jackknife_rows, self.score, tokens, self.device, self.progress, ratios=ratios
+                *pair_of_features, jackknife_rows, score, tokens, self.device, progress, ratios=ratios, prompts=prompts
             )
         return self.cached[name]
 
@@ -307,7 +310,9 @@ def _result(method: Method, fitted: _Fitted) -> MethodResult:
 
 
 def _tested(result: MethodResult, fitted: _Fitted, work: _Work, permutations: int) -> MethodResult:
-    """Add a p-value for each candidate if the method has bins; all methods share the same permutations."""
+    """Add a p-value for each candidate if the method has bins and no correction; all share the same permutations."""
+    if result.method.correction != "none":
+        return result
     scores, notes = dict(result.scores), list[str]()
     seed = stream(work.score.seed, "permutations")
     for name, fits in fitted.candidates.items():

@@ -143,7 +143,7 @@ def _binned(name: str, sides: Sides, seed: SeedSequence) -> Fit:
     k = sides.k if quantiser.bins is None else None
     found = quantiser.fit(sides.reduced, k, seed=seed, progress=sides.progress, device=sides.device)
     n = len(sides.x_p)
-    return Binned(found.labels[:n], found.labels[n:], found.k, sides.jackknife_rows)
+    return Binned(found.labels[:n], found.labels[n:], found.k, sides)
 
 
 _FITS: dict[str, Callable[..., Fit]] = {

@@ -30,6 +30,25 @@ ABOUT_EXPECTATIONS = (
 )
 """Which expectation is which, for people."""
 
+CORRECTIONS = {"none": "No correction", "bootstrap": "Bias-reduced"}
+"""Corrections of the bias of counts; see ``numerics.resampling.bias_reduction``."""
+
+CORRECTED_SUMMARIES = ("mauve", "frontier-integral", "mid")
+"""Summaries of the KL frontier that a correction applies to."""
+
+CORRECTION_REASON = (
+    "The bootstrap's bias is taken off the errors: an estimate for the sources themselves, which depends less on the "
+    "number of texts."
+)
+"""How the correction bears on a ranking."""
+
+ABOUT_CORRECTIONS = (
+    "bootstrap takes the bootstrap's bias off both errors of the KL frontier, none below 0: the score then estimates "
+    "that of the sources on these bins, not that of so many texts; with summary=mauve, frontier-integral or mid, "
+    "without smoothing. It is not from the papers."
+)
+"""What the corrections do, for people."""
+
 OfRatios = Callable[[LogRatios, str, float, str], float]
 """Log ratios, generator, scale, expectation -> number."""
 

@@ -1,9 +1,10 @@
-"""A method: estimator, divergence, summary, smoothing, scale and expectation, written as one word.
+"""A method: estimator, divergence, summary, smoothing, scale, expectation and correction, written as one word.
 
     kmeans                                          MAUVE as published
     kmeans:smoothing=good-turing,summary=mid        every part but the first may be left out
     knn:divergence=chi2                             an estimator without bins
     knn:expectation=other                           the same ratios, averaged as the papers print it
+    kmeans:correction=bootstrap                     MAUVE with less bias, which is not from the papers
 
 JMLR 2023, sections 2.3 (divergences), 3.2 (summaries), 4.1 (quantizers, smoothing), 4.2, 4.3 and appendix C (estimators
 without bins).
@@ -18,12 +19,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.methods.kinds import ESTIMATORS, EXPECTATION_REASONS, EXPECTATIONS, SUMMARIES, EstimatorKind
+from mauve_core.experiments.methods.kinds import (
+    CORRECTED_SUMMARIES,
+    CORRECTION_REASON,
+    CORRECTIONS,
+    ESTIMATORS,
+    EXPECTATION_REASONS,
+    EXPECTATIONS,
+    SUMMARIES,
+    EstimatorKind,
+)
 from mauve_core.numerics.divergences.frontier import Frontier, trapezoid_area
 from mauve_core.numerics.divergences.generators import generator_of
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, added_count
 from mauve_core.numerics.divergences.summaries import FIVE
 from mauve_core.numerics.ratios.log_ratios import LogRatios, ratio_atoms
+from mauve_core.numerics.resampling.bias_reduction import Corrected
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,9 @@ class Method:
         The points over which an estimator without bins averages its density ratios. "union", the default, takes both
         samples. The papers take "other", the sample of the side that a divergence is from (JMLR 2023, equations 24, 25,
         27, 29 and 46), and for probabilities of two models "own", a side's own sample (section 7.3.3).
+    correction : str
+        "bootstrap" takes the bootstrap's bias off the errors of the KL frontier, for estimators with bins and the
+        summaries ``CORRECTED_SUMMARIES`` without smoothing; "none" by default.
     """
 
     estimator: str = "kmeans"
@@ -54,6 +68,7 @@ class Method:
     smoothing: str = "none"
     scale: float | None = None
     expectation: str = "union"
+    correction: str = "none"
 
     def __post_init__(self) -> None:
         _require("estimator", self.estimator, ESTIMATORS)
@@ -68,6 +83,7 @@ class Method:
         if not kind.bins and "smoothing" in changed:
             raise InputError(f"The method {kind.name} has no bins to smooth", received=self.smoothing)
         self._check_expectation(kind)
+        self._check_correction(kind)
         if not summary.takes_divergence and "divergence" in changed:
             raise InputError(f"The summary {summary.name} is a divergence itself", todo="Leave divergence out")
         if summary.frontier and not np.isfinite(generator.at_zero):
@@ -99,6 +115,21 @@ class Method:
                 received=f"divergence={self.divergence}, summary={self.summary}",
             )
 
+    def _check_correction(self, kind: EstimatorKind) -> None:
+        _require("correction", self.correction, CORRECTIONS)
+        if self.correction == "none":
+            return
+        if not kind.bins:
+            raise InputError(
+                f"The method {kind.name} has no bins whose counts could be corrected", received=self.correction
+            )
+        if (self.divergence, self.smoothing) != ("kl", "none") or self.summary not in CORRECTED_SUMMARIES:
+            raise InputError(
+                "The correction does not go with these parts",
+                allowed=f"divergence=kl, smoothing=none, and summary={', '.join(CORRECTED_SUMMARIES)}",
+                received=f"divergence={self.divergence}, smoothing={self.smoothing}, summary={self.summary}",
+            )
+
     @property
     def spec(self) -> str:
         """The method's written form without parts at their defaults."""
@@ -120,6 +151,8 @@ class Method:
             parts.append(EXPECTATIONS[self.expectation].lower())
         if self.smoothing != "none":
             parts.append(SMOOTHINGS.get(self.smoothing, self.smoothing))
+        if self.correction != "none":
+            parts.append(CORRECTIONS[self.correction].lower())
         if self.divergence != "kl":
             parts.append(generator_of(self.divergence).title)
         parts.append(SUMMARIES[self.summary].title + ("" if self.scale is None else f", c = {self.scale:g}"))
@@ -127,8 +160,10 @@ class Method:
 
     @property
     def reason(self) -> str:
-        """The papers' explanation of a different ranking, and what an expectation other than the default adds."""
+        """The papers' explanation of a different ranking, and what an expectation or a correction adds."""
         reason = self.estimator_kind.reason
+        if self.correction != "none":
+            return f"{reason} {CORRECTION_REASON}"
         return reason if self.expectation == "union" else f"{reason} {EXPECTATION_REASONS[self.expectation]}"
 
     @property
@@ -152,11 +187,26 @@ class Method:
         return ESTIMATORS[self.estimator]
 
     def value(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-        """(...) summary of (..., k) histograms."""
+        """(...) summary of (..., k) histograms; a correction needs counts (:meth:`corrected_value`)."""
         usual = self.estimator_kind.scale
-        if usual is None:
-            raise InputError(f"The method {self.estimator} does not work on histograms")
+        if usual is None or self.correction != "none":
+            raise InputError(f"The method {self.spec} does not work on histograms")
         return SUMMARIES[self.summary].value(p, q, self.divergence, self.scale or usual)
+
+    def corrected_value(self, found: Corrected) -> float:
+        """Summary of bias-reduced errors.
+
+        Raises
+        ------
+        InputError
+            The method has no correction.
+        """
+        usual = self.estimator_kind.scale
+        if self.correction == "none" or usual is None:
+            raise InputError(f"The method {self.spec} takes the errors as they are", allowed="correction=bootstrap")
+        if self.summary == "mauve":
+            return float(trapezoid_area(*found.frontier.curve(self.scale or usual)))
+        return float(found.mid if self.summary == "mid" else found.frontier_integral)
 
     def ratio_value(self, ratios: LogRatios) -> float:
         """Summary of density ratios by the method's expectation; may be infinite."""
@@ -225,6 +275,13 @@ PRESETS: dict[str, tuple[Method, ...]] = {
         *(Method("strings", summary=name) for name in FIVE),
     ),
     "smoothing": tuple(Method(smoothing=name) for name in SMOOTHINGS),
+    "bias": (
+        Method(),
+        Method(correction="bootstrap"),
+        Method(smoothing="krichevsky-trofimov"),
+        Method(summary="frontier-integral"),
+        Method(summary="frontier-integral", correction="bootstrap"),
+    ),
     "quantisers": tuple(Method(name) for name in ("kmeans", "drmm", "lattice")),
     "estimators": (
         Method(),
@@ -247,4 +304,4 @@ PRESETS: dict[str, tuple[Method, ...]] = {
         )
     ),
 }
-"""Groups of methods (JMLR 2023, sections 7.3 and 7.4; ICLR 2023, section 2), the default first."""
+"""Groups of methods (JMLR 2023, sections 7.3 and 7.4; ICLR 2023, section 2; bias), the default first."""

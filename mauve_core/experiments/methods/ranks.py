@@ -79,7 +79,7 @@ def score_of(method: Method, comparison: Comparison | None) -> str | None:
 
     A method takes all generations of a candidate together, so with several generations it is no score of the run.
     """
-    if comparison is None or method.estimator != "kmeans":
+    if comparison is None or method.estimator != "kmeans" or method.correction != "none":
         return None
     if any(source.generations > 1 for source in comparison.sources):
         return None

@@ -21,6 +21,9 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import Clustering, default_k, kmeans
 from mauve_core.numerics.ratios.log_ratios import Coordinates, LogRatios
+from mauve_core.numerics.resampling.bias_reduction import Corrected, bias_reduced
+from mauve_core.numerics.resampling.exchange import prompt_groups, separate_prompts
+from mauve_core.scoring.streams import stream
 
 Features = NDArray[np.float32]
 Tokens = list[NDArray[np.int64]]
@@ -40,6 +43,8 @@ class Sides:
         Returns token ids of both sides, for estimators that read texts.
     ratios : callable, optional
         Returns probability ratios of the texts under two models, if known.
+    prompts : pair of (n,) and (m,) arrays of int, optional
+        Prompts of the texts of both sides by common numbers; None if each text stands alone.
     """
 
     x_p: Features
@@ -50,6 +55,7 @@ class Sides:
     device: str = "cpu"
     progress: Progress = silent
     ratios: Callable[[], LogRatios] | None = None
+    prompts: tuple[Rows, Rows] | None = None
 
     @cached_property
     def reduced(self) -> NDArray[np.float32]:
@@ -101,7 +107,8 @@ class Binned(Fit):
     Parameters
     ----------
     labels_p, labels_q : (n,) and (m,) arrays of int
-    jackknife_rows : as of :class:`Sides`
+    sides : Sides
+        Whose texts these are: their groups and prompts, and the seed of a correction's resamples.
     """
 
     def __init__(
@@ -109,12 +116,13 @@ class Binned(Fit):
         labels_p: NDArray[np.int32],
         labels_q: NDArray[np.int32],
         k: int,
-        jackknife_rows: Sequence[tuple[Rows, Rows]],
+        sides: Sides,
     ) -> None:
         self.labels, self.k = (labels_p, labels_q), k
         if min(map(len, self.labels)) < k:
             self.notes = (f"{k:,} bins: fewer texts than bins on a side, so even equal sides look far apart",)
-        self._jackknife_rows = jackknife_rows
+        self._jackknife_rows, self._prompts = sides.jackknife_rows, sides.prompts
+        self._seed = stream(sides.score.seed, "correction")
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(k,) number of texts per bin, the human side first."""
@@ -132,9 +140,31 @@ class Binned(Fit):
         return p, q
 
     def value(self, method: Method) -> float:
+        if method.correction != "none":
+            return method.corrected_value(self._corrected)
         return float(method.value(*(probabilities(side, method.smoothing) for side in self.counts())))
 
     def left_out(self, method: Method) -> NDArray[np.float64] | None:
         if not self._jackknife_rows:
             return None
+        if method.correction != "none":
+            return np.array([method.corrected_value(found) for found in self._corrected_without_groups])
         return np.asarray(method.value(*(probabilities(side, method.smoothing) for side in self.jackknife_counts())))
+
+    @cached_property
+    def _corrected(self) -> Corrected:
+        p, q = self.labels
+        return self._bias_reduced(np.arange(p.size), np.arange(q.size))
+
+    @cached_property
+    def _corrected_without_groups(self) -> list[Corrected]:
+        return [self._bias_reduced(*rows) for rows in self._jackknife_rows]
+
+    def _bias_reduced(self, rows_p: Rows, rows_q: Rows) -> Corrected:
+        """Of these rows; prompts are drawn as wholes, and by the same seed for all fits."""
+        p, q = self.labels[0][rows_p], self.labels[1][rows_q]
+        prompts = self._prompts
+        groups = separate_prompts(p.size, q.size)
+        if prompts is not None:
+            groups = prompt_groups(prompts[0][rows_p], prompts[1][rows_q])
+        return bias_reduced(p, q, self.k, groups, seed=self._seed)

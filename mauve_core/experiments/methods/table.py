@@ -41,7 +41,7 @@ class MethodScore:
         Texts of the smaller side.
     p_value : float or None
         Permutation test of P = Q for the first seed; permutes texts within prompts that both sides share. None if not
-        requested or the method has no bins.
+        requested, or if the method has no bins or has a correction.
     z : float or None
         Standard score of the candidate's MMD against random halves of the human texts, scaled to equal size (see
         ``numerics.mmd``): mean 0 and standard deviation about 1 for equal sources. None for other estimators.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 
 import numpy as np
@@ -9,9 +10,10 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, parse_method
-from mauve_core.numerics.divergences.frontier import mauve
+from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, mauve
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
 from mauve_core.numerics.ratios.log_ratios import LogRatios
+from mauve_core.numerics.resampling.bias_reduction import Corrected
 from mauve_core.numerics.transport.frontiers import displacement_frontier
 
 P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
@@ -24,6 +26,9 @@ P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
         "knn:divergence=chi2",
         "kmeans:summary=mid,smoothing=good-turing",
         "gaussian:scale=2.5",
+        "kmeans:correction=bootstrap",
+        "lattice:summary=frontier-integral,correction=bootstrap",
+        "drmm:scale=2,correction=bootstrap",
         "knn:expectation=other",
         "kde:divergence=chi2,summary=mid,expectation=other",
         "direct:expectation=own",
@@ -69,6 +74,12 @@ def test_presets_can_be_written_and_read(name):
         ("frechet:expectation=other", "takes no expectation"),
         ("direct:expectation=own,divergence=chi2", "does not go with these parts"),
         ("direct:expectation=own,summary=frontier-integral", "does not go with these parts"),
+        ("kmeans:correction=nonsense", "No correction of that name"),
+        ("knn:correction=bootstrap", "knn has no bins whose counts could be corrected"),
+        ("frechet:correction=bootstrap", "takes no correction"),
+        ("kmeans:correction=bootstrap,smoothing=laplace", "smoothing=none, and summary=mauve, frontier-integral, mid"),
+        ("kmeans:correction=bootstrap,divergence=chi2", "Allowed: divergence=kl"),
+        ("kmeans:correction=bootstrap,summary=auc", "Received: divergence=kl, smoothing=none, summary=auc"),
         ("frechet:summary=mid", "takes no summary"),
         ("frechet:scale=2", "takes no scale"),
         ("transport-linear:summary=mid,scale=2", "takes no summary\\."),
@@ -198,3 +209,27 @@ def test_the_preset_of_iclr_has_its_five_divergences_on_clusters_and_on_strings(
     found = {name: [m.summary for m in others if m.estimator == name] for name in ("kmeans", "strings")}
     assert found == {"kmeans": five, "strings": five}
     assert {m.smoothing for m in others if m.estimator == "kmeans"} == {"laplace"}
+
+
+def test_a_corrected_method_summarizes_corrected_errors_and_nothing_else():
+    errors = np.linspace(0.1, 0.4, 25)
+    found = Corrected(Frontier(REFERENCE_WEIGHTS, errors, errors[::-1]), np.float64(0.3), np.float64(0.2))
+    for scale in (2.0, 5.0):
+        x, y = np.exp(-scale * errors), np.exp(-scale * errors[::-1])
+        points = [(1.0, 0.0), *zip(x, y, strict=True), (0.0, 1.0)]
+        area = sum((a - c) * (b + d) / 2 for (a, b), (c, d) in itertools.pairwise(points))
+        method = Method(correction="bootstrap", scale=None if scale == 5.0 else scale)
+        assert method.corrected_value(found) == pytest.approx(area, rel=1e-12)
+    assert Method(summary="frontier-integral", correction="bootstrap").corrected_value(found) == 0.3
+    assert Method(summary="mid", correction="bootstrap").corrected_value(found) == 0.2
+    with pytest.raises(InputError, match="takes the errors as they are"):
+        Method().corrected_value(found)
+    with pytest.raises(InputError, match="kmeans:correction=bootstrap does not work on histograms"):
+        Method(correction="bootstrap").value(P, Q)
+
+
+def test_the_title_and_the_reason_name_a_correction():
+    method = Method(correction="bootstrap")
+    assert method.title == "k-means · bias-reduced · MAUVE"
+    assert method.reason.startswith(Method().reason)
+    assert "depends less on the number of texts" in method.reason

@@ -15,6 +15,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.experiments.methods import (
     ESTIMATORS,
     Disagreement,
@@ -25,16 +26,21 @@ from mauve_core.experiments.methods import (
     disagreements,
     methods_run,
     parse_method,
+    score_of,
     stored_methods,
 )
 from mauve_core.experiments.methods.distances import MMD_SPLITS
 from mauve_core.experiments.methods.evaluation import SPREAD_STAGE, STAGE, TEST_STAGE, sides_of
 from mauve_core.experiments.methods.fitting import WITHOUT_HALVES, fit
+from mauve_core.experiments.methods.sides import Binned
 from mauve_core.jobs import queue
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser
+from mauve_core.numerics.resampling.bias_reduction import bias_reduced
+from mauve_core.numerics.resampling.exchange import prompt_groups
 from mauve_core.numerics.statistics.mmd import mmd
+from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.registry import read_task
@@ -280,3 +286,43 @@ def test_the_command_names_the_expectation_and_says_which_is_which(run, capsys):
     with pytest.raises(SystemExit):
         main(["methods", "--help"])
     assert "average D(P || R) over the sample of Q" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_bias_reduced_method_has_its_own_interval_and_ranks_and_is_closer(run, capsys):
+    specs = ("kmeans", "kmeans:correction=bootstrap", "kmeans:summary=mid,correction=bootstrap")
+    words = ["methods", run.id, *(word for spec in specs for word in ("--method", spec)), "--quiet"]
+    assert main([*words, "--permutations", "9"]) == 0
+    said = capsys.readouterr().out
+    assert "k-means · bias-reduced · MAUVE" in said
+    assert "Corrections: bootstrap takes the bootstrap's bias off both errors" in said
+    table = stored_methods(RunStore().load(run.id))
+    plain, reduced, mid = table.results
+    assert [result.method.spec for result in table.results] == list(specs)
+    for name in NAMES:
+        assert plain.scores[name].value < reduced.scores[name].value <= 1
+        assert reduced.scores[name].low <= reduced.scores[name].value <= reduced.scores[name].high
+        assert mid.scores[name].sd_texts > 0
+        assert plain.scores[name].p_value is not None
+        assert reduced.scores[name].p_value is None
+    assert plain.ceiling.value < reduced.ceiling.value
+    assert score_of(plain.method, run.comparison) == "mauve"
+    assert score_of(reduced.method, run.comparison) is None
+    assert methods_run(run, [reduced.method]).results[0].scores == reduced.scores
+
+
+def test_a_correction_draws_the_prompts_of_the_texts_that_are_left(run):
+    """The first fit again by hand: resamples of prompts, with and without the first group of texts."""
+    method = Method(summary="mid", correction="bootstrap")
+    sides = sides_of(run, "shifted")
+    part = run.comparison.candidate("shifted").partitions[0]
+    binned = Binned(part.labels[HUMAN], part.labels["shifted"], part.k, sides)
+    everything = tuple(np.arange(side.size) for side in binned.labels)
+    for rows, found in ((everything, binned.value(method)), (sides.jackknife_rows[0], binned.left_out(method)[0])):
+        labels = [own[kept] for own, kept in zip(binned.labels, rows, strict=True)]
+        names = prompt_names(keys_of(run.corpora))
+        prompts = [np.array(names[side])[kept] for side, kept in zip((HUMAN, "shifted"), rows, strict=True)]
+        codes = np.unique(np.concatenate(prompts), return_inverse=True)[1]
+        groups = prompt_groups(codes[: len(rows[0])], codes[len(rows[0]) :])
+        assert groups.shared
+        seed = stream(run.comparison.config.score.seed, "correction")
+        assert found == float(bias_reduced(*labels, part.k, groups, seed=seed).mid)
