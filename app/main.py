@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from app.components import charts, job_panel, news, page_chrome, share, sidebar, tour_panel, visit
+from app.components import charts, job_progress, news, page_chrome, share, sidebar, tour_panel, visit
 from app.server import access, ended_sessions, own_server
 from app.url import session
 from mauve_core.encoders import hub
@@ -64,7 +64,7 @@ with st.sidebar:
     visit.show(visitor)
 share.show(page.url_path, visitor)
 tour_panel.show(page.url_path)
-job_panel.begin_page()
+job_progress.begin_page()
 with suppress(page_chrome.EndOfPageError):
     page.run()
 with jobs:  # those that the page does not show itself

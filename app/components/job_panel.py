@@ -34,7 +34,7 @@ ENDINGS = {
     "interrupted": ":orange[interrupted]",
 }
 
-_ALL, _DISMISSED, _ON_PAGE = "jobs_all", "jobs_dismissed", "jobs_on_page"
+_ALL, _DISMISSED = "jobs_all", "jobs_dismissed"
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,6 @@ def show(
     return bool(at_work)
 
 
-def begin_page() -> None:
-    """A page is about to be drawn, with no job on it yet."""
-    st.session_state[_ON_PAGE] = frozenset()
-
-
-def is_on_page(job_id: str) -> bool:
-    """Whether the page that is being drawn shows the progress of that job."""
-    return job_id in st.session_state[_ON_PAGE]
-
-
 def start(describe: Callable[[], Task]) -> None:
     """Start and show the task of ``describe``, or say why not; forget finished jobs of its kind that add to runs."""
     try:
@@ -122,7 +112,6 @@ def _panel(job_filter: _JobFilter, at_work: frozenset[tuple[str, str | None]]) -
     active = [job for job in jobs if job.active]
     ended = [job for job in jobs if not job.active and not _has_added(job)]
     _show_undo()
-    st.session_state[_ON_PAGE] |= {job.id for job in active}
     for job in active:
         _show_active(job, open_results=job.run is not None and job.run != job_filter.run)
     shown = ended if st.session_state.get(_ALL) else ended[: FEW if job_filter.failed else SHOWN]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -25,11 +26,25 @@ BEAT_S = 1.0
 
 LOG_LINES = 12
 
+_ON_PAGE = "jobs_on_page"
+"""Session key: ids of the jobs whose progress the page shows."""
+
 _in_browser = component("mauve_lens_job_progress", __file__, '<div class="job"></div>')
+
+
+def begin_page() -> None:
+    """A page is about to be drawn, with no job on it yet."""
+    st.session_state[_ON_PAGE] = frozenset()
+
+
+def is_on_page(job_id: str) -> bool:
+    """Whether the page that is being drawn shows the progress of that job."""
+    return job_id in st.session_state[_ON_PAGE]
 
 
 def show(job: JobState, *, key: str = "progress", log: bool = True) -> None:
     """The line, the bar and, unless ``log`` is false, the log of a running job; ``key`` tells apart two places."""
+    st.session_state[_ON_PAGE] |= {job.id}
     data = {
         "logged": log,
         "told": progress_data(job),

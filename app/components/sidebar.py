@@ -7,7 +7,7 @@ from contextlib import suppress
 import streamlit as st
 
 from app.caching import cache
-from app.components import job_panel, job_progress, page_chrome
+from app.components import job_progress, page_chrome
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
@@ -56,7 +56,7 @@ def show_jobs() -> None:
     if not access.may_change():
         return
     try:
-        active = [job for job in queue.list() if job.active and not job_panel.is_on_page(job.id)]
+        active = [job for job in queue.list() if job.active and not job_progress.is_on_page(job.id)]
     except MauveLensError:  # the page itself reports the error
         return
     for job in active[:_MOST_JOBS]:

@@ -278,8 +278,8 @@ def test_while_the_map_is_made_the_page_says_so_with_its_progress(open_page: Ope
         app = open_page(VIEW)
         assert not app.exception
         assert any("still being made" in element.value for element in app.markdown)
-        assert progress(app) == ["Drawing the map: 30 of 120"], "that of this run alone"
-        assert buttons(app) == ["Cancel"], "its results are this run, and no second map is begun"
+        assert progress(app) == ["Drawing the map: 30 of 120"] * 2, "that of this run, and in the sidebar the other"
+        assert buttons(app) == ["Cancel"], "of this run's alone, whose results are this run; no second map is begun"
     assert "still being made" not in " ".join(element.value for element in open_page(VIEW).markdown)
 
 
