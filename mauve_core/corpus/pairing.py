@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
+from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
 MatchedBy = Literal["prompts", "ids"]
 """What is equal where texts belong to one prompt."""
@@ -79,11 +80,15 @@ def shared_prompts(corpora: Mapping[str, Corpus]) -> SharedPrompts | None:
 def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
     """Name the prompt of each text by the rule of :func:`shared_prompts`: equal names, equal prompts.
 
-    A prompt has the id of the first text that answers it, with primes if that is the name of another prompt: a name
-    depends only on the sides up to the first that has the prompt.
+    If a side has fewer than ``LEAST_PROMPTS`` prompts, too few to leave some of them out, each prompt is divided: the
+    first text of it on one side belongs to the first of it on another, and so on. A prompt has the id of the first text
+    that answers it, with primes if that is the name of another prompt: unless prompts are divided, a name depends only
+    on the sides up to the first that has the prompt.
     """
     found = _match(sides)
     codes = _codes(sides, [side.ids for side in sides.values()]) if found is None else found.codes
+    if min(np.unique(own).size for own in codes.values()) < LEAST_PROMPTS:
+        codes = _codes(sides, [_turns(side, codes[name]) for name, side in sides.items()])
     names: dict[int, str] = {}
     taken: set[str] = set()
     for side, own in zip(sides.values(), codes.values(), strict=True):
@@ -123,6 +128,16 @@ def _match(sides: Mapping[str, Keys]) -> SharedPrompts | None:
         return SharedPrompts("prompts", _codes(sides, by_prompt))
     by_id = [side.ids for side in known]
     return SharedPrompts("ids", _codes(sides, by_id)) if _have_common(known, by_id) else None
+
+
+def _turns(side: Keys, codes: NDArray[np.int32]) -> list[object]:
+    """Each text's prompt, and how many texts of it come before on that side, in the same generation."""
+    before: Counter[object] = Counter()
+    found: list[object] = []
+    for code, generation in zip(codes.tolist(), side.generations or [""] * len(codes), strict=True):
+        found.append((code, before[code, generation]))
+        before[code, generation] += 1
+    return found
 
 
 def _prompt_keys(prompts: Iterable[Sequence[str] | None]) -> list[list[object]]:

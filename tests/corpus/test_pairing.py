@@ -9,6 +9,7 @@ import numpy as np
 
 from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
 from mauve_core.corpus.pairing import SharedPrompts, keys_of, prompt_names, shared_prompts
+from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
 
 def corpus(
@@ -147,7 +148,12 @@ def names(*corpora: Corpus) -> list[list[str]]:
 def test_a_prompt_has_the_id_of_the_first_text_that_answers_it() -> None:
     human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
     assert names(human, corpus("model", prompts=["c", "a", "b"], ids=["x", "y", "z"])) == [["1", "2", "3"], list("312")]
-    assert names(human, corpus("model", prompts=["a", "a", "c"], ids=["x", "y", "z"])) == [["1", "2", "3"], list("113")]
+    twice = [*map(str, range(LEAST_PROMPTS)), "1"]
+    found = names(
+        corpus("human", prompts=twice, ids=[f"h{i}" for i in range(11)]), corpus("model", prompts=twice[::-1])
+    )
+    own = [*(f"h{i}" for i in range(10)), "h1"]
+    assert found == [own, own[::-1]]
 
 
 def test_different_prompts_have_different_names_whatever_the_ids() -> None:
@@ -162,3 +168,14 @@ def test_without_a_common_prompt_ids_are_the_names() -> None:
     human = corpus("human", n=2, ids=["1", "2"])
     assert names(human, corpus("model", prompts=["a", "b"], ids=["2", "3"])) == [["1", "2"], ["2", "3"]]
     assert names(corpus("human", prompts=["a"], ids=["1"]), corpus("model", prompts=["b"], ids=["2"])) == [["1"], ["2"]]
+
+
+def test_of_few_prompts_the_texts_are_matched_one_by_one() -> None:
+    """One instruction for all texts, as people have it, leaves no group of texts without it."""
+    human = corpus("human", prompts=["go", "go", "stop", "go"], ids=["1", "2", "3", "4"])
+    model = corpus("model", prompts=["go", "stop", "go"], ids=["a", "b", "c"])
+    assert names(human, model) == [["1", "2", "3", "4"], ["1", "3", "2"]]
+    many = [f"prompt {number // 2}" for number in range(2 * LEAST_PROMPTS)]
+    found = names(corpus("human", prompts=many), corpus("model", prompts=many))
+    assert found[0] == found[1]
+    assert len(set(found[0])) == LEAST_PROMPTS

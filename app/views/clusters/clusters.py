@@ -94,11 +94,12 @@ def _neighbors(listed: list[int], chosen: int | None) -> None:
     """Buttons to the clusters before and after the chosen one, which the arrow keys press outside of a table."""
     place = listed.index(chosen) if chosen in listed else 0
     walks = session.current().clusters_as == "chart"
-    for title, to, key in (("Previous", place - 1, "up"), ("Next", place + 1, "down")):
+    for title, to, key in (("Up", place - 1, "up"), ("Down", place + 1, "down")):
         inside = 0 <= to < len(listed)
         st.button(
             title,
             key=f"clusters_{key}",
+            help="To the cluster before in the list" if key == "up" else "To the next cluster of the list",
             type="tertiary",
             shortcut=key if walks else None,
             disabled=not inside,
