@@ -38,7 +38,7 @@ LEGEND_ROW = 19
 LEGEND_FONT, LETTER = 11, 5.4
 """Font size of a legend and of names in a figure, and mean letter width, in pixels."""
 
-SIDE_BY_SIDE = 320
+SIDE_BY_SIDE = 324
 """Height of figures beside each other that are seen without scrolling."""
 
 DIVERGING_SCALE = [[0.0, MODEL_COLOUR], [0.5, "#b8bcc2"], [1.0, HUMAN_COLOUR]]

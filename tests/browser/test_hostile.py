@@ -101,7 +101,7 @@ def _walk_candidate(page: Page, app: str, run_id: str, candidate: str) -> None:
 
 
 def _expect_plain_cells(page: Page, app: str, run_id: str) -> None:
-    page.goto(f"{app}/map?run={run_id}&candidate=formulas&lasso={AREA}")
+    page.goto(f"{app}/map?run={run_id}&candidate=formulas&hidden=none&lasso={AREA}")
     charts.settle(page)
     page.get_by_role("tab", name="List").click()
     button = page.locator(".st-key-map_area_csv button")
