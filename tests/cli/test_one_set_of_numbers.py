@@ -9,16 +9,21 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import build_parser, main
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces, written
 from mauve_core.cli import probing
+from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.figures import methods, probes
 from mauve_core.figures.notebook import notebook_html
+from mauve_core.scoring.compare import compare
 from mauve_core.scoring.tables import interval_of, mean_and_spread, to_table
 from mauve_core.store import Run, RunStore
 from tests.probe_tables import table_of
-from tests.synthetic import make_run
+from tests.synthetic import make_comparison_inputs, make_run
+from tests.tiny_models import make_gpt2
 
 NAME, OTHER = "shifted", "close"
+SCORE = ScoreConfig(seeds=2, restarts=1, bootstrap=100)
 
 SAME = {
     "runs show": "runs show synthetic",
@@ -29,13 +34,14 @@ SAME = {
     "methods": "methods synthetic --method kmeans --method kmeans:divergence=js --seeds 2",
     "sweep --over scale": "sweep synthetic --over scale --values 2,5",
     "sweep --over k": "sweep synthetic --over k --values 3,6",
+    "sweep --over n": "sweep synthetic --over n --values 30,60",
 }
 """Commands that print the leaderboard's mean and spread, and one call of each."""
 
+OWN_VALUE = "Only at the run's own value and number of seeds is it the leaderboard's score."
 REASONS = {
     "methods": methods.ABOUT_LEADERBOARD,
-    "sweep --over scale": "Only at the run's own value and number of seeds is it the leaderboard's score.",
-    "sweep --over k": "Only at the run's own value and number of seeds is it the leaderboard's score.",
+    **{f"sweep --over {axis}": OWN_VALUE for axis in ("scale", "k", "n")},
 }
 """What a command says that prints other numbers beside it."""
 
@@ -82,6 +88,38 @@ def test_all_print_the_digits_of_the_leaderboard(run: Run, capsys: pytest.Captur
             assert low_high in out or bracket in out, name
     assert score in with_plain_spaces(to_table(run.comparison))  # what compare, study and demo print
     assert score in with_plain_spaces(re.sub(r"</?b>", "", notebook_html(run.comparison)))
+
+
+def test_a_sweep_over_decoders_prints_the_leaderboard_s_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
+    human, sides, features = make_comparison_inputs(60)
+    called = {"close": "nucleus:p=0.9", "shifted": "nucleus:p=0.5"}
+    candidates = {new: sides[old] for old, new in called.items()}
+    given = {HUMAN: features[HUMAN]} | {new: features[old] for old, new in called.items()}
+    config = CompareConfig(encoder=None, score=SCORE, projection=False)
+    comparison = compare(human, candidates, config, features=given)
+    RunStore(tmp_path / "runs").save("decoders", comparison, {HUMAN: human, **candidates}, given)
+    out = printed(capsys, "sweep decoders --over decoder")
+    for name in candidates:
+        assert with_plain_spaces(mean_and_spread(comparison.candidate(name).scores["mauve"])) in out, name
+
+
+def test_a_sweep_over_lengths_ends_at_the_leaderboard_s_score(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
+    human, sides, _ = make_comparison_inputs(60)
+    encoder = EncoderConfig(str(make_gpt2(tmp_path / "tiny-gpt2")))
+    config = CompareConfig(encoder, SCORE, projection=False)
+    store = FeatureStore()
+    comparison = compare(human, {NAME: sides[NAME]}, config, feature_store=store, device="cpu")
+    RunStore().save("lengths", comparison, {HUMAN: human, NAME: sides[NAME]})
+    longest = max(int(store.get(source.features_key).lengths.max()) for source in comparison.sources)
+    out = printed(capsys, f"sweep lengths --over length --values 4,{longest} --device cpu")
+    assert with_plain_spaces(mean_and_spread(comparison.candidate(NAME).scores["mauve"])) in out
+    assert OWN_VALUE in out
 
 
 def test_the_report_s_clusters_name_the_seed_of_the_median(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
