@@ -35,6 +35,7 @@ sections = {
         st.Page("views/clusters/clusters.py", title="Clusters", icon=":material/bar_chart:"),
         st.Page("views/gap/gap.py", title="Gap", icon=":material/balance:"),
         st.Page("views/map/map.py", title="Map", icon=":material/scatter_plot:"),
+        st.Page("views/texts/texts.py", title="Texts", icon=":material/article:"),
     ],
     "Test": [
         st.Page("views/probes/probes.py", title="Probes", icon=":material/experiment:"),

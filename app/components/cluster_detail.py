@@ -12,13 +12,15 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import cache
-from app.components import texts, why_panel
+from app.components import text_search, texts, why_panel
 from app.components.focus import Focus
 from app.components.markup import escaped
+from app.components.text_search import Found
 from app.url import bound, session
 from app.url.parameters import ClusterTab, to_query
 from mauve_core.analysis.central_texts import paired, side_by_side
 from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, has_costs, value_counts, wilson_interval
+from mauve_core.analysis.text_search import TextSearch
 from mauve_core.analysis.words import DistinctiveWord
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import (
@@ -77,25 +79,35 @@ def _stability_in_words(judged: Stability, cluster: int) -> str:
     )
 
 
-def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float) -> None:
-    """Show a cluster of the focus' partition; ``table`` is the partition's, from ``cache.costed_table``."""
-    indices = {name: np.flatnonzero(focus.partition.labels[name] == cluster) for name in (HUMAN, focus.candidate)}
-    in_human, in_model = (indices[name].astype(np.int32) for name in (HUMAN, focus.candidate))
+def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, masks: Found | None = None) -> None:
+    """Show a cluster of the focus' partition; ``table`` is the partition's, from ``cache.costed_table``.
+
+    ``masks`` are the texts that a search found, which are the only ones to read then.
+    """
+    inside = {name: focus.partition.labels[name] == cluster for name in (HUMAN, focus.candidate)}
+    wanted = inside if masks is None else {name: mask & masks[name] for name, mask in inside.items()}
+    in_human, in_model = (np.flatnonzero(wanted[name]).astype(np.int32) for name in (HUMAN, focus.candidate))
     st.markdown(why_panel.finding(focus, cluster))
     st.caption(_figures(focus, cluster, table))
-    _tabs(focus, cluster, in_human, in_model)
+    if masks is not None:
+        counts = [f"{wanted[name].sum():,} of {mask.sum():,} {escaped(name)}" for name, mask in inside.items()]
+        st.markdown(f":material/search: **Found here:** {' and '.join(counts)} texts. Only these are listed.")
+    search = None if masks is None else text_search.of(focus.run, session.current())
+    _tabs(focus, cluster, in_human, in_model, search)
     if has_costs(table):
         with st.expander("At a mixture weight"):
             st.markdown(_terms_in_words(table.iloc[cluster], table, weight))
 
 
 @st.fragment
-def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32]) -> None:
+def _tabs(
+    focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32], search: TextSearch | None
+) -> None:
     """Build only the open tab; opening another one reruns nothing else."""
     name, tab = bound.open_tab("cluster_tab", TABS, "cluster_detail_tabs")
     with tab:
         if name == "texts":
-            _texts(focus, cluster, in_human, in_model)
+            _texts(focus, cluster, in_human, in_model, search)
         elif name == "why":
             why_panel.show(focus, cluster)
         elif name == "words":
@@ -104,16 +116,19 @@ def _tabs(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDA
             _metadata(focus, in_human, in_model)
 
 
-def _texts(focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32]) -> None:
+def _texts(
+    focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32], search: TextSearch | None
+) -> None:
     """The most typical texts of both sides, whole; below, folded, the lists of all."""
     state, codes = session.current(), cache.prompt_pairs(focus.run.id, focus.candidate)
-    central = cache.central_texts(*focus.key, cluster)
+    human_rows, model_rows = cache.central_texts(*focus.key, cluster)
+    central = human_rows[np.isin(human_rows, in_human)], model_rows[np.isin(model_rows, in_model)]
     pairing = codes is not None and state.texts_paired
     if codes is not None:
         st.toggle("Pair by prompt", help=_PAIRS_HELP, **bound.bind("texts_paired", pairing))
     both = side_by_side(*central, MOST_TEXTS)
     rows = both if codes is None or not pairing else paired(*central, codes, MOST_TEXTS)
-    why_panel.marked_rows(focus, cluster, rows, in_rows=pairing)
+    why_panel.marked_rows(focus, cluster, rows, in_rows=pairing, search=search)
     human, model = focus.run.corpora[HUMAN], focus.run.corpora[focus.candidate]
     asked_for = state.human_text is not None or state.model_text is not None
     # One label for every cluster: a browser folds an expander again when its label changes.

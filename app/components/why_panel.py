@@ -19,6 +19,7 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.text_marks import marked_text
+from mauve_core.analysis.text_search import TextSearch, spans
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN, as_percent, interval, significant, written
@@ -90,8 +91,10 @@ def _auc(effect: Effect) -> str:
     return f"AUC {written(effect.auc, 2)}, {interval(effect.low, effect.high, 2)}"
 
 
-def marked_rows(focus: Focus, cluster: int, rows: Sequence[Row], *, in_rows: bool) -> None:
-    """Texts of both sides, whole, with the card's phrases and repeated 4-grams marked.
+def marked_rows(
+    focus: Focus, cluster: int, rows: Sequence[Row], *, in_rows: bool, search: TextSearch | None = None
+) -> None:
+    """Texts of both sides, whole, with the card's phrases, repeated 4-grams and what a search found marked.
 
     ``in_rows`` aligns the texts of a row; otherwise each side is a column of its own.
     """
@@ -109,13 +112,13 @@ def marked_rows(focus: Focus, cluster: int, rows: Sequence[Row], *, in_rows: boo
         if not in_rows:
             for index in shown:
                 with column:
-                    _text(focus, cluster, source, index, of_cluster | {phrase.text for phrase in phrases})
+                    _text(focus, cluster, source, index, of_cluster | {phrase.text for phrase in phrases}, search)
     for row in rows if in_rows else ():
         places = zip(st.columns(2, gap="small"), (row.human, row.model), sides, strict=True)
         for column, place, (source, _, _, _, phrases, _) in places:
             if place is not None:
                 with column:
-                    _text(focus, cluster, source, place, of_cluster | {phrase.text for phrase in phrases})
+                    _text(focus, cluster, source, place, of_cluster | {phrase.text for phrase in phrases}, search)
     order = "Texts of one prompt side by side" if in_rows else _ORDERS[focus.run.features(HUMAN) is not None]
     st.caption(
         f"{order}. Gray: phrases that the side, or this cluster, uses more. Wavy line: four words that the text "
@@ -126,7 +129,7 @@ def marked_rows(focus: Focus, cluster: int, rows: Sequence[Row], *, in_rows: boo
 _ORDERS = {True: "Nearest to the cluster's center first", False: "In the order of the file"}
 
 
-def _text(focus: Focus, cluster: int, source: str, index: int, phrases: set[str]) -> None:
+def _text(focus: Focus, cluster: int, source: str, index: int, phrases: set[str], search: TextSearch | None) -> None:
     corpus = focus.run.corpora[source]
     text, own = corpus.texts[index], int(focus.partition.labels[source][index])
     with st.container(border=True, gap="xsmall", height=_LONG_HEIGHT if len(text) > _LONG else "content"):
@@ -135,7 +138,7 @@ def _text(focus: Focus, cluster: int, source: str, index: int, phrases: set[str]
             st.caption(f"In another cluster: {escaped(labelled(focus.names, own))}")
         if corpus.prompts is not None and corpus.prompts[index]:
             st.caption(escaped(corpus.prompts[index]))
-        st.html(marked_text(text, phrases))
+        st.html(marked_text(text, phrases, [] if search is None else spans(text, search)))
 
 
 def _flags(focus: Focus, card: WhyCard) -> None:

@@ -65,6 +65,11 @@ def line(most: int) -> Codec[str]:
     return Codec(lambda text: " ".join(text.split())[:most].strip() or None)
 
 
+def words(most: int) -> Codec[str]:
+    """At most ``most`` characters as typed, unless they are all white space; the rest is cut."""
+    return Codec(lambda text: text[:most] if text.strip() else None)
+
+
 def _index(text: str, most: int = 10**9 - 1) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= most else None
 

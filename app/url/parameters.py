@@ -28,6 +28,7 @@ from app.url.codecs import (
     line,
     number,
     one_of,
+    words,
 )
 from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.base.config import SCORES, PartitionKind, Smoothing
@@ -49,7 +50,7 @@ AreaTab = Literal["texts", "counts", "list", "against"]
 FlowTab = Literal["matrix", "largest", "sensitivity"]
 ChartOrTable = Literal["chart", "table"]
 MeasuresTab = Literal["closeness", "diversity", "likelihood", "table"]
-Selection = Literal["clusters", "lasso", "slice"]
+Selection = Literal["clusters", "lasso", "slice", "found"]
 Side = Literal["model", "human", "both"]
 Action = Literal["drop", "cap", "match", "weight"]
 GreedyAction = Literal["match", "drop"]
@@ -67,6 +68,15 @@ MAX_QUERY = 200
 
 MAX_RATER = 60
 """Maximum length of a rater's name; the rest is cut."""
+
+MAX_SEARCH = 500
+"""Maximum length of a search for texts; the rest is cut."""
+
+SEARCH = (
+    "search_query", "search_pattern", "search_source", "search_shortest", "search_longest", "search_field",
+    "search_value",
+)  # fmt: skip
+"""Fields of the search for texts, for the whole visit."""
 
 _CLUSTERS = "clusters"
 """In ``reset_by``: the partition that gives cluster numbers their meaning."""
@@ -121,6 +131,25 @@ class State:
     presenting: bool = parameter(SWITCH, False, name="present")
     """Whether steps of the tour are slides: larger type, no controls."""
 
+    # Search, on every page that shows texts
+    search_query: str | None = parameter(words(MAX_SEARCH), None, name="find")
+    """Words or a regular expression that texts must match; None means any text."""
+    search_pattern: bool = parameter(SWITCH, False, name="regex")
+    search_source: str | None = parameter(TEXT, None, name="in", reset_by=("run",))
+    """The only source whose texts are found; None means all."""
+    search_shortest: int | None = parameter(index(), None, name="from_words")
+    search_longest: int | None = parameter(index(), None, name="to_words")
+    search_field: str | None = parameter(TEXT, None, name="where", reset_by=("run",))
+    search_value: str | None = parameter(ANY_TEXT, None, name="is", reset_by=("run", "search_field"))
+
+    # Texts
+    read_text: int | None = parameter(index(), None, name="read", reset_by=("run",))
+    """The open text, by its place in the run (the human texts come first); None means the first one found."""
+    beside: str | None = parameter(TEXT, None, reset_by=("run",))
+    """The source whose text of the same prompt stands beside the open one; None means the page's own."""
+    texts_page: int = parameter(index(), 1, name="leaf", reset_by=("run", *SEARCH))
+    """Page of the list, from 1."""
+
     # Map
     lasso: tuple[Point, ...] | None = parameter(POLYGON, None, reset_by=("run",))
     """Corners of the polygon drawn on the map, in map coordinates."""
@@ -158,8 +187,8 @@ class State:
     # Gap
     gap_tab: GapTab = parameter(one_of(GapTab), "texts", name="below")
     what_if_selection: Selection = parameter(one_of(Selection), "clusters", name="pick")
-    """What the what-if changes: ``what_if_clusters``, the texts in ``lasso``, or those whose metadata
-    ``what_if_field`` is ``what_if_value``.
+    """What the what-if changes: ``what_if_clusters``, the texts in ``lasso``, those whose metadata ``what_if_field`` is
+    ``what_if_value``, or those that the search found.
     """
     what_if_clusters: tuple[int, ...] | None = parameter(INDICES, None, name="chosen", reset_by=("run", _CLUSTERS))
     """None means ``cluster``."""

@@ -9,6 +9,7 @@ negative and offset each other, so they are given in nats, not as shares.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.kl import error_shares, integral_terms
 from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.scoring.result import Partition
 
 CONFIDENCE = 0.95
 ADDS, MISSES = "adds", "misses"
@@ -31,9 +34,10 @@ ORDERS = {
     "q": "Model share q",
     "type_1_nats": "Type I error",
     "type_2_nats": "Type II error",
+    "found": "Texts found",
     "cluster": "Cluster number",
 }
-"""Columns by which the histogram can be sorted; all descending except the cluster number."""
+"""Columns by which the histogram can be sorted, as far as a table has them; all descending but the cluster number."""
 
 
 def cluster_table(human: ArrayLike, model: ArrayLike, weight: float, smoothing: str = "none") -> pd.DataFrame:
@@ -95,6 +99,24 @@ def with_intervals(table: pd.DataFrame, low: NDArray[np.float64], high: NDArray[
     their costs.
     """
     return table.assign(low=low, high=high)
+
+
+def with_found(
+    table: pd.DataFrame, partition: Partition, candidate: str, found: Mapping[str, NDArray[np.bool_]]
+) -> pd.DataFrame:
+    """Add the texts of a search in each cluster: ``found_human``, ``found_model``, and ``found`` of both sides.
+
+    ``found`` says by source which of its texts were found.
+    """
+    human, model = (
+        np.bincount(partition.labels[name][found[name]], minlength=partition.k) for name in (HUMAN, candidate)
+    )
+    return table.assign(found_human=human, found_model=model, found=human + model)
+
+
+def has_found(table: pd.DataFrame) -> bool:
+    """Whether the table has the columns of :func:`with_found`."""
+    return "found" in table.columns
 
 
 def has_costs(table: pd.DataFrame) -> bool:

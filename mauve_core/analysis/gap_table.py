@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS, MISSES
+from mauve_core.analysis.cluster_table import ADDS, MISSES, has_found
 from mauve_core.analysis.what_if import text_weights
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
@@ -48,8 +48,9 @@ def ledger_rows(table: pd.DataFrame, direction: str, most: int = MOST_SHOWN) -> 
     -------
     DataFrame
         cluster (``TOGETHER`` for a sum), clusters (how many the row covers), cost, share (of the frontier integral),
-        low, high (of the share; NaN for a sum), human, model (counts). The costliest first, then one row with the
-        rest, if there is one. The costs of both directions sum to the frontier integral.
+        low, high (of the share; NaN for a sum), human, model (counts), and the columns of texts found, if the table has
+        them. The costliest first, then one row with the rest, if there is one. The costs of both directions sum to the
+        frontier integral.
     """
     own = np.flatnonzero(table["direction"].to_numpy() == direction)
     columns = {
@@ -62,9 +63,13 @@ def ledger_rows(table: pd.DataFrame, direction: str, most: int = MOST_SHOWN) -> 
         "human": table["human"].to_numpy(),
         "model": table["model"].to_numpy(),
     }
+    counts = ["human", "model"]
+    if has_found(table):
+        counts += ["found_human", "found_model"]
+        columns |= {name: table[name].to_numpy() for name in counts}
     order = own[np.lexsort((columns["cluster"][own], -columns["cost"][own]))]
     shown, rest = order[:most], order[most:]
-    sums = [_together(columns, rest)] if rest.size else []
+    sums = [_together(columns, rest, counts)] if rest.size else []
     return pd.DataFrame(
         {
             name: np.append(values[shown], np.array([each[name] for each in sums], dtype=values.dtype))
@@ -73,8 +78,8 @@ def ledger_rows(table: pd.DataFrame, direction: str, most: int = MOST_SHOWN) -> 
     )
 
 
-def _together(columns: dict[str, NDArray[Any]], indices: NDArray[np.intp]) -> dict[str, float]:
-    summed = {name: columns[name][indices].sum() for name in ("clusters", "cost", "share", "human", "model")}
+def _together(columns: dict[str, NDArray[Any]], indices: NDArray[np.intp], counts: Sequence[str]) -> dict[str, float]:
+    summed = {name: columns[name][indices].sum() for name in ("clusters", "cost", "share", *counts)}
     return {"cluster": TOGETHER, "low": np.nan, "high": np.nan, **summed}
 
 

@@ -16,15 +16,16 @@ from mauve_core.analysis.properties import NGRAM, WORD
 
 _SPACED = re.compile(r"\S+")
 
-_PHRASE, _REPEATED = 1, 2
+_PHRASE, _REPEATED, _FOUND = 1, 2, 4
 _STYLES = {
     _PHRASE: "background:rgba(128,135,146,0.28);border-radius:3px",
     _REPEATED: "text-decoration:underline wavy;text-decoration-color:#d9730d;text-underline-offset:3px",
+    _FOUND: "background:light-dark(#ffe08a,#6b5200);border-radius:3px",
 }
 _BOX = "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;line-height:1.5"
 
 
-def marked_text(text: str, phrases: Collection[str]) -> str:
+def marked_text(text: str, phrases: Collection[str], found: Collection[tuple[int, int]] = ()) -> str:
     """Mark phrases with a ground, and the words of 4-grams that the text has twice or more with a line below.
 
     Parameters
@@ -33,6 +34,8 @@ def marked_text(text: str, phrases: Collection[str]) -> str:
         Untrusted.
     phrases : collection of str
         As in ``mauve_core.analysis.phrases``: up to three words in lower case, separated by single spaces.
+    found : collection of (int, int)
+        Start and end of what a search found, which has a ground of its own.
 
     Returns
     -------
@@ -44,6 +47,17 @@ def marked_text(text: str, phrases: Collection[str]) -> str:
         flags[start:end] |= _PHRASE
     for start, end in repeated_spans(text):
         flags[start:end] |= _REPEATED
+    return _boxed(text, flags, found)
+
+
+def found_text(text: str, found: Collection[tuple[int, int]]) -> str:
+    """As :func:`marked_text`, with what a search found and nothing else."""
+    return _boxed(text, np.zeros(len(text), dtype=np.uint8), found)
+
+
+def _boxed(text: str, flags: NDArray[np.uint8], found: Collection[tuple[int, int]]) -> str:
+    for start, end in found:
+        flags[start:end] |= _FOUND
     return f'<div style="{_BOX}">{_segments(text, flags)}</div>'
 
 
@@ -76,5 +90,5 @@ def _segment(part: str, flag: int) -> str:
     if not flag:
         return escaped
     styles: Sequence[str] = [style for which, style in _STYLES.items() if flag & which]
-    ground = "" if flag & _PHRASE else "background:none;"
+    ground = "" if flag & (_PHRASE | _FOUND) else "background:none;"
     return f'<mark style="color:inherit;{ground}{";".join(styles)}">{escaped}</mark>'

@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS, MISSES, has_costs
+from mauve_core.analysis.cluster_table import ADDS, MISSES, has_costs, has_found
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
@@ -62,8 +62,8 @@ def ranked_figure(rows: pd.DataFrame, candidate: str, names: Sequence[str], *, c
     """
     candidate_name, positions = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
     traces = [
-        _row_bars(positions, rows["p"], "human, p", HUMAN_COLOUR, _BAR_TOP),
-        _row_bars(positions, rows["q"], f"{candidate_name}, q", MODEL_COLOUR, _BAR_TOP + _BAR_HEIGHT),
+        *_side_bars(positions, rows, "human", "human, p", HUMAN_COLOUR, _BAR_TOP),
+        *_side_bars(positions, rows, "model", f"{candidate_name}, q", MODEL_COLOUR, _BAR_TOP + _BAR_HEIGHT),
         _row_titles(positions, rows, names, chosen),
         *((_row_costs(positions, rows),) if has_costs(rows) else ()),
         draw.click_bars(
@@ -101,6 +101,22 @@ _BAR_TOP, _BAR_HEIGHT = -0.02, 0.2
 _NAME_AT = -0.24
 _BARS_WIDTH = 0.6
 """Share of the list's width for the longest bar; costs stand to the right of it."""
+
+
+_GHOST = 0.3
+"""Opacity of the bar of all texts behind that of the texts found."""
+
+
+def _side_bars(
+    positions: NDArray[np.float32], rows: pd.DataFrame, side: str, name: str, colour: str, top: float
+) -> list[Trace]:
+    """A side's bars; after a search, those of all texts as ghosts behind those of the texts found."""
+    shares = rows["p" if side == "human" else "q"]
+    if not has_found(rows):
+        return [_row_bars(positions, shares, name, colour, top)]
+    part = rows[f"found_{side}"] / rows[side].clip(lower=1)
+    ghosts = _row_bars(positions, shares, name, translucent(colour, _GHOST), top)
+    return [{**ghosts, "showlegend": False}, _row_bars(positions, shares * part, name, colour, top)]
 
 
 def _row_bars(positions: NDArray[np.float32], values: pd.Series, name: str, colour: str, top: float) -> Trace:

@@ -90,6 +90,7 @@ def map_figure(
     named: bool = False,
     excerpts: Mapping[int, str] | None = None,
     kept: Sequence[tuple[float, float]] | None = None,
+    found: NDArray[np.bool_] | None = None,
 ) -> go.Figure:
     """Draw the map.
 
@@ -120,6 +121,8 @@ def map_figure(
         What the hover shows of each drawn text, by its index; untrusted.
     kept : sequence of (x, y) or None
         The polygon of area A, with which the selection is compared.
+    found : (n,) bool array or None
+        Texts that a search found; the others fade.
 
     Returns
     -------
@@ -128,9 +131,11 @@ def map_figure(
     """
     traces = [] if density is None else [map_layers.density(points.xy[density])]
     own = points.cluster[drawn] == chosen
-    layers = [(drawn, False)] if chosen is None else [(drawn[~own], False), (drawn[own], True)]
+    lifted = (own if chosen is not None else True) & (found[drawn] if found is not None else np.ones_like(own))
+    some = chosen is not None or found is not None
+    layers = [(drawn[~lifted], False), (drawn[lifted], True)] if some else [(drawn, False)]
     for layer, raised in layers:
-        opacity = _PLAIN if chosen is None else (_RAISED if raised else _FAINT)
+        opacity = _PLAIN if not some else (_RAISED if raised else _FAINT)
         for members in _interleaved(layer, points.source):
             trace = _scatter(points, members, colouring, opacity, raised, excerpts)
             if plain:

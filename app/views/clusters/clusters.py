@@ -8,14 +8,23 @@ import pandas as pd
 import streamlit as st
 
 from app.caching import cache
-from app.components import charts, cluster_detail, focus, gap_answer, generations_note, page_chrome, score_controls
+from app.components import (
+    charts,
+    cluster_detail,
+    focus,
+    gap_answer,
+    generations_note,
+    page_chrome,
+    score_controls,
+    text_search,
+)
 from app.components.focus import Focus
 from app.components.sidebar import opened_run
 from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import ChartOrTable
 from app.views.clusters import attributes_panel
-from mauve_core.analysis.cluster_table import CONFIDENCE, ORDERS, has_costs, ordered
+from mauve_core.analysis.cluster_table import CONFIDENCE, ORDERS, has_costs, has_found, ordered, with_found
 from mauve_core.base.formatting import UNBROKEN, as_percent, percent_with_interval, written
 from mauve_core.figures.clusters import ranked_figure
 
@@ -30,20 +39,26 @@ _COSTS, _TERMS = ("cost", "cost_share", "direction"), ("type_1_nats", "type_2_na
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.compact_head("Clusters", "Where do human and model texts differ, and what do those texts say?")
+    head = page_chrome.compact_head("Clusters", "Where do human and model texts differ, and what do those texts say?")
     run, state = opened_run(), session.current()
-    here = focus.of(run, state)
+    here, search = focus.of(run, state), text_search.of(run, state)
+    with head:
+        text_search.folded(run, state)
     weight = score_controls.shown_weight(state)
     table = cache.costed_table(*here.key, weight, state.smoothing)
     gap_answer.show(here, table)
     if not has_costs(table):
         table = table.drop(columns=[*_COSTS, *_TERMS])
+    masks = text_search.found(run, search)
+    if masks is not None:
+        table = with_found(table, here.partition, here.candidate, masks)
     order = state.clusters_order if state.clusters_order in table.columns else "difference"
     rows = ordered(table, order)
     usual = int(ordered(table, "cost" if has_costs(table) else "difference")["cluster"].iloc[0])
     with focus.rows():
         focus.controls(here, state, usual)
     focus.score_line(here, state)
+    text_search.line(here, search, masks)
     if state.cluster is not None and here.cluster is None:
         st.info(f"There is no cluster {state.cluster} here: clusters are numbered 0 to {here.partition.k - 1}.")
     cluster = usual if here.cluster is None else here.cluster
@@ -55,7 +70,7 @@ def main() -> None:
         generations_note.show(run, here.candidate)
     with right:
         cluster_detail.heading(here, cluster, {"views/map/map.py": ("On the map", ":material/scatter_plot:")})
-        cluster_detail.show(here, cluster, table, weight)
+        cluster_detail.show(here, cluster, table, weight, masks)
     attributes_panel.show(here)
 
 
@@ -113,13 +128,16 @@ def _caption(here: Focus, rows: pd.DataFrame, listed: int, order: str, smoothing
     st.caption(
         f"{shown}{len(rows)} clusters of the {here.partition.kind} partition{_about_empty(rows)}, {n:,} human and "
         f"{m:,} model texts, sorted by {ORDERS[order].lower()}."
-        f"{_about_costs(smoothing) if has_costs(rows) else ''}"
+        f"{_about_costs(smoothing) if has_costs(rows) else ''}{_ABOUT_FOUND if has_found(rows) else ''}"
     )
     charts.csv_button(
         lambda: rows.assign(name=[here.names[cluster] for cluster in rows["cluster"]]),
         key="clusters_csv",
         file_name=f"{here.run.name}-{here.candidate}-clusters",
     )
+
+
+_ABOUT_FOUND = " Full color: the texts found."
 
 
 def _about_empty(rows: pd.DataFrame) -> str:
@@ -153,6 +171,8 @@ def shown_table(here: Focus, rows: pd.DataFrame) -> pd.DataFrame:
         "human": rows["human"],
         here.candidate: rows["model"],
     }
+    if has_found(rows):
+        columns["found"] = [f"{h} : {m}" for h, m in zip(rows["found_human"], rows["found_model"], strict=True)]
     if has_costs(rows):
         costs = zip(rows["cost_share"], rows["low"], rows["high"], strict=True)
         parts = [percent_with_interval(*each) for each in costs]

@@ -18,7 +18,7 @@ from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import State
 from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, MISSES, has_costs
+from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, MISSES, has_costs, has_found
 from mauve_core.analysis.gap_table import DIRECTIONS, TOGETHER, ledger_rows, row_labels
 from mauve_core.base.formatting import (
     SCORE_DECIMALS,
@@ -142,8 +142,17 @@ def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.
                 labels[int(cluster)] if one else "" for cluster, one in zip(rows["cluster"], single, strict=True)
             ],
             "texts": [counts_label(human, model) for human, model in zip(rows["human"], rows["model"], strict=True)],
+            **_found_column(rows),
         }
     )
+
+
+def _found_column(rows: pd.DataFrame) -> dict[str, list[str]]:
+    """The texts that a search found, likewise; nothing without a search."""
+    if not has_found(rows):
+        return {}
+    pairs = zip(rows["found_human"], rows["found_model"], strict=True)
+    return {"found": [counts_label(human, model) for human, model in pairs]}
 
 
 def counts_label(human: float, model: float) -> str:

@@ -11,6 +11,7 @@ from app.caching import cache
 from app.components import charts, job_panel
 from app.components.focus import Focus, hidden_sources
 from app.components.markup import escaped
+from app.components.text_search import Found
 from app.server import access
 from app.url import bound
 from app.url.codecs import MAX_CHOSEN
@@ -38,7 +39,12 @@ from mauve_core.scoring.result import Estimate
 from mauve_core.scoring.tables import texts_interval
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
-SELECTIONS: dict[Selection, str] = {"clusters": "Clusters", "lasso": "Map area", "slice": "Metadata"}
+SELECTIONS: dict[Selection, str] = {
+    "clusters": "Clusters",
+    "lasso": "Map area",
+    "slice": "Metadata",
+    "found": "Texts found",
+}
 ACTIONS: dict[Action, str] = {
     "drop": "Drop",
     "cap": "Cap at the human share",
@@ -50,9 +56,9 @@ SIDES: dict[Side, str] = {"model": "the model's texts", "human": "human texts", 
 KEPT_CLUSTERS = "Uses the run's own clusters, unchanged; a full recomputation would cluster again."
 
 
-def show(here: Focus, state: State, scale: float) -> None:
-    """Controls and, once texts are chosen, the answer."""
-    groups = _choice(here, state)
+def show(here: Focus, state: State, scale: float, masks: Found | None = None) -> None:
+    """Controls and, once texts are chosen, the answer; ``masks`` are the texts that a search found."""
+    groups = _choice(here, state, masks)
     side = _action(state)
     if groups is None or not _show_chosen(here, groups, side):
         st.caption(":material/ads_click: Choose texts to see what the scores would be without them.")
@@ -91,14 +97,24 @@ def _cell(estimate: Estimate, *, signed: bool = False) -> str:
     return f"{score}  \n{interval(estimate.low, estimate.high, SCORE_DECIMALS, signed=signed)}"
 
 
-def _choice(here: Focus, state: State) -> Groups | None:
+def _choice(here: Focus, state: State, masks: Found | None) -> Groups | None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         selection = bound.segmented_control(
             "what_if_selection", "Which texts", SELECTIONS, key="url_selection", wrap=True
         )
     with right:
+        if selection == "found":
+            return _found(here, masks)
         return {"clusters": _clusters, "lasso": _area, "slice": _slice}[selection](here, state)
+
+
+def _found(here: Focus, masks: Found | None) -> Groups | None:
+    if masks is None:
+        st.caption(":material/search: Find texts first, with the button at the top.")
+        return None
+    st.caption("The texts that the search found, as one group.")
+    return one_group(here.candidate, masks[HUMAN], masks[here.candidate])
 
 
 def chosen_clusters(here: Focus, state: State) -> list[int]:

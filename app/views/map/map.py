@@ -9,7 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import areas, cache
-from app.components import charts, focus, gap_answer, generations_note, page_chrome, score_controls
+from app.components import charts, focus, gap_answer, generations_note, page_chrome, score_controls, text_search
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.components.sidebar import opened_run
@@ -50,7 +50,9 @@ def main() -> None:
     here = focus.of(run, state)
     stack = cache.stack(run.id)
     hidden = focus.hidden_sources(stack, here.candidate, state)
+    search = text_search.of(run, state)
     with head:
+        text_search.folded(run, state)
         with st.popover("Sources", icon=":material/visibility:"):
             _source_picker(stack, here.candidate, hidden)
         score_controls.sensitivity(state, run.comparison, here.candidate, here.partition.seed)
@@ -65,22 +67,28 @@ def main() -> None:
         page_chrome.end()
     points = _points(here, stack, projection, state)
     focus.score_line(here, state)
+    masks = text_search.found(run, search)
+    text_search.line(here, search, masks)
+    found = None if masks is None else text_search.stacked(masks, stack.names)
     if np.isnan(points.cost).all() and colouring == _COST:
         colouring = "source"
     left, right = st.columns([2, 1], gap="medium")
-    inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & visible
+    wanted = visible if found is None else visible & found
+    inside = None if state.lasso is None else inside_polygon(points.xy, _corners(state.lasso)) & wanted
     with left:
-        _map(here, points, visible, inside, colouring, state, hidden)
+        _map(here, points, visible, inside, colouring, state, hidden, found)
         generations_note.show(run, here.candidate)
     with right:
-        kept = None if state.lasso_kept is None else inside_polygon(points.xy, _corners(state.lasso_kept)) & visible
+        kept = None if state.lasso_kept is None else inside_polygon(points.xy, _corners(state.lasso_kept)) & wanted
         if inside is not None:
             shares = np.abs(points.cost) if colouring == _COST else None
-            map_selection.show_area(here, stack, inside, visible, points.cluster, shares, kept)
+            map_selection.show_area(here, stack, inside, wanted, points.cluster, shares, kept)
         elif kept is not None:
             map_selection.show_kept(kept)
         elif here.cluster is not None:
-            map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & visible)
+            map_selection.show_cluster(here, stack, (points.cluster == here.cluster) & wanted)
+        elif found is not None:
+            map_selection.show_found(here, stack, wanted)
         else:
             _how_to()
 
@@ -169,6 +177,7 @@ def _map(
     colouring: Colouring,
     state: State,
     hidden: tuple[int, ...],
+    found: NDArray[np.bool_] | None,
 ) -> None:
     """The figure. It keeps the reader's lasso until something else changes; any other lasso is drawn into it."""
     plain = not page_chrome.draws_webgl()
@@ -176,7 +185,8 @@ def _map(
     total = int(visible.sum())
     view = (colouring, state.smoothing) if colouring == _COST else (colouring,)
     cleared = st.session_state.get(map_selection.CLEARED, 0)
-    shows = (plain, *here.key, *view, here.cluster, hidden, state.lasso_kept, cleared)
+    searched = None if found is None else text_search.of(here.run, state)
+    shows = (plain, *here.key, *view, here.cluster, hidden, state.lasso_kept, searched, cleared)
     drawn_by_reader = st.session_state.get(_DRAWN) == (shows, state.lasso)
     outlined = state.lasso is not None and not drawn_by_reader
     st.session_state[_FIGURE] = (shows, outlined)
@@ -195,6 +205,7 @@ def _map(
         named=True,
         excerpts=areas.excerpts(here.run.id, excerpt_length(drawn.size), drawn),
         kept=state.lasso_kept,
+        found=found,
     )
     if plain:
         _without_webgl(drawn.size, total)

@@ -147,6 +147,12 @@ def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
     _read(here, stack, inside)
 
 
+def show_found(here: Focus, stack: Stack, found: NDArray[np.bool_]) -> None:
+    """The texts that the search found, while no area and no cluster is chosen."""
+    st.header(f"{found.sum():,} texts found", anchor=False)
+    _read(here, stack, found)
+
+
 def source_counts(stack: Stack, inside: NDArray[np.bool_]) -> pd.DataFrame:
     """One row per source: its texts inside, its texts in all, the share, and the share's Wilson interval."""
     rows = []

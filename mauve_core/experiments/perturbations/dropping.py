@@ -13,15 +13,12 @@ import numpy as np
 import regex
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.patterns import LONGEST, compiled_pattern, unusable
 from mauve_core.experiments.perturbations.perturbation import Values
 from mauve_core.experiments.perturbations.wording import is_article, is_stop_word, pieces_of, stands_alone, text_without
 
 SECONDS = 2.0
 """Time limit of a pattern on one text; texts of ordinary length take milliseconds."""
-LONGEST = 1000
-"""Maximum number of characters of a pattern or a replacement."""
-MOST_REPEATS = 10_000
-"""Maximum product of the counts in a pattern; nested counts multiply when compiled and could exhaust memory."""
 
 
 def first_third(text: str, values: Values, rng: np.random.Generator) -> str:  # noqa: ARG001
@@ -73,36 +70,23 @@ def replace_matches(text: str, values: Values, rng: np.random.Generator) -> str:
             pattern.sub(lambda m: m.expand(replacement) if rng.random() < share else m[0], text, timeout=SECONDS)
         )
     except (regex.error, IndexError) as error:
-        raise _unusable("replacement", replacement, error) from error
+        raise unusable("replacement", replacement, error) from error
 
 
 def require_pattern(values: Values) -> None:
     """Reject a pattern or replacement that is invalid or could exhaust memory."""
     pattern, replacement = str(values["pattern"]), str(values["with"])
-    for what, text in (("pattern", pattern), ("replacement", replacement)):
-        if len(text) > LONGEST:
-            raise InputError(
-                f"The {what} is too long", allowed=f"up to {LONGEST} characters", received=f"{len(text)} characters"
-            )
-    counts = [int(count) for count in re.findall(r"\d+", " ".join(re.findall(r"\{([\d,\s]*)\}", pattern)))]
-    if math.prod(max(count, 1) for count in counts) > MOST_REPEATS:
+    compiled = compiled_pattern(pattern)
+    if len(replacement) > LONGEST:
         raise InputError(
-            "The pattern repeats too much",
-            allowed=f"repeat counts with a product of at most {MOST_REPEATS}",
-            received=pattern,
+            "The replacement is too long",
+            allowed=f"up to {LONGEST} characters",
+            received=f"{len(replacement)} characters",
         )
-    try:
-        compiled = regex.compile(pattern)
-    except (regex.error, IndexError, OverflowError, RecursionError) as error:
-        raise _unusable("pattern", pattern, error) from error
     try:
         compiled.sub(replacement, "", timeout=SECONDS)
     except (regex.error, IndexError) as error:
-        raise _unusable("replacement", replacement, error) from error
-
-
-def _unusable(what: str, received: str, error: Exception) -> InputError:
-    return InputError(f"The {what} cannot be used: {error}", allowed="a regular expression", received=received)
+        raise unusable("replacement", replacement, error) from error
 
 
 def _drop_words(text: str, wanted: Callable[[str], bool], values: Values, rng: np.random.Generator) -> str:
