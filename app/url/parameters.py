@@ -147,8 +147,6 @@ class State:
     """The open text, by its place in the run (the human texts come first); None means the first one found."""
     beside: str | None = parameter(TEXT, None, reset_by=("run",))
     """The source whose text of the same prompt stands beside the open one; None means the page's own."""
-    texts_page: int = parameter(index(), 1, name="leaf", reset_by=("run", *SEARCH))
-    """Page of the list, from 1."""
 
     # Map
     lasso: tuple[Point, ...] | None = parameter(POLYGON, None, reset_by=("run",))

@@ -43,7 +43,7 @@ def _listed(value: Any) -> list[Any]:
 
 def default(item: Any) -> Any:
     given = item.proto.default
-    if item.type == "selectbox":
+    if item.type in ("selectbox", "number_input"):
         return given if item.proto.HasField("default") else None
     return list(given) if hasattr(given, "extend") else given
 

@@ -18,11 +18,14 @@ from mauve_core.analysis.cluster_table import (
     ordered,
     value_counts,
     wilson_interval,
+    with_found,
     with_intervals,
 )
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
+from mauve_core.scoring.result import Partition
 
 ROUNDING = 1e-12
 
@@ -133,6 +136,12 @@ def test_orders() -> None:
     assert ordered(table, "difference")["cluster"].tolist() == [0, 1, 3, 2]
     assert ordered(table, "q")["cluster"].tolist() == [2, 0, 1, 3]
     assert ordered(table, "cluster")["cluster"].tolist() == [0, 1, 2, 3]
+    partition = Partition("pairwise", 0, 4, 0.0, {HUMAN: np.array([0, 0, 0, 1, 3]), "model": np.array([0, 1, 2, 2, 3])})
+    found = {HUMAN: np.array([True, False, True, False, True]), "model": np.array([False, False, True, True, True])}
+    table = with_found(table, partition, "model", found)
+    assert table[["found_human", "found_model", "found"]].to_numpy().tolist() == [
+        [2, 0, 2], [0, 0, 0], [0, 2, 2], [1, 1, 2]
+    ]  # fmt: skip
     for order in ORDERS:
         assert sorted(ordered(table, order)["cluster"]) == [0, 1, 2, 3]
 

@@ -136,10 +136,10 @@ def _list(run: Run, search: TextSearch, found: Found) -> None:
 def _reader(run: Run, search: TextSearch, places: np.ndarray) -> None:
     """The list and the open text; turning a page or choosing a text reruns nothing else."""
     state = session.current()
-    pages = -(-places.size // PAGE_SIZE)
-    page = min(max(1, state.texts_page), pages)
+    wanted = np.flatnonzero(places == state.read_text) if state.read_text is not None else places[:0]
+    opened = int(places[wanted[0]]) if wanted.size else int(places[0])
+    page, pages = int(wanted[0]) // PAGE_SIZE + 1 if wanted.size else 1, -(-places.size // PAGE_SIZE)
     listed = places[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-    opened = int(listed[0]) if state.read_text is None or state.read_text not in listed else state.read_text
     bound.table(
         "read_text",
         listing(run, search, listed),
@@ -152,14 +152,16 @@ def _reader(run: Run, search: TextSearch, places: np.ndarray) -> None:
             "text": st.column_config.TextColumn(width="large"),
         },
     )
-    if pages > 1:
-        turned = bound.bind("texts_page", page, key="texts_turn", keyword="default", changes=_turned)
+    if pages > 1:  # turning opens the page's first text
+        turned = bound.bind(
+            "read_text",
+            page,
+            key="texts_turn",
+            keyword="default",
+            changes=lambda turn: {"read_text": int(places[(turn - 1) * PAGE_SIZE])},
+        )
         st.pagination(pages, max_visible_pages=5, **turned)
     reader.show(run, search, opened)
-
-
-def _turned(page: int) -> dict[str, int | None]:
-    return {"texts_page": page, "read_text": None}
 
 
 def listing(run: Run, search: TextSearch, places: np.ndarray) -> pd.DataFrame:
