@@ -180,6 +180,15 @@ figures.
 {paragraph("ten_browsers", "## What went wrong").removeprefix("## ")}. {paragraph("ten_browsers", "Resident MB")}
 
 {tables("ten_browsers")[0]}
+
+## Searching texts
+
+{source("text_search")}
+
+{tables("text_search")[0]}
+
+Every text is read for every search. A full text index answers at once, but making it takes as long as several
+searches, it has to be kept up to date, and it knows no regular expressions.
 """
 
 

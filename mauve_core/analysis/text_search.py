@@ -2,8 +2,8 @@
 
 A query consists of words. A text must contain all of them, in any case and order: ``rain`` finds Rain and rain's, not
 train; ``rain*`` finds words that begin so; ``"heavy rain"`` finds the phrase; ``-snow`` leaves out texts with the word.
-Scripts without spaces between words are searched for the letters anywhere. Every text is read for every search: no
-index is faster until it has been used often (benchmarks/text_search.py).
+Scripts without spaces between words are searched for the letters anywhere. Every text is read for every search: making
+an index takes as long as several searches (benchmarks/text_search.py), and it would not serve expressions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mauve_core.base.patterns import compiled_pattern
 from mauve_core.corpus import Corpus
 
 SECONDS = 5.0
-"""Time limit of one search over all texts."""
+"""Time limit of a regular expression over all texts."""
 
 _TERMS = regex.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\W]")
@@ -109,9 +109,9 @@ def found_texts(
     Raises
     ------
     InputError
-        The regular expression is invalid, or the search takes longer than ``seconds``.
+        The regular expression is invalid, or takes longer than ``seconds``.
     """
-    terms, deadline = _terms(search), time.monotonic() + seconds
+    terms, limit = _terms(search), _Limit(seconds)
     found = {}
     for name, corpus in corpora.items():
         mask = np.full(len(corpus), search.source is None or search.source == name, dtype=np.bool_)
@@ -121,7 +121,7 @@ def found_texts(
             mask &= _of_length(corpus.texts, search.shortest, search.longest)
         for term in terms:
             rows = np.flatnonzero(mask)
-            has = [_occurs(term.pattern, corpus.texts[row], deadline, seconds) for row in rows.tolist()]
+            has = [_occurs(term.pattern, corpus.texts[row], limit if search.as_pattern else None) for row in rows]
             mask[rows] = np.array(has, dtype=np.bool_) == term.wanted
         found[name] = mask
     return found
@@ -137,15 +137,14 @@ def spans(text: str, search: TextSearch, *, seconds: float = SECONDS) -> list[tu
     InputError
         As :func:`found_texts`.
     """
-    deadline = time.monotonic() + seconds
-    places = []
+    limit, places = _Limit(seconds), []
     for term in _terms(search):
         if term.wanted:
             try:
-                matches = term.pattern.finditer(text, timeout=max(1e-3, deadline - time.monotonic()))
+                matches = term.pattern.finditer(text, timeout=limit.left())
                 places += [match.span() for match in matches if match.end() > match.start()]
             except TimeoutError as error:
-                raise _too_slow(seconds) from error
+                raise limit.exceeded() from error
     return sorted(places)
 
 
@@ -186,21 +185,41 @@ def _of_words(words: Sequence[str], *, prefix: bool) -> regex.Pattern[str]:
     return regex.compile(before + r"\s+".join(map(regex.escape, words)) + after, regex.IGNORECASE)
 
 
-def _occurs(pattern: regex.Pattern[str], text: str, deadline: float, seconds: float) -> bool:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise _too_slow(seconds)
+def _occurs(pattern: regex.Pattern[str], text: str, limit: _Limit | None) -> bool:
+    if limit is None:
+        return pattern.search(text) is not None
     try:
-        return pattern.search(text, timeout=left) is not None
+        return pattern.search(text, timeout=limit.left()) is not None
     except TimeoutError as error:
-        raise _too_slow(seconds) from error
+        raise limit.exceeded() from error
 
 
-def _too_slow(seconds: float) -> InputError:
-    return InputError(
-        f"The search took longer than {seconds:g} seconds",
-        todo="Make the regular expression simpler, for example without a repeat inside a repeat, or choose one source",
-    )
+class _Limit:
+    """So many seconds from now."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.end = seconds, time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds left.
+
+        Raises
+        ------
+        InputError
+            There are none.
+        """
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise self.exceeded()
+        return left
+
+    def exceeded(self) -> InputError:
+        """Return the error that says so."""
+        return InputError(
+            f"The search took longer than {self.seconds:g} seconds",
+            todo="Make the regular expression simpler, for example without a repeat inside a repeat, or choose one "
+            "source",
+        )
 
 
 def _of_length(texts: Sequence[str], shortest: int | None, longest: int | None) -> NDArray[np.bool_]:

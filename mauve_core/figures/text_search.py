@@ -38,8 +38,6 @@ def shares_figure(shares: Sequence[SourceShare], candidates: Sequence[str], *, c
     traces = []
     for row, each in enumerate(shares):
         style = styles[each.source]
-        name = html.escape(each.source)
-        share = percent_with_interval(each.share, each.low, each.high)
         traces.append(
             draw.scatter(
                 x=[each.share],
@@ -47,7 +45,7 @@ def shares_figure(shares: Sequence[SourceShare], candidates: Sequence[str], *, c
                 error_x=draw.interval(each.share, each.low, each.high, width=0, thickness=2),
                 mode="markers",
                 marker={"color": style.colour, "symbol": style.symbol, "size": 11},
-                hovertemplate=f"<b>{name}</b><br>{each.found:,} of {each.n:,} texts, {share}<extra></extra>",
+                hoverinfo="skip",
                 showlegend=False,
             )
         )
@@ -61,7 +59,8 @@ def shares_figure(shares: Sequence[SourceShare], candidates: Sequence[str], *, c
             orientation="h",
             xaxis="x2",
             customdata=rows[:, None],
-            hoverinfo="skip",
+            text=[_hover(each) for each in shares],
+            hovertemplate="%{text}<extra></extra>",
         )
     )
     most = max(each.high for each in shares)
@@ -78,3 +77,8 @@ def shares_figure(shares: Sequence[SourceShare], candidates: Sequence[str], *, c
         yaxis=draw.row_axis([html.escape(short_name(each.source)) for each in shares], fixedrange=True),
     )
     return draw.figure(traces, layout)
+
+
+def _hover(each: SourceShare) -> str:
+    share = percent_with_interval(each.share, each.low, each.high)
+    return f"<b>{html.escape(each.source)}</b><br>{each.found:,} of {each.n:,} texts, {share}"

@@ -20,8 +20,9 @@ def test_each_row_has_its_share_interval_and_color() -> None:
     assert [dot.x[0] + dot.error_x.array[0] for dot in dots] == pytest.approx([0.5, 0.28])
     assert [dot.x[0] - dot.error_x.arrayminus[0] for dot in dots] == pytest.approx([0.05, 0.0])
     assert [dot.marker.color for dot in dots] == [HUMAN_COLOUR, candidate_styles(NAMES)["<b>"].colour]
-    assert "2 of 10 texts" in dots[0].hovertemplate
-    assert "<b><b>" not in dots[1].hovertemplate
+    says = figure.data[-1].text
+    assert "2 of 10 texts" in says[0]
+    assert "<b>&lt;b&gt;</b>" in says[1]
     assert list(figure.layout.yaxis.ticktext) == [HUMAN, "&lt;b&gt;"]
     assert figure.layout.xaxis.range[1] >= 0.5
 
