@@ -37,6 +37,8 @@ LABEL_WIDTH = 26
 """Characters in a line of a cluster's name beside its row."""
 
 _CELL = 30
+_COLUMN_NAMES = 190
+"""Height of the names above the columns, which stand upright."""
 _BAND_HEIGHT, _BAR_HEIGHT = 27, 300
 
 
@@ -106,8 +108,7 @@ def matrix_figure(
 ) -> go.Figure:
     """Texts by old cluster (row) and new cluster (column); the diagonal, texts that stayed, is gray.
 
-    ``names`` are those of the clusters of the partition, by number, and untrusted. Rows have name and number, columns
-    the number.
+    ``names`` are those of the clusters of the partition, by number, and untrusted.
 
     The first two values of a clicked point's ``customdata`` are the old and the new cluster.
     """
@@ -132,23 +133,35 @@ def matrix_figure(
         x, y = shown.index(chosen[1]), shown.index(chosen[0])
         line = {"color": MODEL_COLOUR, "width": 3}
         figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5, line=line)
-    ticks = {"tickvals": list(range(len(shown))), "ticktext": list(map(str, shown)), "showgrid": False}
-    axis = {**ticks, "zeroline": False, "fixedrange": True, "tickangle": 0}
+    axis = {
+        "tickvals": list(range(len(shown))),
+        "tickfont": {"size": 11},
+        "automargin": True,
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+    }
     figure.update_layout(
         base_layout(
-            height=_CELL * max(len(shown), 4) + 60,
+            height=_CELL * max(len(shown), 4) + _COLUMN_NAMES,
             margin={"l": 8, "r": 8, "t": 8, "b": 8},
             showlegend=False,
             clickmode="event+select",
             hovermode="closest",
-            xaxis={**axis, "side": "top", "title": {"text": "to cluster"}, "range": [-0.5, len(shown) - 0.5]},
+            xaxis={
+                **axis,
+                "ticktext": [html.escape(labelled(names, cluster)) for cluster in shown],
+                "side": "top",
+                "tickangle": -90,
+                "title": {"text": "to cluster"},
+                "range": [-0.5, len(shown) - 0.5],
+            },
             yaxis={
                 **axis,
                 "ticktext": [draw.wrapped(labelled(names, cluster), LABEL_WIDTH) for cluster in shown],
-                "tickfont": {"size": 11},
+                "tickangle": 0,
                 "title": {"text": "from cluster"},
                 "range": [len(shown) - 0.5, -0.5],
-                "automargin": True,
             },
         )
     )

@@ -93,6 +93,7 @@ def html_report(
     )
     page = environment.get_template("report.html").render(
         run=run,
+        subject=_subject(run.comparison),
         verdict=_verdict(run, [section.key for section in written]),
         made=_date(made or datetime.now(UTC)),
         created=_date(datetime.fromisoformat(run.created)),
@@ -104,6 +105,12 @@ def html_report(
         charts=Markup(figures_json({chart.key: chart.figure for chart in charts})),
     )
     return page.encode("utf-8", errors="replace")
+
+
+def _subject(comparison: Comparison) -> str:
+    """Who is compared with whom."""
+    names = [candidate.name for candidate in comparison.candidates]
+    return f"{names[0] if len(names) == 1 else f'{len(names)} candidates'} against human texts"
 
 
 def _verdict(run: Run, sections: Sequence[str]) -> list[tuple[list[tuple[str, bool]], bool]]:

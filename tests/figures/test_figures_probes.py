@@ -246,8 +246,8 @@ def test_clusters_that_exchange_most_come_first() -> None:
 def test_the_matrix_shows_counts_and_takes_clicks_on_flows_alone() -> None:
     figure = matrix_figure(FLOW, [1, 0, 3], NAMES, (0, 1))
     heat, numbers, cells = figure.data
-    assert [each.replace("\u00a0", " ") for each in figure.layout.yaxis.ticktext] == ["&lt;b&gt; · 1", "a · 0", "d · 3"]
-    assert list(figure.layout.xaxis.ticktext) == ["1", "0", "3"]
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        assert [each.replace("\u00a0", " ") for each in axis.ticktext] == ["&lt;b&gt; · 1", "a · 0", "d · 3"]
     assert cells.text[0] == "<b>From &lt;b&gt; · 1<br>to a · 0</b>"
     shown = {(int(y), int(x)): text for y, x, text in zip(numbers.y, numbers.x, numbers.text, strict=True)}
     assert shown == {(0, 0): "1", (0, 1): "1", (1, 0): "2", (1, 1): "1", (2, 2): "2"}

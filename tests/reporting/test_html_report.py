@@ -124,7 +124,9 @@ def test_hostile_names_and_texts_are_text(hostile: Run) -> None:
 def test_the_report_opens_with_the_verdict(kept_run: Run, page: Page) -> None:
     sentences = [str(each) for each in verdict(kept_run).sentences]
     assert len(sentences) == 3
-    places = [page.text.index(each) for each in (f"\n{kept_run.name}\n", *sentences, "What to trust")]
+    subject = f"{len(kept_run.comparison.candidates)} candidates against human texts\n"
+    assert page.text.index(kept_run.name) < page.text.index(subject)
+    places = [page.text.index(each) for each in (subject, *sentences, "What to trust")]
     assert places == sorted(places)
     assert page.text.count("closest to the human texts") >= 1
     assert next(tag for tag, _ in page.elements if tag in {"h1", "h2"}) == "h1"
