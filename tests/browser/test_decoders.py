@@ -70,6 +70,7 @@ def test_press_measure_and_see_the_cores_numbers(page: Page, empty_app: str, run
     scores = {(candidate.name, candidate.scores["mauve"].mean) for candidate in run.comparison.candidates}
     assert drawn == scores | {(row.candidate, row.model.value) for row in measured.rows if row.model is not None}
 
+    page.get_by_text("Ranking by one measure").click()
     charts.choose(page, "Measure", "Self-BLEU")
     expect(page).to_have_url(re.compile(r"[?&]measure=self-bleu(&|$)"))
     for candidate in run.comparison.candidates:
@@ -81,6 +82,7 @@ def test_press_measure_and_see_the_cores_numbers(page: Page, empty_app: str, run
             expect(cells).to_contain_text(re.compile(rf"{number}\s±\s{spread}"))
     page.reload()
     expect(page.get_by_role("combobox", name="Measure")).to_have_value("Self-BLEU")
+    page.get_by_text("Quality against diversity").click()
     cross = [trace for trace in charts.traces(page, "plane_chart") if trace["meta"] == HUMAN]
     assert len(cross) == 1
     expect(page.get_by_text("Measure the other 7, or measure again")).to_be_visible()

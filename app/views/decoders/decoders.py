@@ -21,20 +21,21 @@ TITLES: dict[DecodersSection, str] = {"measures": "Measures", "sweeps": "Sweeps"
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Decoders", "Which decoder should a model use, and how should it be set?")
+    head = page_chrome.compact_head("Decoders", "Which decoder should a model use, and how should it be set?")
     state = session.current()
     offered = {name: title for name, title in TITLES.items() if access.may_change() or name != "generate"}
     usual = _usual_section(state) if access.may_change() else "measures"
     # the default section changes once there is a run
-    section = bound.segmented_control(
-        "decoders_section",
-        "Section",
-        offered,
-        usual,
-        key="url_decoders_section",
-        omit_default=False,
-        label_visibility="collapsed",
-    )
+    with head:
+        section = bound.segmented_control(
+            "decoders_section",
+            "Section",
+            offered,
+            usual,
+            key="url_decoders_section",
+            omit_default=False,
+            label_visibility="collapsed",
+        )
     if section == "generate":
         job_panel.show(("study",))
         study_form.show(_run_if_any(state))

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
+from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from app.components import charts, settings_tree, verdict_lines
 from app.components.markup import escaped
-from app.url import bound
+from app.url import bound, session
 from app.url.parameters import MeasuresTab
 from app.views.decoders import measure_differences, measure_lengths, measure_neighbours
 from mauve_core.base.config import HUMAN
@@ -39,11 +40,24 @@ def show(run: Run, measurements: Measurements) -> None:
     order = [candidate.name for candidate in run.comparison.candidates]
     verdict_lines.show_closest(run)
     _overview(run, measurements, order)
-    _ranking(run, measurements, order)
-    _plane(run, measurements, order)
+    state = session.current()
+    with _folded("Ranking by one measure", "measures_ranking", "format_list_numbered", state.ranking_measure) as part:
+        if part.open:
+            _ranking(run, measurements, order)
+    names = [name for name in measurements.measures if any(_has(measurements, name, other) for other in order)]
+    if len(names) > 1:
+        asked = state.plot_x_measure or state.plot_y_measure
+        with _folded("Quality against diversity", "measures_plane", "scatter_plot", asked) as part:
+            if part.open:
+                _plane(run, measurements, order, names)
     measure_neighbours.show(run, order)
     measure_lengths.show(run, order)
     _settings(measurements)
+
+
+def _folded(title: str, key: str, icon: str, asked: str | None) -> ExpanderContainer:
+    """A part that is made only when it is open, as it is at first if the link asks for something in it."""
+    return st.expander(title, icon=f":material/{icon}:", key=key, expanded=asked is not None, on_change="rerun")
 
 
 def overview_tables(run: Run, measurements: Measurements, order: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -131,8 +145,7 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
 
 
 def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
-    st.header("Ranking by one measure", anchor=False)
-    tested = [name for name in measurements.measures if not needs_tests(measurements, name)]
+    tested = [name for name in (*_QUALITY, *measurements.measures) if not needs_tests(measurements, name)]
     measure = _picker("ranking_measure", "Measure", measurements.measures, tested)
     frame = figures.ranking_frame(measurements, measure, order)
     known = MEASURES.get(measure)
@@ -185,18 +198,13 @@ def _note(frame: pd.DataFrame, index: int) -> str:
     return note if shared or not note else f"{frame['candidate'].iloc[index]}: {note}"
 
 
-def _plane(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
-    names = [name for name in measurements.measures if any(_has(measurements, name, other) for other in order)]
-    if len(names) < 2:
-        return
+def _plane(run: Run, measurements: Measurements, order: Sequence[str], names: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header(
-            "Quality against diversity",
-            anchor=False,
-            help="Texts can be too predictable or too surprising, too repetitive or too diverse. A good decoder lies "
-            "where the human texts do.",
+        st.caption(
+            "Texts can be too predictable or too surprising, too repetitive or too diverse. A good decoder lies where "
+            "the human texts do.",
+            width="stretch",
         )
-        st.space("stretch")
         csv = st.container(width="content")
     with st.container(horizontal=True):
         across = _picker("plot_x_measure", "Horizontal", names, _QUALITY)
