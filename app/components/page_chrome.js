@@ -4,7 +4,7 @@
 // would, and only some browsers do it by themselves. The sections of the navigation, which Streamlit writes as a list of
 // boxes with items of no list, become named groups of links. The element of the tour's step is marked and kept in sight
 // below the step's words. A panel that a button folds out gets the focus, because Streamlit puts it at the end of the page,
-// where the tab key comes last. A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
+// where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
 //
 // A link may end in the key of an element (share.js): it is brought into view once the page has it.
 //
@@ -17,6 +17,9 @@ const AREAS = '[data-testid="stVerticalBlock"][overflow="auto"], [data-testid="s
 const SECTIONS = '[data-testid="stSidebarNavItems"]';
 const FOLDED_OUT = '[data-testid="stPopoverBody"]:not([tabindex])';
 const FILES = 'a[href^="/export/"]';
+const CHOSEN = '[data-testid="stSidebarNavLink"]';
+const FOLD_AWAY = '[data-testid="stSidebarCollapseButton"] button';
+const COVERED = "(max-width: 768px)"; // where Streamlit lays the sidebar over the page
 const DELAY_MS = 150;
 const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
 const GESTURES = ["wheel", "touchmove", "pointerdown", "mousedown", "keydown"];
@@ -47,6 +50,7 @@ class Face {
     this.onResize = () => this.later();
     window.addEventListener("resize", this.onResize);
     document.addEventListener("click", saveFile, true);
+    document.addEventListener("click", foldAway);
     this.later();
   }
 
@@ -60,6 +64,7 @@ class Face {
     this.observer.disconnect();
     window.removeEventListener("resize", this.onResize);
     document.removeEventListener("click", saveFile, true);
+    document.removeEventListener("click", foldAway);
     clearTimeout(this.timer);
   }
 
@@ -150,6 +155,10 @@ function roomFor(words, target, page) {
 function saveFile(event) {
   const link = event.target.closest?.(FILES);
   if (link) link.download = "";
+}
+
+function foldAway(event) {
+  if (event.target.closest?.(CHOSEN) && window.matchMedia(COVERED).matches) document.querySelector(FOLD_AWAY)?.click();
 }
 
 // What Plotly asks for before it draws points with WebGL.
