@@ -6,6 +6,8 @@
 // below the step's words. A panel that a button folds out gets the focus, because Streamlit puts it at the end of the page,
 // where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
 //
+// The row of the chosen cluster is kept in sight in the list of clusters, a chart in an area that scrolls.
+//
 // A link may end in the key of an element (share.js): it is brought into view once the page has it.
 //
 // A browser that cannot draw Plotly's point clouds says so, once a visit.
@@ -20,6 +22,8 @@ const FILES = 'a[href^="/export/"]';
 const CHOSEN = '[data-testid="stSidebarNavLink"]';
 const FOLD_AWAY = '[data-testid="stSidebarCollapseButton"] button';
 const COVERED = "(max-width: 768px)"; // where Streamlit lays the sidebar over the page
+const LIST = ".st-key-clusters_list"; // Clusters: a chart whose last trace shades the chosen row
+const SHADED = (colour) => !/, ?0\)$/.test(colour);
 const DELAY_MS = 150;
 const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
 const GESTURES = ["wheel", "touchmove", "pointerdown", "mousedown", "keydown"];
@@ -45,6 +49,7 @@ export default function show(component) {
 class Face {
   constructor() {
     this.pointer = new Pointer(() => this.later());
+    this.list = new List();
     this.observer = new MutationObserver(() => this.later());
     this.observer.observe(document.body, CHANGES);
     this.onResize = () => this.later();
@@ -74,6 +79,7 @@ class Face {
       for (const area of document.querySelectorAll(AREAS)) reach(area);
       for (const list of document.querySelectorAll(SECTIONS)) mend(list);
       for (const panel of document.querySelectorAll(FOLDED_OUT)) enter(panel);
+      this.list.follow(document.querySelector(LIST));
       this.pointer.point();
     }, DELAY_MS);
   }
@@ -132,6 +138,33 @@ class Pointer {
     this.watched = elements;
     for (const each of elements) this.sizes.observe(each);
   }
+}
+
+// Scrolls the list of clusters when another row is chosen that does not lie within it, and only then: a reader may look
+// elsewhere in it.
+class List {
+  follow(area) {
+    const plot = area?.querySelector(".js-plotly-plot");
+    const colours = plot?._fullData?.at(-1)?.marker?.color;
+    if (!Array.isArray(colours) || !plot._fullLayout?.yaxis) return;
+    const row = colours.findIndex(SHADED);
+    const cluster = plot._fullData.at(-1).customdata?.[row]?.[0];
+    if (row < 0 || cluster === this.cluster) return;
+    this.cluster = cluster;
+    const { _offset: top, d2p } = plot._fullLayout.yaxis;
+    const [above, below] = [row - 0.5, row + 0.5].map((place) => plot.offsetTop + top + d2p(place));
+    const box = scroller(plot, area);
+    if (above < box.scrollTop || below > box.scrollTop + box.clientHeight) {
+      box.scrollTop = (above + below - box.clientHeight) / 2;
+    }
+  }
+}
+
+function scroller(inner, outer) {
+  for (let box = inner; box && box !== outer.parentElement; box = box.parentElement) {
+    if (box.scrollHeight > box.clientHeight + 1 && getComputedStyle(box).overflowY !== "visible") return box;
+  }
+  return outer;
 }
 
 function resting() {

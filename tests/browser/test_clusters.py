@@ -118,6 +118,20 @@ def test_the_arrow_keys_walk_the_list(page: Page, live_app: str, live_run: Run) 
         expect_cluster(page, live_run, expected[place])
 
 
+def test_the_chosen_row_is_kept_in_sight(page: Page, live_app: str, live_run: Run) -> None:
+    k = live_run.comparison.partition("pairwise", CANDIDATE).k
+    area = page.locator(".st-key-clusters_list")
+    for cluster, scrolled in ((0, False), (k - 1, True)):
+        open_clusters(page, live_app, candidate=CANDIDATE, order="cluster", cluster=str(cluster))
+        charts.settle(page)
+        row = "area => (area.scrollHeight > area.clientHeight) && (area.scrollTop > 0)"
+        if scrolled:
+            page.wait_for_function(row, arg=area.element_handle())
+        else:
+            page.wait_for_timeout(500)
+            assert not area.evaluate(row)
+
+
 def test_click_a_cell_then_tick_a_row_then_see_it_on_the_map(page: Page, live_app: str, live_run: Run) -> None:
     open_clusters(page, live_app, candidate=CANDIDATE)
     page.get_by_role("tab", name="Table").click()
