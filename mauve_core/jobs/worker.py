@@ -17,13 +17,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
 from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
 from mauve_core.base.files import private_opener, storage_errors
-from mauve_core.base.progress import format_seconds
+from mauve_core.base.progress import StageClock, StageClocks, format_seconds
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import CANCEL, TASK, JobState, read_json, read_state, write_state
 from mauve_core.store import Run
@@ -39,9 +39,6 @@ WRITE_INTERVAL_S = 0.5
 
 LOG_INTERVAL_S = 60.0
 """Progress within a stage is logged at most this often."""
-
-SLEEP_S = 5.0
-"""Clock time beyond the machine's awake time counts as sleep from this many seconds on."""
 
 LONGEST_LINE = 2000
 
@@ -98,7 +95,7 @@ class _Reporter:
         self._state = read_state(folder)
         self._written = self._logged = 0.0
         self._begun = time.monotonic()
-        self._clocks = time.time(), time.monotonic()
+        self._clocks = StageClocks()
 
     def begin(self) -> None:
         self._begun = time.monotonic()
@@ -131,18 +128,24 @@ class _Reporter:
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.check()
         now = time.monotonic()
-        self._leave_out_sleep()
-        if stage != self._state.stage:
-            begun = replace(self._state, stage=stage, stage_started=_now(), done_before=done)
-            self._write(replace(begun, done=done, total=total))
+        clock = self._clocks.told(stage, done, total, now)
+        begins = clock.reports == 1 and not clock.is_repeated
+        ends = done >= total and not clock.is_repeated
+        if begins or ends or now - self._written >= WRITE_INTERVAL_S:
+            self._report(stage, clock, now)
+        if begins:
             before = f", {done:,} already done" if 0 < done < total else ""
             self._log(f"{stage}: {total:,}{before}" if total > 1 else stage)
-        elif now - self._written >= WRITE_INTERVAL_S or done >= total:
-            self._write(replace(self._state, done=done, total=total))
-            if now - self._logged >= LOG_INTERVAL_S and done < total:
-                left = self._state.seconds_left
-                estimate = "" if left is None else f", about {format_seconds(left)} left"
-                self._log(f"{stage}: {done:,} of {total:,}{estimate}")
+        elif now - self._logged >= LOG_INTERVAL_S and done < total:
+            left = clock.seconds_left(now)
+            estimate = "" if left is None else f", about {format_seconds(left)} left"
+            self._log(f"{stage}: {done:,} of {total:,}{estimate}")
+
+    def _report(self, stage: str, clock: StageClock, now: float) -> None:
+        """Write the progress; the stage's start leaves out the time that the machine slept or its clock was set."""
+        began = datetime.fromtimestamp(time.time() - (now - clock.begun), UTC).isoformat()
+        state = replace(self._state, stage=stage, stage_started=began, done_before=clock.done_before)
+        self._write(replace(state, done=clock.done, total=clock.total))
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -170,15 +173,6 @@ class _Reporter:
             yield
         finally:
             os.close(handle)
-
-    def _leave_out_sleep(self) -> None:
-        """Shift the start of the stage by the time that the machine slept or its clock was set forward."""
-        before, self._clocks = self._clocks, (time.time(), time.monotonic())
-        slept = (self._clocks[0] - before[0]) - (self._clocks[1] - before[1])
-        begun = self._state.stage_started
-        if abs(slept) > SLEEP_S and begun is not None:
-            later = datetime.fromisoformat(begun) + timedelta(seconds=slept)
-            self._state = replace(self._state, stage_started=later.isoformat())
 
     def _write(self, state: JobState) -> None:
         self._state = write_state(self._folder, state)
