@@ -23,10 +23,12 @@ from typing import NoReturn
 
 from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
 from mauve_core.base.files import private_opener, storage_errors
+from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import StageClock, StageClocks, format_seconds
-from mauve_core.jobs import queue
-from mauve_core.jobs.state import CANCEL, TASK, JobState, read_json, read_state, write_state
+from mauve_core.jobs import estimates, queue
+from mauve_core.jobs.state import AMOUNT, CANCEL, LOG, TASK, JobState, read_json, read_state, write_state
 from mauve_core.store import Run
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.registry import read_task
 
 NICENESS = 10
@@ -64,6 +66,7 @@ def work(folder: Path) -> JobState:
             reporter.begin()
             task = read_task(read_state(folder).kind, read_json(folder / TASK))
             run = task.perform(reporter, folder.name, reporter.stored)
+            reporter.remember()
         return reporter.end(status="done", run=run)
     except CancelledError:
         reporter.end(status="cancelled")
@@ -96,6 +99,9 @@ class _Reporter:
         self._written = self._logged = 0.0
         self._begun = time.monotonic()
         self._clocks = StageClocks()
+        self._encoded = False
+        log_file = folder / LOG
+        self._resumed = log_file.exists() and log_file.stat().st_size > 0
 
     def begin(self) -> None:
         self._begun = time.monotonic()
@@ -105,6 +111,14 @@ class _Reporter:
         """Record that the run has its scores, so that pages open it while the work goes on."""
         log(f"Scores stored as run {run.id}")
         self._write(replace(self._state, run=run.id))
+
+    def remember(self) -> None:
+        """Keep the job's time for later estimates, if one worker did all of it and its amount was known."""
+        with suppress(MauveLensError):  # estimates are worth no failed job
+            if not self._resumed and (self._folder / AMOUNT).exists():
+                amount = from_json(Amount, read_json(self._folder / AMOUNT))
+                if (amount.encodes != "none") == self._encoded:
+                    estimates.remember(self._state.kind, amount, time.monotonic() - self._begun)
 
     def end(self, **changes: object) -> JobState:
         state = replace(self._state, **changes)  # type: ignore[arg-type]
@@ -129,6 +143,7 @@ class _Reporter:
         self.check()
         now = time.monotonic()
         clock = self._clocks.told(stage, done, total, now)
+        self._encoded = self._encoded or estimates.is_encoding(stage)
         begins = clock.reports == 1 and not clock.is_repeated
         ends = done >= total and not clock.is_repeated
         if begins or ends or now - self._written >= WRITE_INTERVAL_S:

@@ -300,7 +300,7 @@ def test_a_map_that_failed_can_be_resumed_or_made_anew(
     open_page: OpenPage, unmapped: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Task] = []
-    monkeypatch.setattr(queue, "start", started.append)
+    monkeypatch.setattr(queue, "start", lambda task, *_: started.append(task))
     with job(1, kind="comparison", run=unmapped.id, status="failed", message="No space left."):
         pass
     with job(2, kind="comparison", run=unmapped.id, status="done"):
