@@ -502,6 +502,7 @@ def test_the_jobs_of_this_run_and_section_are_shown(open_page: OpenPage, run: Ru
         assert [key for key in keys(app) if key.startswith("cancel_")] == [f"cancel_{state.id}"]
         assert "measure_start" not in keys(app)
         app.segmented_control(key="url_decoders_section").set_value("sweeps").run()
+        app.segmented_control(key="url_axis").set_value("k").run()
         assert listed(app) == [f"**job 3** · {ENDINGS['failed']}"]
         assert app.error[0].value.replace("\\", "") == "No value <b>fits</b>"
 

@@ -317,6 +317,7 @@ def test_duplicate_starts_what_the_form_says(
     before = stored_run.comparison.config
     assert (task.config.score.k, task.config.score.seeds, task.config.score.restarts) == (5, 3, before.score.restarts)
     assert task.config.encoder is None
+    app.button(key="again_close_synthetic").click().run()
     assert [box.key for box in app.number_input] == []
 
 
