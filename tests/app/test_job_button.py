@@ -192,3 +192,24 @@ def test_nobody_waits_for_another_persons_new_run(open_page: OpenPage) -> None:
         fill_in(app)
         assert not start_button(app).disabled
         assert progress(app) == ["Encoding: 1 of 4"], "below the button"
+
+
+def test_a_run_that_has_become_ready_is_opened_from_any_page(
+    open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(st, "switch_page", lambda page, query_params: opened.append((page, query_params)))
+    with job(1, status="running", stage="encoding", done=1, total=4) as state:
+        app = open_page("views/published/published.py", run=run.id)
+        assert f"open_{state.id}" not in keys(app)
+        ended(state, "done", run="made")
+    app.run()
+    assert f"open_{state.id}" in [button.key for button in app.sidebar.button]
+    app.button(key=f"open_{state.id}").click().run()
+    assert opened == [(COMPARE_PAGE, {"run": "made"})]
+    assert f"open_{state.id}" in keys(app.run())
+    RunStore().save("made", run.comparison, run.corpora)
+    app.query_params["run"] = "made"
+    assert f"open_{state.id}" not in keys(app.run()), "it is open"
+    app.query_params["run"] = run.id
+    assert f"open_{state.id}" not in keys(app.run())
