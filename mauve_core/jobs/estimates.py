@@ -16,10 +16,11 @@ import json
 import os
 import platform
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import home, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
@@ -109,9 +110,15 @@ def _is_like(one: Amount, other: Amount) -> bool:
 def _read() -> tuple[DoneJob, ...]:
     """Return the jobs kept, the oldest first; none if the file is missing or damaged, as it only serves estimates."""
     try:
-        return from_json(_Times, json.loads(_path().read_bytes())).jobs
-    except (OSError, ValueError, RecursionError, InputError, StorageError):
+        about = _path().stat()
+        return _parsed(_path(), (about.st_mtime_ns, about.st_ino, about.st_size))
+    except (OSError, ValueError, RecursionError, InputError):
         return ()
+
+
+@lru_cache(maxsize=1)
+def _parsed(path: Path, changed: tuple[int, int, int]) -> tuple[DoneJob, ...]:  # noqa: ARG001 (a page asks at every run)
+    return from_json(_Times, json.loads(path.read_bytes())).jobs
 
 
 def _path() -> Path:
