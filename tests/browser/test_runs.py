@@ -156,7 +156,7 @@ def test_a_run_is_made_again_from_its_card(page: Page, home: Path) -> None:
         press(page, page.get_by_role("button", name="Start", exact=True))
         expect(card(page, "synthetic").get_by_role("progressbar")).to_be_visible()
         results.expect_done(page, 240_000)
-        press(page, page.get_by_role("button", name="Close", exact=True))
+        press(page, card(page, "synthetic").get_by_role("button", name="Close", exact=True))
         expect(page.get_by_role("spinbutton", name="Clusters k")).to_have_count(0)
         expect(card(page, "synthetic-k-6")).to_be_visible()
     made = RunStore(home / "runs").load("synthetic-k-6").comparison
