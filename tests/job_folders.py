@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,13 +13,13 @@ from mauve_core.jobs.state import ALIVE, LOG, TASK, JobState, write_state
 
 
 @contextmanager
-def job(number: int, log: str = "", **values: Any) -> Iterator[JobState]:
+def job(number: int, log: str = "", task: Mapping[str, Any] | None = None, **values: Any) -> Iterator[JobState]:
     """A job's folder; while the block runs, its worker looks alive if the job is active."""
     state = JobState(**{"id": f"20260101-00000000{number:04d}-abcd", "name": f"job {number}", **values})
     folder = queue.jobs_folder() / state.id
     folder.mkdir(parents=True)
     (folder / LOG).write_text(log)
-    (folder / TASK).write_text(json.dumps({}))
+    (folder / TASK).write_text(json.dumps(dict(task or {})))
     written = write_state(folder, state)
     with (folder / ALIVE).open("w") as handle:
         if state.active:

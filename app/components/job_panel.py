@@ -17,6 +17,7 @@ from mauve_core.base.errors import MauveLensError
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import TASK, JobState, read_json
 from mauve_core.store import RunStore
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import KEPT, MAKING_RUNS
 
@@ -34,19 +35,25 @@ ENDINGS = {
     "interrupted": ":orange[interrupted]",
 }
 
+SCORES_READY = "The scores are ready; the rest follows by itself."
+
 _ALL, _DISMISSED = "jobs_all", "jobs_dismissed"
+_PANEL = "jobs_panel"
 
 
 @dataclass(frozen=True)
 class _JobFilter:
-    """Which jobs the page lists; fields as for :func:`show`."""
+    """Which jobs the page lists; fields as for :func:`show`, and the ids of those that it shows elsewhere."""
 
     kinds: tuple[str, ...]
     run: str | None
     failed: bool
     unfinished: bool
+    elsewhere: frozenset[str]
 
     def concern(self, job: JobState) -> bool:
+        if job.id in self.elsewhere:
+            return False
         if self.failed and job.status in ("failed", "interrupted"):
             return True
         if self.unfinished and job.status == "done":
@@ -55,13 +62,15 @@ class _JobFilter:
 
     def _has_this_run(self, job: JobState) -> bool:
         """Whether the job makes that run or adds to it; also if its description is gone, so that it can be found."""
-        return job.run == self.run if job.kind in MAKING_RUNS else _run_of(job) in (None, self.run)
+        return job.run == self.run if job.kind in MAKING_RUNS else run_of(job) in (None, self.run)
 
 
 def show(
     kinds: Sequence[str] = MAKING_RUNS, run: str | None = None, *, failed: bool = False, unfinished: bool = False
 ) -> bool:
-    """Show the panel; ``news`` reruns the page when jobs start, stop or end, and ``job_progress`` draws progress.
+    """Show the panel of the jobs that the page has not shown yet.
+
+    ``news`` reruns the page when jobs start, stop or end, and ``job_progress`` draws progress.
 
     Parameters
     ----------
@@ -81,7 +90,7 @@ def show(
     """
     if not access.may_change():
         return False
-    job_filter = _JobFilter(tuple(kinds), run, failed, unfinished)
+    job_filter = _JobFilter(tuple(kinds), run, failed, unfinished, job_progress.on_page())
     jobs = or_error(queue.list)
     if jobs is None:
         return False
@@ -90,19 +99,19 @@ def show(
     return bool(at_work)
 
 
-def start(describe: Callable[[], Task]) -> None:
-    """Start and show the task of ``describe``, or say why not; forget finished jobs of its kind that add to runs."""
+def start(describe: Callable[[], tuple[Task, Amount | None]]) -> JobState | None:
+    """Start the task of ``describe``, or say why not; forget finished jobs of its kind that add to runs."""
     try:
         access.require_change()
-        task = describe()
-        queue.start(task)
+        task, amount = describe()
+        started = queue.start(task, amount)
         for job in queue.list():
             if job.kind == task.kind and _has_added(job):
                 queue.remove(job.id)
     except MauveLensError as error:
         st.error(escaped(str(error)), icon=":material/error:")
-        return
-    st.rerun()
+        return None
+    return started
 
 
 def _panel(job_filter: _JobFilter, at_work: frozenset[tuple[str, str | None]]) -> None:
@@ -111,13 +120,12 @@ def _panel(job_filter: _JobFilter, at_work: frozenset[tuple[str, str | None]]) -
         st.rerun()  # the whole page: there is a new run or result
     active = [job for job in jobs if job.active]
     ended = [job for job in jobs if not job.active and not _has_added(job)]
-    _show_undo()
+    show_undo(_PANEL)
     for job in active:
-        _show_active(job, open_results=job.run is not None and job.run != job_filter.run)
+        _show_active(job, open_run=job.run is not None and job.run != job_filter.run)
     shown = ended if st.session_state.get(_ALL) else ended[: FEW if job_filter.failed else SHOWN]
-    gone = _runs_gone(shown)
     for job in shown:
-        _show_ended(job, gone.get(job.id))
+        show_ended(job, _PANEL)
     if len(ended) > len(shown):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(shown)} of {len(ended)} ended jobs shown", width="content")
@@ -134,7 +142,7 @@ def _has_added(job: JobState) -> bool:
     return job.status == "done" and job.kind not in MAKING_RUNS
 
 
-def _run_of(job: JobState) -> str | None:
+def run_of(job: JobState) -> str | None:
     """Id of the run that the job reads; None if it reads none or its description is gone."""
     try:
         run = read_json(queue.jobs_folder() / job.id / TASK).get("run")
@@ -143,54 +151,73 @@ def _run_of(job: JobState) -> str | None:
     return run if isinstance(run, str) else None
 
 
-def _runs_gone(jobs: Sequence[JobState]) -> dict[str, str]:
-    """For each job that is not done and whose run was deleted: job id to run id."""
-    needed = {job.id: run for job in jobs if job.status != "done" and (run := _run_of(job)) is not None}
+def _run_gone(job: JobState) -> str | None:
+    """Id of the run that an unfinished job needs, if that run was deleted."""
+    run = run_of(job) if job.status != "done" else None
     try:
-        existing = RunStore().fingerprints() if needed else {}
+        return None if run is None or run in RunStore().fingerprints() else run
     except MauveLensError:  # the page itself reports the error
-        return {}
-    return {job_id: run for job_id, run in needed.items() if run not in existing}
+        return None
 
 
-def _show_active(job: JobState, *, open_results: bool) -> None:
-    """Show a card; with ``open_results``, a way to the run that the job has stored and still adds to."""
-    stopping = queue.is_stopping(job)
+def _show_active(job: JobState, *, open_run: bool) -> None:
+    """Show a card; with ``open_run``, a way to the run that the job has stored and still adds to."""
     with st.container(border=True):
         name, button = st.columns([6, 1], vertical_alignment="center")
         name.markdown(f"**{escaped(job.name)}**")
-        button.button(
-            "Cancel",
-            key=f"cancel_{job.id}",
-            type="tertiary",
-            on_click=change,
-            args=(queue.cancel, job.id),
-            disabled=stopping,
-            help=_on_resuming(job.kind, "Cancelled work can be resumed"),
-        )
+        with button:
+            cancel_button(job)
         with suppress(MauveLensError):  # removed in another tab
             job_progress.show(job)
-        if open_results and job.run is not None:
-            _open_results(job.id, job.run)
+        if open_run:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                open_results(job)
+                st.caption(SCORES_READY, width="content")
 
 
-def _open_results(job_id: str, run: str) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        opened = st.button("Open results", key=f"open_{job_id}", type="primary", icon=":material/leaderboard:")
-        st.caption("The scores are ready; the rest follows by itself.", width="content")
-    if opened:
-        st.switch_page(COMPARE_PAGE, query_params=session.link_to_run(run))
+def cancel_button(job: JobState) -> None:
+    """Asks the job to stop."""
+    st.button(
+        "Cancel",
+        key=f"cancel_{job.id}",
+        type="tertiary",
+        on_click=change,
+        args=(queue.cancel, job.id),
+        disabled=queue.is_stopping(job),
+        help=_on_resuming(job.kind, "Cancelled work can be resumed"),
+    )
 
 
-def _show_ended(job: JobState, gone: str | None) -> None:
-    """Show a card; ``gone`` is the id of the run that the job needs, if that run was deleted."""
+def open_results(job: JobState) -> None:
+    """A primary button that opens the run that the job has stored."""
+    if job.run is not None and st.button(
+        "Open results", key=f"open_{job.id}", type="primary", icon=":material/leaderboard:"
+    ):
+        st.switch_page(COMPARE_PAGE, query_params=session.link_to_run(job.run))
+
+
+def dismiss_button(job: JobState, place: str) -> None:
+    """Removes the job, which :func:`show_undo` in that place offers to undo."""
+    st.button(
+        "Dismiss",
+        key=f"dismiss_{job.id}",
+        type="tertiary",
+        on_click=change,
+        args=(_dismiss, job.id, place),
+        help="Remove the job from the list. A run that it made is kept.",
+    )
+
+
+def show_ended(job: JobState, place: str) -> None:
+    """Show the card of a job that has ended."""
+    gone = _run_gone(job)
     with st.container(border=True):
         columns = st.columns([6, 2, 1], vertical_alignment="center")
         columns[0].markdown(f"**{escaped(job.name)}** · {ENDINGS[job.status]}")
         if job.run is not None:  # also if the work was stopped after the scores were stored
             columns[1].page_link(
                 COMPARE_PAGE,
-                label="Open in Compare",
+                label="Open results",
                 icon=":material/leaderboard:",
                 query_params=session.link_to_run(job.run),
             )
@@ -204,14 +231,8 @@ def _show_ended(job: JobState, gone: str | None) -> None:
                 disabled=gone is not None,
                 help=_on_resuming(job.kind, "It resumes where it stopped") if gone is None else "Its run was deleted",
             )
-        columns[2].button(
-            "Dismiss",
-            key=f"dismiss_{job.id}",
-            type="tertiary",
-            on_click=change,
-            args=(_dismiss, job.id),
-            help="Remove the job from the list. A run that it made is kept.",
-        )
+        with columns[2]:
+            dismiss_button(job, place)
         if job.status == "failed":
             st.error(escaped(job.message), icon=":material/error:")
         elif job.status == "interrupted":
@@ -224,11 +245,13 @@ def _show_ended(job: JobState, gone: str | None) -> None:
         _show_log(job)
 
 
-def _show_undo() -> None:
-    """Undo for the job dismissed last, until the reader opens another page."""
-    page, job_id, name = st.session_state.get(_DISMISSED) or ("", None, "")
+def show_undo(place: str) -> None:
+    """Undo for the job dismissed last, in the place where it was, until the reader opens another page."""
+    page, where, job_id, name = st.session_state.get(_DISMISSED) or ("", "", None, "")
     if job_id is None or page != session.page():
         st.session_state[_DISMISSED] = None
+        return
+    if where != place:
         return
     with st.container(horizontal=True, vertical_alignment="center", key="jobs_undo"):
         st.caption(f"**{escaped(name)}** was dismissed.", width="content")
@@ -257,11 +280,11 @@ def _on_resuming(kind: str, promise: str) -> str:
     return f"{promise}: {KEPT[kind]} are kept." if kind in KEPT else "Unfinished work of this kind is not kept."
 
 
-def _dismiss(job_id: str) -> None:
+def _dismiss(job_id: str, place: str) -> None:
     access.require_change()
     name = queue.status(job_id).name
     queue.remove(job_id)
-    st.session_state[_DISMISSED] = session.page(), job_id, name
+    st.session_state[_DISMISSED] = session.page(), place, job_id, name
 
 
 def _undo(job_id: str) -> None:

@@ -27,7 +27,7 @@ BEAT_S = 1.0
 LOG_LINES = 12
 
 _ON_PAGE = "jobs_on_page"
-"""Session key: ids of the jobs whose progress the page shows."""
+"""Session key: ids of the jobs that the page shows."""
 
 _in_browser = component("mauve_lens_job_progress", __file__, '<div class="job"></div>')
 
@@ -39,13 +39,38 @@ def begin_page() -> None:
 
 def is_on_page(job_id: str) -> bool:
     """Whether the page that is being drawn shows the progress of that job."""
-    return job_id in st.session_state[_ON_PAGE]
+    return job_id in on_page()
 
 
-def show(job: JobState, *, key: str = "progress", log: bool = True) -> None:
-    """The line, the bar and, unless ``log`` is false, the log of a running job; ``key`` tells apart two places."""
-    st.session_state[_ON_PAGE] |= {job.id}
+def on_page() -> frozenset[str]:
+    """Ids of the jobs that the page that is being drawn shows so far."""
+    found: frozenset[str] = st.session_state[_ON_PAGE]
+    return found
+
+
+def put_on_page(job_id: str) -> None:
+    """Note that the page shows that job, so that it is not listed again."""
+    st.session_state[_ON_PAGE] |= {job_id}
+
+
+def show(job: JobState, *, key: str = "progress", log: bool = True, place: str = "", focus: bool = False) -> None:
+    """The line, the bar and, unless ``log`` is false, the log of a running job.
+
+    Parameters
+    ----------
+    job : JobState
+    key : str
+        Tells apart two places on one page.
+    log : bool
+    place : str
+        Key of the container whose button gets the keyboard's focus if the progress has it when it goes.
+    focus : bool
+        Take the focus if the button that stood here had it.
+    """
+    put_on_page(job.id)
     data = {
+        "place": place,
+        "focus": focus,
         "logged": log,
         "told": progress_data(job),
         "id": job.id,

@@ -31,6 +31,9 @@ BEAT_S = 3.0
 _AWAITED = "news_awaited"
 """Session key: ids of the jobs that a page still waited for when it was last drawn."""
 
+_READY = "news_ready"
+"""Session key: ids of the jobs whose runs have become ready in this visit and have not been opened since."""
+
 _in_browser = component("mauve_lens_news", __file__)
 
 
@@ -53,6 +56,14 @@ def sign() -> str:
         return ""
     job_states = [(job.id, "active" if job.active else job.status, job.run, queue.is_stopping(job)) for job in jobs]
     return hashlib.sha256(repr((runs, job_states)).encode()).hexdigest()
+
+
+def ready(open_run: str | None) -> list[JobState]:
+    """Jobs whose runs have become ready in this visit; the one that made ``open_run`` is no news any more."""
+    noted = st.session_state.get(_READY, frozenset())
+    found = [job for job in queue.list() if job.id in noted and job.run not in (None, open_run)] if noted else []
+    st.session_state[_READY] = frozenset(job.id for job in found)
+    return found
 
 
 def routes() -> list[Route]:
@@ -88,6 +99,7 @@ def _toast(job: JobState) -> None:
     """What came of a job; nothing if a person stopped it."""
     name = f"**{escaped(job.name)}**"
     if job.kind in MAKING_RUNS and job.run is not None:
+        st.session_state[_READY] = st.session_state.get(_READY, frozenset()) | {job.id}
         st.toast(f"The scores of {name} are ready.", icon=":material/leaderboard:")
     elif job.status == "done":
         st.toast(f"{name} is done.", icon=":material/check_circle:")

@@ -68,11 +68,6 @@ def _remember_webgl() -> None:
     st.session_state[_WEBGL] = bool(st.session_state[_KEY]["webgl"])
 
 
-def form_box(again: str | None) -> DeltaGenerator:
-    """Container of a form: in plain sight, or folded under the title ``again`` if there is a result already."""
-    return st.container(border=True) if again is None else st.expander(again, icon=":material/replay:")
-
-
 def nothing_yet(what: str, why: str, how: str) -> None:
     """Placeholder of a view without data: what is missing, why it is useful, and how to get it, all in Markdown.
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 import streamlit as st
 
 from app.caching import cache
-from app.components import job_progress, page_chrome
+from app.components import job_panel, job_progress, news, page_chrome
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
@@ -52,17 +52,25 @@ def show() -> None:
 
 
 def show_jobs() -> None:
-    """How far the jobs at work are that the page does not show itself; ``news`` reruns it when one starts or ends."""
+    """How far the jobs at work are that the page does not show itself, and runs that have become ready meanwhile.
+
+    ``news`` reruns it when a job starts or ends.
+    """
     if not access.may_change():
         return
     try:
         active = [job for job in queue.list() if job.active and not job_progress.is_on_page(job.id)]
+        ready = [job for job in news.ready(session.current().run) if not job_progress.is_on_page(job.id)]
     except MauveLensError:  # the page itself reports the error
         return
     for job in active[:_MOST_JOBS]:
         with st.container(key=f"sidebar_job_{job.id}", gap="xsmall"), suppress(MauveLensError):  # removed elsewhere
             st.caption(f"**{escaped(job.name)}**")
             job_progress.show(job, key="sidebar_progress", log=False)
+    for job in ready[:_MOST_JOBS]:
+        with st.container(key=f"sidebar_ready_{job.id}", gap="xsmall"):
+            st.caption(f"**{escaped(job.name)}** is ready")
+            job_panel.open_results(job)
     if len(active) > _MOST_JOBS:
         st.caption(f"{len(active) - _MOST_JOBS:,} more at work or waiting")
 

@@ -8,7 +8,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from app.components import charts, generations_note, job_panel, page_chrome, settings_tree
+from app.components import charts, generations_note, job_button, page_chrome, settings_tree
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
@@ -40,6 +41,7 @@ from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.tables import TITLES, mean_and_spread
 from mauve_core.store import Run
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.sweep import SweepTask
 
 TABS: dict[ChartOrTable, str] = {"chart": "Chart", "table": "Table"}
@@ -115,11 +117,11 @@ def show(run: Run, state: State) -> None:
             "over a range can be trusted more than one at a single setting.",
             f"Press *Compute* below, or run `mauve-lens sweep {run.id} --over {state.sweep_axis}`.",
         )
-        with st.container(border=True):
+        with job_button.box(_place(run, state.sweep_axis), None):
             _form(run, state.sweep_axis, None)
     else:
         title = "Compute again" if state.sweep_axis == "decoder" else "Compute again with other values"
-        with st.expander(title, icon=":material/replay:"):
+        with job_button.box(_place(run, state.sweep_axis), title):
             _form(run, state.sweep_axis, sweep)
 
 
@@ -313,5 +315,17 @@ def _form(run: Run, axis: Axis, sweep: Sweep | EstimatorSweep | None) -> None:
         else f"More seeds estimate the spread better. The run has {own}"
         + ("; this sweep cannot have more." if axis in ("scale", "decoder") else "."),
     )
-    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="sweep_start"):
-        job_panel.start(lambda: SweepTask(run.id, axis, read_numbers(text), int(count)))
+
+    def task() -> SweepTask:
+        return SweepTask(run.id, axis, read_numbers(text), int(count))
+
+    def amount() -> Amount | None:
+        described = task()
+        is_stored = axis == "length" and sweep is not None and set(described.values or ()) <= set(sweep.values)
+        return None if is_stored else described.amount(run)  # their cut texts have been encoded
+
+    job_button.show(_place(run, axis), "Compute", task, amount=amount, boxed=sweep is not None)
+
+
+def _place(run: Run, axis: Axis) -> Place:
+    return Place(f"sweep_start_{axis}", SweepTask.kind, run.id)

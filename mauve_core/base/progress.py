@@ -6,14 +6,17 @@ A callback receives the name of the stage, the amount done and the total. It may
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 
 Progress = Callable[[str, int, int], None]
 """progress(stage, done, total)"""
+
+REPEATED_S = 30.0
+"""A console that is not a terminal shows a stage that starts over once it has lasted this long, and this often."""
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -27,31 +30,75 @@ def counted(progress: Progress, stage: str, total: int) -> Callable[[], None]:
     return lambda: progress(stage, next(done), total)
 
 
+@dataclass
+class StageClock:
+    """One round of a stage: ``begun`` and ``done_before`` are the time and the amount done of its first report."""
+
+    begun: float
+    done_before: int
+    is_repeated: bool
+    done: int = 0
+    total: int = 0
+    reports: int = 0
+    drawn: float | None = None
+
+    def seconds_left(self, now: float) -> float | None:
+        """Return the seconds left in this round at its pace so far; None if unknown."""
+        return remaining_seconds(now - self.begun, self.done - self.done_before, self.total - self.done_before)
+
+
+class StageClocks:
+    """The clock of every stage reported so far.
+
+    Stages may be nested. A stage that goes on after others keeps its clock; one that starts over, because less is done
+    than before or everything was, gets a new clock.
+    """
+
+    def __init__(self) -> None:
+        self._clocks: dict[str, StageClock] = {}
+
+    def told(self, stage: str, done: int, total: int, now: float) -> StageClock:
+        """Return the stage's clock after this report at the time ``now``, in seconds."""
+        clock = self._clocks.get(stage)
+        if clock is None or done < clock.done or clock.done >= clock.total:
+            clock = self._clocks[stage] = StageClock(now, done, is_repeated=clock is not None)
+        clock.done, clock.total = done, total
+        clock.reports += 1
+        return clock
+
+
 class ConsoleProgress:
-    """Show one line per stage on standard error, redrawn in place on a terminal, with an estimate of the time left."""
+    """Show one line per stage on standard error, redrawn in place on a terminal, with an estimate of the time left.
+
+    A stage that starts over is shown again once it has lasted ``interval_s``, or ``REPEATED_S`` off a terminal, where
+    lines stay.
+    """
 
     def __init__(self, interval_s: float = 1.0) -> None:
         self._interval_s = interval_s
-        self._stage = ""
-        self._started = 0.0
-        self._drawn = -math.inf
-        self._done_at_start = 0
+        self._clocks = StageClocks()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        now = time.monotonic()
-        if stage != self._stage:
-            self._stage, self._started, self._drawn, self._done_at_start = stage, now, -math.inf, done
-        if done < total and now - self._drawn < self._interval_s:
+        now, terminal = time.monotonic(), sys.stderr.isatty()
+        clock = self._clocks.told(stage, done, total, now)
+        if not self._is_due(clock, now, terminal=terminal):
             return
-        self._drawn = now
-        left = remaining_seconds(now - self._started, done - self._done_at_start, total - self._done_at_start)
+        clock.drawn = now
+        left = clock.seconds_left(now)
         ending = "done" if done >= total else ("" if left is None else f"about {format_seconds(left)} left")
-        terminal = sys.stderr.isatty()
         line = f"{stage}: {done} of {total} {ending}".rstrip()
         sys.stderr.write(f"\r\033[K{line}" if terminal else f"{line}\n")
         if terminal and done >= total:
             sys.stderr.write("\n")
         sys.stderr.flush()
+
+    def _is_due(self, clock: StageClock, now: float, *, terminal: bool) -> bool:
+        if clock.done >= clock.total and (clock.drawn is not None or not clock.is_repeated):
+            return True
+        if not clock.is_repeated:
+            return clock.drawn is None or now - clock.drawn >= self._interval_s
+        interval_s = self._interval_s if terminal else max(self._interval_s, REPEATED_S)
+        return now - (clock.begun if clock.drawn is None else clock.drawn) >= interval_s
 
 
 def remaining_seconds(elapsed_s: float, done: int, total: int) -> float | None:

@@ -122,6 +122,10 @@ class FeatureStore:
             self._remove_damaged(folder, str(error))
         return None
 
+    def has(self, key: str) -> bool:
+        """Whether there is an entry of that key, unread."""
+        return self._entry(key).is_dir()
+
     def put(
         self,
         key: str,

@@ -31,8 +31,10 @@ from mauve_core.base.files import (
     private_opener,
     storage_errors,
 )
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.jobs.locks import at_work, changing, is_alive, lock_of_worker
 from mauve_core.jobs.state import (
+    AMOUNT,
     CANCEL,
     LOG,
     STATE,
@@ -44,6 +46,7 @@ from mauve_core.jobs.state import (
     write_json,
     write_state,
 )
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import KEPT, read_task
 
@@ -60,8 +63,13 @@ _ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")
 _children: dict[str, subprocess.Popen[bytes]] = {}
 
 
-def start(task: Task) -> JobState:
+def start(task: Task, amount: Amount | None = None) -> JobState:
     """Start a worker on a task, unless a job with the same work waits or runs.
+
+    Parameters
+    ----------
+    amount : Amount, optional
+        How much work it is, for estimates of later jobs.
 
     Returns
     -------
@@ -75,10 +83,10 @@ def start(task: Task) -> JobState:
     """
     task = task.absolute()
     with changing(jobs_folder()):
-        return _at_work_on(task) or _start(task)
+        return _at_work_on(task) or _start(task, amount)
 
 
-def _start(task: Task) -> JobState:
+def _start(task: Task, amount: Amount | None) -> JobState:
     now = datetime.now(UTC)
     identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
     state = JobState(id=identifier, name=task.title, kind=task.kind, status="queued", created=now.isoformat())
@@ -88,6 +96,8 @@ def _start(task: Task) -> JobState:
     try:
         with lock_of_worker(folder) as lock:
             write_json(folder / TASK, task.to_json())
+            if amount is not None:
+                write_json(folder / AMOUNT, dataclass_to_json(amount))
             write_state(folder, state)
             _spawn(folder, lock)
     except BaseException:

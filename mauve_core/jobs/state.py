@@ -1,8 +1,9 @@
 """Content of a job's folder: its state, always replaced as a whole, and its log, which is appended to.
 
-A folder ``<home>/jobs/<id>`` holds ``task.json`` (the work), ``state.json`` (its progress), ``cancel`` (present once a
-stop was requested), ``log.txt`` (messages of the worker) and ``alive``. The worker locks ``alive`` for its lifetime:
-if it is unlocked, the worker is gone, whatever the state says and whichever process now has its process id.
+A folder ``<home>/jobs/<id>`` holds ``task.json`` (the work), ``amount.json`` (how much it is, if known), ``state.json``
+(its progress), ``cancel`` (present once a stop was requested), ``log.txt`` (messages of the worker) and ``alive``. The
+worker locks ``alive`` for its lifetime: if it is unlocked, the worker is gone, whatever the state says and whichever
+process now has its process id.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mauve_core.base.validation import Holds
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
-TASK, STATE, CANCEL, LOG, ALIVE = "task.json", "state.json", "cancel", "log.txt", "alive"
+TASK, AMOUNT, STATE, CANCEL, LOG, ALIVE = "task.json", "amount.json", "state.json", "cancel", "log.txt", "alive"
 
 LOG_BYTES = 64 * 1024
 """Bytes at the end of a log that are searched for its last lines."""

@@ -17,16 +17,18 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
 from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
 from mauve_core.base.files import private_opener, storage_errors
-from mauve_core.base.progress import format_seconds
-from mauve_core.jobs import queue
-from mauve_core.jobs.state import CANCEL, TASK, JobState, read_json, read_state, write_state
+from mauve_core.base.json_codec import from_json
+from mauve_core.base.progress import StageClock, StageClocks, format_seconds
+from mauve_core.jobs import estimates, queue
+from mauve_core.jobs.state import AMOUNT, CANCEL, LOG, TASK, JobState, read_json, read_state, write_state
 from mauve_core.store import Run
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.registry import read_task
 
 NICENESS = 10
@@ -39,9 +41,6 @@ WRITE_INTERVAL_S = 0.5
 
 LOG_INTERVAL_S = 60.0
 """Progress within a stage is logged at most this often."""
-
-SLEEP_S = 5.0
-"""Clock time beyond the machine's awake time counts as sleep from this many seconds on."""
 
 LONGEST_LINE = 2000
 
@@ -67,6 +66,7 @@ def work(folder: Path) -> JobState:
             reporter.begin()
             task = read_task(read_state(folder).kind, read_json(folder / TASK))
             run = task.perform(reporter, folder.name, reporter.stored)
+            reporter.remember()
         return reporter.end(status="done", run=run)
     except CancelledError:
         reporter.end(status="cancelled")
@@ -98,7 +98,10 @@ class _Reporter:
         self._state = read_state(folder)
         self._written = self._logged = 0.0
         self._begun = time.monotonic()
-        self._clocks = time.time(), time.monotonic()
+        self._clocks = StageClocks()
+        self._encoded = False
+        log_file = folder / LOG
+        self._resumed = log_file.exists() and log_file.stat().st_size > 0
 
     def begin(self) -> None:
         self._begun = time.monotonic()
@@ -108,6 +111,14 @@ class _Reporter:
         """Record that the run has its scores, so that pages open it while the work goes on."""
         log(f"Scores stored as run {run.id}")
         self._write(replace(self._state, run=run.id))
+
+    def remember(self) -> None:
+        """Keep the job's time for later estimates, if one worker did all of it and its amount was known."""
+        with suppress(MauveLensError):  # estimates are worth no failed job
+            if not self._resumed and (self._folder / AMOUNT).exists():
+                amount = from_json(Amount, read_json(self._folder / AMOUNT))
+                if (amount.encodes != "none") == self._encoded:
+                    estimates.remember(self._state.kind, amount, time.monotonic() - self._begun)
 
     def end(self, **changes: object) -> JobState:
         state = replace(self._state, **changes)  # type: ignore[arg-type]
@@ -131,18 +142,25 @@ class _Reporter:
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.check()
         now = time.monotonic()
-        self._leave_out_sleep()
-        if stage != self._state.stage:
-            begun = replace(self._state, stage=stage, stage_started=_now(), done_before=done)
-            self._write(replace(begun, done=done, total=total))
+        clock = self._clocks.told(stage, done, total, now)
+        self._encoded = self._encoded or estimates.is_encoding(stage)
+        begins = clock.reports == 1 and not clock.is_repeated
+        ends = done >= total and not clock.is_repeated
+        if begins or ends or now - self._written >= WRITE_INTERVAL_S:
+            self._report(stage, clock, now)
+        if begins:
             before = f", {done:,} already done" if 0 < done < total else ""
             self._log(f"{stage}: {total:,}{before}" if total > 1 else stage)
-        elif now - self._written >= WRITE_INTERVAL_S or done >= total:
-            self._write(replace(self._state, done=done, total=total))
-            if now - self._logged >= LOG_INTERVAL_S and done < total:
-                left = self._state.seconds_left
-                estimate = "" if left is None else f", about {format_seconds(left)} left"
-                self._log(f"{stage}: {done:,} of {total:,}{estimate}")
+        elif now - self._logged >= LOG_INTERVAL_S and done < total:
+            left = clock.seconds_left(now)
+            estimate = "" if left is None else f", about {format_seconds(left)} left"
+            self._log(f"{stage}: {done:,} of {total:,}{estimate}")
+
+    def _report(self, stage: str, clock: StageClock, now: float) -> None:
+        """Write the progress; the stage's start leaves out the time that the machine slept or its clock was set."""
+        began = datetime.fromtimestamp(time.time() - (now - clock.begun), UTC).isoformat()
+        state = replace(self._state, stage=stage, stage_started=began, done_before=clock.done_before)
+        self._write(replace(state, done=clock.done, total=clock.total))
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -170,15 +188,6 @@ class _Reporter:
             yield
         finally:
             os.close(handle)
-
-    def _leave_out_sleep(self) -> None:
-        """Shift the start of the stage by the time that the machine slept or its clock was set forward."""
-        before, self._clocks = self._clocks, (time.time(), time.monotonic())
-        slept = (self._clocks[0] - before[0]) - (self._clocks[1] - before[1])
-        begun = self._state.stage_started
-        if abs(slept) > SLEEP_S and begun is not None:
-            later = datetime.fromisoformat(begun) + timedelta(seconds=slept)
-            self._state = replace(self._state, stage_started=later.isoformat())
 
     def _write(self, state: JobState) -> None:
         self._state = write_state(self._folder, state)

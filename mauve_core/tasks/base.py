@@ -18,6 +18,7 @@ from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_jso
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
 from mauve_core.store import Run, RunStore, run_id
+from mauve_core.tasks.amounts import Amount
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,10 @@ class RunTask(Task):
         """Do the work, keep the result beside the run in place of an earlier one, and return it; errors as
         :meth:`perform`.
         """
+
+    def amount(self, run: Run) -> Amount | None:  # noqa: ARG002
+        """Return how much work the task is on its loaded run; None if that cannot be said beforehand."""
+        return None
 
     def stored(self) -> object | None:
         """Return what is kept beside the run if it answers the task, so that nothing need be computed; None if it does

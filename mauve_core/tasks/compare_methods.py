@@ -14,6 +14,7 @@ from mauve_core.experiments.methods import PRESETS, MethodTable, Models, methods
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.table import ATTACHMENT
 from mauve_core.store import Run
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import Located, RunTask
 
 
@@ -63,6 +64,12 @@ class CompareMethodsTask(RunTask):
         if self.human_model is None or self.candidate_model is None:
             return None
         return Models(self.human_model, self.candidate_model)
+
+    def amount(self, run: Run) -> Amount:
+        """All texts, under the same methods, with as many seeds and permutations."""
+        texts = sum(source.n for source in run.comparison.sources)
+        settings = f"{self.seeds} seeds", f"{self.permutations} permutations", f"{self.models}"
+        return Amount((*sorted(self.methods), *settings), texts, f"{texts:,} texts")
 
     def compute(self, progress: Progress = silent) -> MethodTable:
         """Score the run's candidates and keep the table."""

@@ -22,6 +22,7 @@ from mauve_core.encoders.external_features import features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.scoring.result import Source
 from mauve_core.store import Run, RunStore, run_id
+from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings_in_words
 from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
 from mauve_core.tasks.draw_map import with_map
 
@@ -117,6 +118,11 @@ class ComparisonTask(NewRunTask):
     def files(self) -> dict[str, TextFile]:
         """Return the file of each source, ``human`` first."""
         return {HUMAN: self.human, **self.candidates}
+
+    def amount(self, sides: Mapping[str, SideSize]) -> Amount:
+        """Return how much work this is; ``sides`` are those of :attr:`files`."""
+        like = settings_in_words(self.config), self.device, *(self.normalize or ())
+        return amount_of_sides(like, sides.values())
 
     def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
         """Read the files, compare, and store the run with its features.

@@ -12,6 +12,7 @@ from mauve_core.encoders.catalogue import names_files
 from mauve_core.experiments.text_measures import MEASURES, Measurements
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, answering, measure_run
 from mauve_core.store import Run
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.base import RunTask
 
 
@@ -34,6 +35,11 @@ class MeasureTask(RunTask):
         if unknown or self.measures == ():
             wrong = f"No measure is named {', '.join(unknown)}" if unknown else "No measure is chosen"
             raise InputError(wrong, allowed=", ".join(MEASURES))
+
+    def amount(self, run: Run) -> Amount:
+        """All texts, under the same measures and model."""
+        texts = sum(source.n for source in run.comparison.sources)
+        return Amount((*sorted(self.measures or MEASURES), f"model {self.model}"), texts, f"{texts:,} texts")
 
     def compute(self, progress: Progress = silent) -> Measurements:
         """Measure, and keep the result with earlier measurements; errors as in ``measure_run``."""

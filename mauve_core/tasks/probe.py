@@ -12,6 +12,8 @@ from mauve_core.base.validation import NotBlank, Seeds
 from mauve_core.experiments.perturbations import parse_perturbation
 from mauve_core.experiments.robustness import PAPER, SPLITS, ProbeTable, probe_run
 from mauve_core.experiments.robustness.table import ATTACHMENT
+from mauve_core.store import Run
+from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import RunTask, Splits
 
 
@@ -38,6 +40,19 @@ class ProbeTask(RunTask):
         if len({parse_perturbation(spec) for spec in self.perturbations}) < len(self.perturbations):
             received = ", ".join(self.perturbations)
             raise InputError("The perturbations cannot be used", allowed="no duplicates", received=received)
+
+    def encodings(self, run: Run) -> int:
+        """Return the number of changed texts to encode at most; exchanges between texts run within each half."""
+        n = (len(run.corpora[self.source]) if self.rows is None else len(self.rows)) // 2
+        once = n if self.splits == 1 else min(2 * n, n * self.splits)
+        parts = (parse_perturbation(spec).kind.part for spec in self.perturbations)
+        return sum(once if part is None else n * self.splits for part in parts)
+
+    def amount(self, run: Run) -> Amount:
+        """The changed texts, under the same perturbations and encoder."""
+        encoder = settings_in_words(run.comparison.config.encoder)
+        changed = self.encodings(run)
+        return Amount((*sorted(self.perturbations), encoder), changed, f"{changed:,} changed texts", "all")
 
     def compute(self, progress: Progress = silent) -> ProbeTable:
         """Probe the run and keep the table."""

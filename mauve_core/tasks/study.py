@@ -29,6 +29,7 @@ from mauve_core.decoding.generate import written_once
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.store import Run, run_id
+from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import TextFile, compare_and_store
 
@@ -86,6 +87,15 @@ class StudyTask(NewRunTask):
         inputs = {name: value for name, value in self.to_json().items() if name not in ("config", "measures", "device")}
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
         return home().absolute() / "studies" / f"{run_id(self.name)}-{digest[:12]}"
+
+    def amount(self, texts: int) -> Amount | None:
+        """Return how much work it is to write that many texts; None if an earlier job has written some of them."""
+        if self.absolute().folder.exists():
+            return None
+        names = sorted({parse_decoder(spec).kind.name if spec != ADVERSARIAL else spec for spec in self.decoders})
+        like = self.model, *names, settings_in_words(self.config), f"measured: {self.measures}"
+        tokens = self.settings.max_new_tokens
+        return Amount(like, texts * tokens, f"{texts:,} texts of {tokens:,} tokens", "all")
 
     def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
         """Generate, compare and measure.

@@ -20,6 +20,7 @@ from mauve_core.experiments.sweeps import (
 from mauve_core.experiments.sweeps.request import positive_values
 from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
+from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import RunTask
 
 
@@ -46,6 +47,16 @@ class SweepTask(RunTask):
     @property
     def title(self) -> str:
         return f"{self.over} sweep of {self.run}"
+
+    def amount(self, run: Run) -> Amount | None:
+        """The texts at all values; None where the values are not given."""
+        if self.values is None:
+            return None
+        texts = sum(source.n for source in run.comparison.sources)
+        each = f"{len(self.values)} value{'s' * (len(self.values) > 1)} of {texts:,} texts"
+        seeds = self.seeds or run.comparison.config.score.seeds
+        like = self.over, f"{seeds} seeds", settings_in_words(run.comparison.config)
+        return Amount(like, len(self.values) * texts, each, "all" if self.over == "length" else "none")
 
     def compute(self, progress: Progress = silent) -> Sweep | EstimatorSweep:
         """Sweep and keep the result; an unfinished sweep of the same settings resumes."""

@@ -484,7 +484,7 @@ def test_a_run_can_be_normalized_as_a_new_one(
     run = saved_as(planted, dataclasses.replace(planted.comparison, config=config))
     tasks: list[Task] = []
 
-    def start(task: Task) -> JobState:
+    def start(task: Task, *_: object) -> JobState:
         tasks.append(task)
         return JobState("20260101-000000000000-abcd", "x", "queued")
 

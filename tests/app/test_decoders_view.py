@@ -74,7 +74,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Kind and task of what the page asked to start, in place of workers."""
     found: list[tuple[str, Any]] = []
 
-    def start(task: Task) -> JobState:
+    def start(task: Task, *_: object) -> JobState:
         found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
@@ -152,7 +152,7 @@ def test_the_cheap_ones_are_started_as_one_job(
 def test_a_model_goes_along_with_measures_that_need_one(
     open_page: OpenPage, run: Run, started: list[tuple[str, MeasureTask]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.views.decoders.measure_form.check_model", lambda name: None)
+    monkeypatch.setattr("app.components.job_button.check_model", lambda *_: None)
     app = open_page(VIEW)
     assert "minilm" not in app.selectbox(key="measure_model").options  # it cannot score texts
     for item in app.checkbox:
@@ -493,16 +493,22 @@ def job(number: int, kind: str, run_id: str, **values: Any) -> Iterator[JobState
 
 def test_the_jobs_of_this_run_and_section_are_shown(open_page: OpenPage, run: Run) -> None:
     with (
-        job(1, "measures", run.id, status="running", stage="Measuring: Zipf", done=1, total=4),
+        job(1, "measures", run.id, status="running", stage="Measuring: Zipf", done=1, total=4) as state,
         job(2, "measures", "another", status="running"),
         job(3, "sweep", run.id, status="failed", message="No value <b>fits</b>"),
         job(4, "measures", run.id, status="done", run=run.id),
     ):
         app = open_page(VIEW)
-        assert listed(app) == ["**job 1**"]
+        assert [key for key in keys(app) if key.startswith("cancel_")] == [f"cancel_{state.id}"]
+        assert "measure_start" not in keys(app)
         app.segmented_control(key="url_decoders_section").set_value("sweeps").run()
+        app.segmented_control(key="url_axis").set_value("k").run()
         assert listed(app) == [f"**job 3** · {ENDINGS['failed']}"]
         assert app.error[0].value.replace("\\", "") == "No value <b>fits</b>"
+
+
+def keys(app: AppTest) -> list[str]:
+    return [str(item.key) for item in app.button]
 
 
 def listed(app: AppTest) -> list[str]:
@@ -529,7 +535,7 @@ def test_a_new_job_forgets_those_that_have_added_what_they_should(
 def test_a_job_that_cannot_start_is_said(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def refuse(task: Task) -> None:
+    def refuse(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(queue, "start", refuse)
@@ -545,7 +551,7 @@ def test_a_job_that_cannot_start_is_said(
 def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Models that were looked for, in place of their weights."""
     found: list[str] = []
-    monkeypatch.setattr("app.views.decoders.study_form.check_model", found.append)
+    monkeypatch.setattr("app.components.job_button.check_model", lambda name, _: found.append(name))
     return found
 
 

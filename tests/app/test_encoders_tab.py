@@ -52,7 +52,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
     """What the page asked to start, in place of workers."""
     found: list[Task] = []
 
-    def start(task: Task) -> JobState:
+    def start(task: Task, *_: object) -> JobState:
         found.append(read_task(task.kind, json.loads(json.dumps(task.to_json()))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 

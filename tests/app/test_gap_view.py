@@ -331,7 +331,7 @@ def test_computing_in_full_starts_a_job_without_the_texts(
     open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, dict[str, object]]] = []
-    monkeypatch.setattr(queue, "start", lambda task: started.append((task.kind, task.to_json())))
+    monkeypatch.setattr(queue, "start", lambda task, *_: started.append((task.kind, task.to_json())))
     cluster, part = over_written(stored_run), part_of(stored_run)
     app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen=str(cluster), side="both")
     app.button(key="what_if_start").click().run()

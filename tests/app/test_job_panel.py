@@ -253,4 +253,4 @@ def test_scores_that_are_ready_are_opened_while_the_job_goes_on(
     app = open_page(VIEW)  # its worker is gone: the run is there all the same
     assert "Resume" in labels(app)
     assert "Open results" not in labels(app)
-    assert [link.proto.label for link in app.get("page_link")].count("Open in Compare") == 1
+    assert [link.proto.label for link in app.get("page_link")].count("Open results") == 1

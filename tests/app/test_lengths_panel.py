@@ -47,7 +47,7 @@ def table(run: Run) -> LengthTable:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
 
-    def start(task: Task) -> JobState:
+    def start(task: Task, *_: object) -> JobState:
         found.append(read_task(task.kind, json.loads(json.dumps(task.to_json()))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
@@ -62,7 +62,7 @@ def panels(app: AppTest) -> list[Any]:
 def test_the_form_starts_the_job_with_the_chosen_measures_and_lengths(
     open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.views.decoders.measure_lengths.check_model", lambda name: None)
+    monkeypatch.setattr("app.components.job_button.check_model", lambda *_: None)
     app = open_page(VIEW, OPENED)
     (panel,) = panels(app)
     assert f"mauve-lens measure {run.id} --lengths" in panel.markdown[0].value

@@ -284,7 +284,7 @@ def test_while_the_map_is_made_the_page_says_so_with_its_progress(open_page: Ope
 
 
 def test_the_map_appears_when_it_is_there(open_page: OpenPage, unmapped: Run) -> None:
-    with job(1, kind="map", status="running", stage="drawing the map"):
+    with job(1, kind="map", task={"run": unmapped.id}, status="running", stage="drawing the map"):
         app = open_page(VIEW)
         assert any("still being made" in element.value for element in app.markdown)
         seen = news.sign()
@@ -300,7 +300,7 @@ def test_a_map_that_failed_can_be_resumed_or_made_anew(
     open_page: OpenPage, unmapped: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Task] = []
-    monkeypatch.setattr(queue, "start", started.append)
+    monkeypatch.setattr(queue, "start", lambda task, *_: started.append(task))
     with job(1, kind="comparison", run=unmapped.id, status="failed", message="No space left."):
         pass
     with job(2, kind="comparison", run=unmapped.id, status="done"):

@@ -58,7 +58,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """Kind and task of what the page asked to start, in place of workers."""
     found: list[tuple[str, Any]] = []
 
-    def start(task: Task) -> JobState:
+    def start(task: Task, *_: object) -> JobState:
         found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 
@@ -504,7 +504,7 @@ def test_direct_estimation_asks_for_two_models(
     open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[str] = []
-    monkeypatch.setattr("app.views.methods.method_form.check_model", checked.append)
+    monkeypatch.setattr("app.components.job_button.check_model", lambda name, _: checked.append(name))
     app = open_page(VIEW)
     assert all("model_" not in str(box.key) for box in app.selectbox)
     choose(app, "estimator", "direct")

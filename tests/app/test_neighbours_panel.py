@@ -44,7 +44,7 @@ def table(run: Run) -> NeighbourTable:
 def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     found: list[Any] = []
 
-    def start(task: Task) -> JobState:
+    def start(task: Task, *_: object) -> JobState:
         found.append(read_task(task.kind, json.loads(json.dumps(task.to_json()))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
 

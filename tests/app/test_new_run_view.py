@@ -88,7 +88,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """What the page asked to start, in place of workers."""
     specs: list[dict[str, Any]] = []
 
-    def start(task: Task) -> JobState:
+    def start(task: Task, *_: object) -> JobState:
         assert task.kind == "comparison"
         spec = json.loads(json.dumps(task.to_json()))
         ComparisonTask.from_json(spec)
@@ -316,7 +316,7 @@ def test_an_unknown_encoder_is_said_and_nothing_is_lost(
 def test_a_job_that_cannot_start_is_said(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def refuse(task: Task) -> None:
+    def refuse(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(queue, "start", refuse)

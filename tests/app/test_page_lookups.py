@@ -77,7 +77,7 @@ def reachable(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []
 
-    def start(task: ComparisonTask) -> JobState:
+    def start(task: ComparisonTask, *_: object) -> JobState:
         started.append(task.config.encoder)
         return JobState("20260101-000000000000-abcd", "x", "queued")
 

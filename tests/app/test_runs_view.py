@@ -298,7 +298,7 @@ def test_duplicate_starts_what_the_form_says(
 ) -> None:
     started: list[RecompareTask] = []
 
-    def start(task: RecompareTask) -> JobState:
+    def start(task: RecompareTask, *_: object) -> JobState:
         assert task.kind == "again"
         started.append(RecompareTask.from_json(json.loads(json.dumps(task.to_json()))))
         return JobState("20260101-000000000000-abcd", "x", "queued")
@@ -317,12 +317,13 @@ def test_duplicate_starts_what_the_form_says(
     before = stored_run.comparison.config
     assert (task.config.score.k, task.config.score.seeds, task.config.score.restarts) == (5, 3, before.score.restarts)
     assert task.config.encoder is None
+    app.button(key="again_close_synthetic").click().run()
     assert [box.key for box in app.number_input] == []
 
 
 @pytest.mark.usefixtures("run_home")
 def test_a_job_that_is_refused_keeps_the_form(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(task: Any) -> None:
+    def refuse(*_: object) -> None:
         raise InputError("The task is wrong")
 
     monkeypatch.setattr(queue, "start", refuse)
@@ -340,7 +341,7 @@ def test_features_that_were_given_can_be_made_by_an_encoder(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[RecompareTask] = []
-    monkeypatch.setattr(queue, "start", started.append)
+    monkeypatch.setattr(queue, "start", lambda task, *_: started.append(task))
     app = open_page(VIEW)
     app.button(key="again_synthetic").click().run()
     app.toggle(key="again_encode_synthetic").set_value(True).run()
@@ -365,7 +366,7 @@ def encoded_run(store: RunStore) -> Run:
 def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[RecompareTask]]:
     """The form of Duplicate, and what it starts."""
     started: list[RecompareTask] = []
-    monkeypatch.setattr(queue, "start", started.append)
+    monkeypatch.setattr(queue, "start", lambda task, *_: started.append(task))
     app = open_page(VIEW)
     app.button(key="again_encoded").click().run()
     assert not app.exception
@@ -473,7 +474,7 @@ def test_an_exported_run_comes_back_by_the_uploader(
     open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, Any]] = []
-    monkeypatch.setattr(queue, "start", lambda task: started.append((task.kind, task.to_json())))
+    monkeypatch.setattr(queue, "start", lambda task, *_: started.append((task.kind, task.to_json())))
     data = store.export("two", tmp_path).read_bytes()
     shutil.rmtree(store.root)
     app = open_page(VIEW)
@@ -493,7 +494,7 @@ def test_an_exported_run_comes_back_by_the_uploader(
 def test_a_run_is_taken_in_even_where_no_job_starts(
     open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(task: Any) -> None:
+    def refuse(*_: object) -> None:
         raise StorageError("No job can be started")
 
     monkeypatch.setattr(queue, "start", refuse)

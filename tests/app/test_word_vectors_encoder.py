@@ -24,7 +24,7 @@ OpenPage = Callable[..., AppTest]
 def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Specs of the jobs that were started; nothing runs."""
     specs: list[dict[str, Any]] = []
-    monkeypatch.setattr(queue, "start", lambda task: specs.append(task.to_json()))
+    monkeypatch.setattr(queue, "start", lambda task, *_: specs.append(task.to_json()))
     return specs
 
 

@@ -6,14 +6,12 @@ import dataclasses
 import errno
 import os
 import re
-import time
 
 import pytest
 
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE, digest_of_file, home, write_atomically
-from mauve_core.base.progress import ConsoleProgress, format_seconds, remaining_seconds
 
 
 @pytest.mark.parametrize(
@@ -96,19 +94,3 @@ def test_digest_of_a_file(tmp_path):
     (tmp_path / "abc").write_bytes(b"abc")
     # SHA-256 of "abc": FIPS 180-2, appendix B.1.
     assert digest_of_file(tmp_path / "abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-
-
-def test_estimates_of_the_time_left():
-    assert remaining_seconds(10, 0, 5) is None
-    assert remaining_seconds(10, 2, 6) == 20
-    assert [format_seconds(s) for s in (0.2, 45, 200, 4800)] == ["1 s", "45 s", "3 min", "1 h 20 min"]
-
-
-@pytest.mark.parametrize("up_s", [0.0, 5e6])
-def test_console_progress_draws_the_first_and_last_state_of_a_stage(up_s, capsys, monkeypatch):
-    monkeypatch.setattr(time, "monotonic", lambda: up_s)  # since the machine has started
-    show = ConsoleProgress(interval_s=1000)
-    for done in range(4):
-        show("reading", done, 3)
-    lines = capsys.readouterr().err.splitlines()
-    assert lines == ["reading: 0 of 3", "reading: 3 of 3 done"]

@@ -15,7 +15,7 @@ from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.stored import measure_run, stored_measurements
 from mauve_core.figures.measures import value_label
 from mauve_core.store import Run, RunStore
-from tests.browser import charts
+from tests.browser import charts, results
 from tests.browser.test_compare import brightness
 from tests.browser.test_upload import JOB_TIMEOUT_MS
 from tests.synthetic import make_run
@@ -146,9 +146,8 @@ def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, r
     name.fill("tiny study")
     name.press("Tab")
     page.get_by_role("button", name="Start", exact=True).click()
-    link = page.get_by_role("link", name="Open in Compare")
-    expect(link).to_be_visible(timeout=JOB_TIMEOUT_MS)
-    link.click()
+    results.expect_done(page, JOB_TIMEOUT_MS)
+    results.link(page).click()
     expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
     made = RunStore(tmp_path / "live-home" / "runs").load("tiny-study")
     decoders = ["greedy", "ancestral", "nucleus:p=0.8", "nucleus:p=0.95"]

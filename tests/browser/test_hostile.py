@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from mauve_core.corpus import limits
 from mauve_core.store import RunStore
-from tests.browser import charts
+from tests.browser import charts, results
 from tests.browser.conftest import free_port, server_process, serving, wait_until_healthy
 from tests.browser.hostile_files import REFUSED, TEXTS, write_readable, write_refused
 from tests.browser.test_upload import JOB_TIMEOUT_MS, choose_encoder, uploader
@@ -79,7 +79,7 @@ def test_hostile_texts_stay_text(page: Page, app: str, tmp_path: Path) -> None:
     name.press("Enter")
     charts.settle(page)
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(page.get_by_role("link", name="Open in Compare")).to_be_visible(timeout=JOB_TIMEOUT_MS)
+    results.expect_done(page, JOB_TIMEOUT_MS)
     (summary,) = RunStore(tmp_path / "live-home" / "runs").list()
     assert len(summary.candidates) == len(TEXTS)
     for view in VIEWS:

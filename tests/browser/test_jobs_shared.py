@@ -16,7 +16,7 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.state import TASK, JobState, read_json
 from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import ComparisonTask
-from tests.browser import charts
+from tests.browser import charts, results
 from tests.browser.conftest import free_port, server_process, still, wait_until_healthy
 from tests.browser.test_upload import choose_encoder, uploader
 from tests.long_jobs import SIDES, contents, make_task, require_no_leftovers, require_whole, undisturbed
@@ -89,7 +89,7 @@ def test_two_browsers_watch_cancel_and_resume_one_job(
     for each in (page, second_page):
         expect(each.get_by_role("button", name="Cancel", exact=True)).to_be_visible()
     for each in (page, second_page):
-        expect(each.get_by_role("link", name="Open in Compare")).to_be_visible(timeout=JOB_TIMEOUT_MS)
+        results.expect_done(each, JOB_TIMEOUT_MS)
     assert (only_job().id, only_job().status) == (kept.id, "done")
     require_no_leftovers(only_job())
 
@@ -119,9 +119,9 @@ def test_a_job_ends_as_if_alone_while_the_server_is_killed_ten_times(
     assert sum(at_work) > KILLS // 2, "most kills meet a job at work"
     with server_process(live_home, port) as server:
         wait_until_healthy(port, server, log)
-        expect(page.get_by_text("· done")).to_be_visible(timeout=JOB_TIMEOUT_MS)  # the open page came back by itself
+        results.expect_done(page, JOB_TIMEOUT_MS)  # the open page came back by itself
         page.reload()  # a browser asks but once for a piece of the page, and then there may have been no server
-        expect(page.get_by_role("link", name="Open in Compare")).to_be_visible(timeout=JOB_TIMEOUT_MS)
+        results.expect_done(page, JOB_TIMEOUT_MS)
         ended = only_job()
         lines = queue.log_lines(ended.id, 1000)
         assert sum("  Worker " in line for line in lines) == 1, "one worker from beginning to end"

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from mauve_core.base.config import HUMAN
 from mauve_core.store import RunStore
-from tests.browser import charts
+from tests.browser import charts, results
 from tests.browser import test_clusters as clusters
 from tests.browser import test_map as maps
 from tests.browser.test_upload import JOB_TIMEOUT_MS, N, choose_encoder, uploader, write_sides
@@ -35,9 +35,8 @@ def test_from_two_files_to_the_texts_behind_the_score(page: Page, empty_app: str
     expect(page.get_by_label(re.compile("Name of close"))).to_have_value("close")
     choose_encoder(page, str(make_gpt2(tmp_path / "tiny-gpt2")))
     page.get_by_role("button", name="Start", exact=True).click()
-    link = page.get_by_role("link", name="Open in Compare")
-    expect(link).to_be_visible(timeout=JOB_TIMEOUT_MS)
-    link.click()
+    results.expect_done(page, JOB_TIMEOUT_MS)
+    results.link(page).click()
 
     run = RunStore(tmp_path / "live-home" / "runs").load("human-vs-close")
     score = run.comparison.candidate("close").scores["mauve"]

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.recompare import RecompareTask, changed
-from tests.browser import charts
+from tests.browser import charts, results
 from tests.browser.conftest import serving
 from tests.synthetic import make_run
 
@@ -154,9 +154,10 @@ def test_a_run_is_made_again_from_its_card(page: Page, home: Path) -> None:
         clusters.press("Enter")
         expect(page.get_by_label("Name of the new run")).to_have_attribute("placeholder", "synthetic, k 6")
         press(page, page.get_by_role("button", name="Start", exact=True))
+        expect(card(page, "synthetic").get_by_role("progressbar")).to_be_visible()
+        results.expect_done(page, 240_000)
+        press(page, card(page, "synthetic").get_by_role("button", name="Close", exact=True))
         expect(page.get_by_role("spinbutton", name="Clusters k")).to_have_count(0)
-        link = page.get_by_role("link", name="Open in Compare").filter(visible=True)
-        expect(link.last).to_be_visible(timeout=240_000)
         expect(card(page, "synthetic-k-6")).to_be_visible()
     made = RunStore(home / "runs").load("synthetic-k-6").comparison
     assert {candidate.partitions[0].k for candidate in made.candidates} == {6}

@@ -75,7 +75,7 @@ def test_the_other_tab_shows_jobs_runs_and_names_by_itself(app: str, home: Path,
     config = RunStore().load("synthetic").comparison.config
     job = queue.start(RecompareTask(NAME, "synthetic", config))
     expect(two.get_by_role("button", name="Cancel", exact=True)).to_be_visible()  # the panel, on a page without jobs
-    expect(two.get_by_role("link", name="Open in Compare")).to_be_visible(timeout=JOB_TIMEOUT_MS)
+    expect(two.get_by_role("link", name="Open results")).to_be_visible(timeout=JOB_TIMEOUT_MS)
     expect(two.get_by_role("link", name=NAME)).to_be_visible()  # its card
     made = queue.status(job.id).run
     assert made is not None

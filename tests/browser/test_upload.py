@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mauve_core.store import RunStore
-from tests.browser import charts
+from tests.browser import charts, results
 from tests.synthetic import make_comparison_inputs
 from tests.tiny_models import make_gpt2
 
@@ -64,9 +64,8 @@ def test_upload_start_reload_and_read_the_score(page: Page, empty_app: str, tmp_
     expect(page.get_by_text(re.compile("human vs close, repetitive"))).to_be_visible()
     page.reload()
     expect(page.get_by_text(re.compile("human vs close, repetitive"))).to_be_visible()
-    link = page.get_by_role("link", name="Open in Compare")
-    expect(link).to_be_visible(timeout=JOB_TIMEOUT_MS)
-    link.click()
+    results.expect_done(page, JOB_TIMEOUT_MS)
+    results.link(page).click()
     expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
     run = RunStore(tmp_path / "live-home" / "runs").load("human-vs-close-repetitive-b")
     assert "run=human-vs-close-repetitive-b" in page.url

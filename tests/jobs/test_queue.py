@@ -469,6 +469,33 @@ def test_a_log_tells_how_far_a_long_stage_is(
     assert said[4:] == ["Saving", "Failed after 3 min: No space left."]
 
 
+def test_a_stage_that_starts_over_is_estimated_anew_and_logged_once(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(worker.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(worker.time, "time", lambda: now[0])
+    seen: list[JobState] = []
+
+    def perform(task: ComparisonTask, progress: Progress) -> Run:
+        folder = next(queue.jobs_folder().glob(f"*/{STATE}")).parent
+        for candidate in range(3):
+            progress("Candidates", candidate, 3)
+            for done in range(11):
+                progress("Fit", done, 10)
+                now[0] += 1.0
+        seen.append(read_state(folder))
+        raise StorageError("No space left")
+
+    with pytest.raises(StorageError):
+        run_worker(monkeypatch, task, perform)
+    said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+    assert said[1:-1] == ["Candidates: 3", "Fit: 10"]
+    (state,) = seen
+    assert (state.stage, state.done, state.done_before) == ("Fit", 10, 0)
+    assert datetime.fromisoformat(state.stage_started or "").timestamp() == pytest.approx(1022.0, abs=1e-5)
+
+
 def test_estimates_leave_out_the_time_for_which_the_machine_slept(
     task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

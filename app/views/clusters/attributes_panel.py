@@ -11,8 +11,9 @@ import streamlit as st
 
 from app.caching import cache
 from app.caching.by_run import kept_by_run
-from app.components import charts, job_panel, page_chrome, settings_tree, upload_side
+from app.components import charts, job_button, page_chrome, settings_tree, upload_side
 from app.components.focus import Focus
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.components.sweep_panel import read_numbers
@@ -55,7 +56,6 @@ def show(here: Focus) -> None:
             st.space("stretch")
             frame = partial(figures.attributes_frame, table)
             charts.csv_button(frame, key="attributes_csv", file_name=f"{run.name}-attributes")
-    job_panel.show(("attributes",), run.id)
     if table is not None:
         _result(run, stamp, table)
     purity_list.show(here)
@@ -77,7 +77,8 @@ def show(here: Focus) -> None:
                     st.text(note)
                 settings_tree.show(table.settings)
     if access.may_change():
-        with page_chrome.form_box(None if table is None else "Compute again with other columns, texts or k"):
+        again = None if table is None else "Compute again with other columns, texts or k"
+        with job_button.box(_place(run), again):
             _form(run, table)
 
 
@@ -195,10 +196,18 @@ def _form(run: Run, table: AttributeTable | None) -> None:
             placeholder=", ".join(map(str, usual_ks(run, candidate))),
             help="Numbers separated by commas. Empty: those shown.",
         )
-    if st.button(
-        "Compute", type="primary", icon=":material/play_arrow:", key="attributes_start", disabled=others is None
-    ):
-        _start(run, columns, text, source, candidate, int(splits), others)
+
+    def task() -> AttributesTask:
+        numbers = read_numbers(text)
+        ks = None if numbers is None else tuple(int(k) if k.is_integer() else k for k in numbers)
+        chosen = tuple(columns) or None
+        return AttributesTask(run.id, chosen, ks, source, candidate, int(splits), *(others or ()))  # type: ignore[arg-type]
+
+    job_button.show(_place(run), "Compute", task, filled=others is not None, boxed=table is not None)
+
+
+def _place(run: Run) -> Place:
+    return Place("attributes_start", AttributesTask.kind, run.id)
 
 
 def _picker(label: str, offered: Sequence[T], initial: Any, **keywords: Any) -> T:
@@ -236,20 +245,3 @@ def _others(run: Run, settings: Mapping[str, Any], suffix: str) -> _Others | Non
         file = next((each for each in read if each is not None), None)
         return None if file is None else (None, file.file)
     return (None if chosen == _NO_OTHERS else chosen), None
-
-
-def _start(
-    run: Run,
-    columns: Sequence[str],
-    text: str,
-    source: str,
-    candidate: str | None,
-    splits: int,
-    others: _Others | None,
-) -> None:
-    def describe() -> AttributesTask:
-        numbers = read_numbers(text)
-        ks = None if numbers is None else tuple(int(k) if k.is_integer() else k for k in numbers)
-        return AttributesTask(run.id, tuple(columns) or None, ks, source, candidate, splits, *(others or ()))  # type: ignore[arg-type]
-
-    job_panel.start(describe)

@@ -6,18 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from app.caching import cache
-from app.components import job_panel, normalize_choice
+from app.components import job_button, normalize_choice
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.server import access
 from mauve_core.analysis.format_steps import steps_for
 from mauve_core.analysis.preflight import COLUMNS, Preflight, rule_sentence, short_headline, shown_rows
-from mauve_core.encoders import check_model
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 from mauve_core.tasks.recompare import RecompareTask, suggested_name
-
-_STARTED = "normalizing"
-"""Session key: ids of runs of which a normalized one was started here."""
 
 
 def show(run: Run) -> None:
@@ -31,8 +28,6 @@ def show(run: Run) -> None:
         st.caption(f"The scores below count these differences, too. {rule_sentence(found)}")
         if access.may_change():
             _normalize(run, found)
-    if run.id in st.session_state.get(_STARTED, ()):
-        job_panel.show(("again",))
 
 
 def _normalize(run: Run, found: Preflight) -> None:
@@ -47,24 +42,14 @@ def _normalize(run: Run, found: Preflight) -> None:
     key = f"normalize_{run.id}"
     st.session_state.setdefault(key, list(steps_for(found)))
     steps = normalize_choice.show(key)
-    if st.button(
-        "Normalize as a new run",
-        key=f"{key}_start",
-        icon=":material/format_clear:",
-        disabled=not steps,
-        help="Encodes the normalized texts and compares them with this run's settings. This run stays as it is.",
-    ):
-        st.session_state[_STARTED] = {*st.session_state.get(_STARTED, ()), run.id}
-        _start(run, steps)
-
-
-def _start(run: Run, steps: tuple[str, ...]) -> None:
     config = run.comparison.config
-
-    def describe() -> RecompareTask:
-        if config.encoder is not None:
-            with st.spinner("Looking for the encoder"):
-                check_model(config.encoder.model, config.encoder.revision)
-        return RecompareTask(suggested_name(run.name, config, config, steps), run.id, config, normalize=steps)
-
-    job_panel.start(describe)
+    job_button.show(
+        Place(f"{key}_start", RecompareTask.kind),
+        "Normalize as a new run",
+        lambda: RecompareTask(suggested_name(run.name, config, config, steps), run.id, config, normalize=steps),
+        models=[(encoder.model, encoder.revision)],
+        filled=bool(steps),
+        icon=":material/format_clear:",
+        primary=False,
+        tip="Encodes the normalized texts and compares them with this run's settings. This run stays as it is.",
+    )

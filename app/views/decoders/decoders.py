@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from app.caching import cache
-from app.components import job_panel, page_chrome, sidebar, sweep_panel
+from app.components import job_button, page_chrome, sidebar, sweep_panel
 from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
@@ -37,15 +35,12 @@ def main() -> None:
             label_visibility="collapsed",
         )
     if section == "generate":
-        job_panel.show(("study",))
         study_form.show(_run_if_any(state))
         return
     run = sidebar.opened_run()
     if section == "sweeps":
-        job_panel.show(("sweep",), run.id)
         sweep_panel.show(run, state)
     else:
-        job_panel.show(("measures",), run.id)
         _measures(run)
 
 
@@ -82,7 +77,7 @@ def _measures(run: Run) -> None:
         return
     missing = len(MEASURES.keys() - set(measured))
     title = f"Measure the other {missing}, or measure again" if missing else "Measure again"
-    with st.expander(title, icon=":material/straighten:"):
+    with job_button.box(measure_form.place(run), title):
         measure_form.show(run, measured)
 
 

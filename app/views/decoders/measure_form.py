@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from app.components import job_panel, model_picker
-from mauve_core.encoders import check_model
+from app.components import job_button, model_picker
+from app.components.job_button import Place
 from mauve_core.experiments.text_measures import MEASURES, Measure, measure_title
 from mauve_core.store import Run
 from mauve_core.tasks.measure import MeasureTask
@@ -41,8 +41,26 @@ def show(run: Run, measured: AbstractCollection[str]) -> None:
             "`nucleus:p=0.95`, or texts with a `decoder` column."
         )
     names = [*chosen, *costly]
-    if st.button("Measure", type="primary", icon=":material/straighten:", key="measure_start", disabled=not names):
-        _start(run, names, model if costly else None)
+    scorer = model if costly else None
+
+    def task() -> MeasureTask:
+        return MeasureTask(run.id, tuple(name for name in MEASURES if name in names), scorer)
+
+    job_button.show(
+        place(run),
+        "Measure",
+        task,
+        amount=lambda: task().amount(run),
+        models=[] if scorer is None else [(scorer, None)],
+        filled=bool(names),
+        icon=":material/straighten:",
+        boxed=bool(measured),
+    )
+
+
+def place(run: Run) -> Place:
+    """Where the form's job stands."""
+    return Place("measure_start", MeasureTask.kind, run.id)
 
 
 def _boxes(
@@ -62,13 +80,3 @@ def _boxes(
         if checked:
             chosen.append(item.name)
     return chosen
-
-
-def _start(run: Run, names: Sequence[str], model: str | None) -> None:
-    def describe() -> MeasureTask:
-        if model is not None:
-            with st.spinner("Looking for the model"):
-                check_model(model)
-        return MeasureTask(run.id, tuple(name for name in MEASURES if name in names), model)
-
-    job_panel.start(describe)

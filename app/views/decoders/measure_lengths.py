@@ -9,11 +9,11 @@ import streamlit as st
 
 from app.caching import cache
 from app.caching.by_run import kept_by_run
-from app.components import charts, job_panel, model_picker
+from app.components import charts, job_button, model_picker
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
-from mauve_core.encoders import check_model
 from mauve_core.experiments.text_measures.over_lengths import (
     ATTACHMENT,
     OVER_LENGTH,
@@ -33,7 +33,6 @@ _EXAMPLE = "32,64,128"
 
 def show(run: Run, order: Sequence[str]) -> None:
     """The stored table, if any, and the form; nothing in a read-only app without a table."""
-    job_panel.show(("lengths",), run.id)
     path = run.path / ATTACHED / f"{ATTACHMENT}.json"
     table = or_error(_read, run.id, path.stat().st_mtime_ns if path.is_file() else None)
     if table is None and not access.may_change():
@@ -122,16 +121,16 @@ def _form(run: Run, table: LengthTable | None) -> None:
             causal=True,
             help_text="Reads every text once. For measures of a decoder, choose the model that wrote the texts.",
         )
-    if st.button("Compute over length", icon=":material/play_arrow:", key="lengths_start", disabled=not names):
-        _start(run, text, names, model)
 
-
-def _start(run: Run, text: str, names: Sequence[str], model: str | None) -> None:
-    def describe() -> LengthsTask:
+    def task() -> LengthsTask:
         lengths = lengths_in(text) if text.strip() else None
-        if model is not None:
-            with st.spinner("Looking for the model"):
-                check_model(model)
         return LengthsTask(run.id, lengths, tuple(name for name in OVER_LENGTH if name in names), model)
 
-    job_panel.start(describe)
+    job_button.show(
+        Place("lengths_start", LengthsTask.kind, run.id),
+        "Compute over length",
+        task,
+        models=[] if model is None else [(model, None)],
+        filled=bool(names),
+        primary=False,
+    )

@@ -9,7 +9,8 @@ import streamlit as st
 
 from app.caching import cache
 from app.caching.by_run import kept_by_run
-from app.components import charts, job_panel
+from app.components import charts, job_button
+from app.components.job_button import Place
 from app.components.messages import or_error
 from app.server import access
 from mauve_core.experiments.text_measures import measure_title
@@ -31,7 +32,6 @@ _TABLE_HEIGHT = 380
 
 def show(run: Run, order: Sequence[str]) -> None:
     """The stored table, if any, and the form; nothing in a read-only app without a table."""
-    job_panel.show(("neighbours",), run.id)
     path = run.path / ATTACHED / f"{ATTACHMENT}.json"
     table = or_error(_read, run.id, path.stat().st_mtime_ns if path.is_file() else None)
     if table is None and not access.may_change():
@@ -99,5 +99,9 @@ def _form(run: Run, table: NeighbourTable | None) -> None:
             help="Numbers and ranges, such as 1,5,10-20.",
             width=220,
         )
-        if st.button("Compute over k", icon=":material/play_arrow:", key="neighbours_start"):
-            job_panel.start(lambda: NeighboursTask(run.id, numbers_of_neighbours(text) if text.strip() else None))
+        job_button.show(
+            Place("neighbours_start", NeighboursTask.kind, run.id),
+            "Compute over k",
+            lambda: NeighboursTask(run.id, numbers_of_neighbours(text) if text.strip() else None),
+            primary=False,
+        )

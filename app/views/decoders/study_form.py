@@ -9,21 +9,23 @@ import numpy as np
 import streamlit as st
 
 from app import uploads
-from app.components import job_panel, model_picker, upload_side
+from app.components import job_button, model_picker, upload_side
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.components.settings_tree import LARGEST
 from app.views.decoders import decoder_picker
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
+from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings, parse_decoder
 from mauve_core.decoding.generate import MAX_REPEATS, written_once
-from mauve_core.encoders import check_model
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
+_PLACE = Place("study_start", StudyTask.kind, adopts=True)
 PROMPT_TOKENS = 35
 """Default length of prompts that are cut from texts (NeurIPS 2021, appendix C.1)."""
 
@@ -173,8 +175,30 @@ def _finish(
             )
         )
     _preview(human, lengths["max_new_tokens"], lengths["repeats"], specs)
-    if st.button("Start", type="primary", icon=":material/play_arrow:", key="study_start", disabled=task is None):
-        _start(task)
+    if task is None or human is None:
+        job_button.show(_PLACE, "Start", _no_task, filled=False)
+        return
+    ready, texts = task, _texts(human, lengths["repeats"], specs)
+    job_button.show(
+        _PLACE,
+        "Start",
+        lambda: ready,
+        amount=lambda: ready.amount(texts),
+        models=[(model, None), (encoder, None)],
+    )
+
+
+def _no_task() -> StudyTask:
+    raise InputError("The form is not filled in")
+
+
+def _texts(human: Human, repeats: int, specs: list[str]) -> int:
+    """Number of texts to write: decoders that do not draw write each once."""
+    return human.count * (len(specs) + (repeats - 1) * len(_drawing(specs)))
+
+
+def _drawing(specs: list[str]) -> list[str]:
+    return [spec for spec in specs if spec == ADVERSARIAL or parse_decoder(spec).is_random]
 
 
 def _preview(human: Human | None, most: int, repeats: int, specs: list[str]) -> None:
@@ -183,8 +207,7 @@ def _preview(human: Human | None, most: int, repeats: int, specs: list[str]) -> 
     elif not specs:
         st.caption("Choose at least one decoder.")
     else:
-        drawing = [spec for spec in specs if spec == ADVERSARIAL or parse_decoder(spec).is_random]
-        texts = human.count * (len(specs) + (repeats - 1) * len(drawing))
+        drawing, texts = _drawing(specs), _texts(human, repeats, specs)
         times = f" × **{repeats:,}** generations" if repeats > 1 and drawing else ""
         st.markdown(
             f"**{len(specs)}** {'decoder' if len(specs) == 1 else 'decoders'} × **{human.count:,}** prompts{times}: "
@@ -192,17 +215,3 @@ def _preview(human: Human | None, most: int, repeats: int, specs: list[str]) -> 
         )
         if repeats > 1 and (why := written_once([spec for spec in specs if spec not in drawing])):
             st.caption(f"{escaped(why)}.")
-
-
-def _start(task: StudyTask | None) -> None:
-    if task is None or task.config.encoder is None:
-        return
-    models = (task.model, task.config.encoder.model)
-
-    def describe() -> StudyTask:
-        with st.spinner("Looking for the models"):
-            for model in models:
-                check_model(model)
-        return task
-
-    job_panel.start(describe)

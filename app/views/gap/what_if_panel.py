@@ -8,8 +8,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from app.caching import cache
-from app.components import charts, job_panel
+from app.components import charts, job_button, job_panel
 from app.components.focus import Focus, hidden_sources
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.components.text_search import Found
 from app.server import access
@@ -285,22 +286,21 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
         obstacle = "Only for dropped texts: a text cannot be compared in part."
     elif min(left.values()) < MIN_TEXTS:
         obstacle = f"Fewer than {MIN_TEXTS} texts would be left on one side."
-    start = st.button(
+    job_button.show(
+        Place("what_if_start", ExcludeTextsTask.kind),
         "Compute in full",
-        icon=":material/play_arrow:",
-        key="what_if_start",
-        disabled=obstacle is not None,
-        help=obstacle
+        lambda: _task(here, gone),
+        filled=obstacle is None,
+        primary=False,
+        tip=obstacle
         or "Makes a new run of the human side and this candidate without these texts, clustered again under the run's "
         "settings. It continues in the background.",
     )
-    if start:
-        _start(here, gone)
 
 
-def _start(here: Focus, gone: dict[str, NDArray[np.intp]]) -> None:
+def _task(here: Focus, gone: dict[str, NDArray[np.intp]]) -> ExcludeTextsTask:
     count = sum(indices.size for indices in gone.values())
     dropped = {name: tuple(here.run.corpora[name].ids[index] for index in indices) for name, indices in gone.items()}
     name = f"{here.run.name}, {short_name(here.candidate)} without {count} texts"
     dropped = {side: ids for side, ids in dropped.items() if ids}
-    job_panel.start(lambda: ExcludeTextsTask(name, here.run.id, here.candidate, dropped))
+    return ExcludeTextsTask(name, here.run.id, here.candidate, dropped)

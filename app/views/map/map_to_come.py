@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import job_panel, page_chrome
-from app.server import access
+from app.components import job_button, job_panel, page_chrome
+from app.components.job_button import Place
 from mauve_core.store import Run
 from mauve_core.tasks.draw_map import MapTask
 from mauve_core.tasks.registry import MAKING_RUNS
@@ -19,7 +19,10 @@ _WHAT = (
 def show(run: Run) -> None:
     """Say where the map is; the page is drawn anew when it is there (``app.components.news``)."""
     title = st.container()
-    coming = job_panel.show((MapTask.kind, *MAKING_RUNS), run.id, unfinished=True)
+    coming = job_panel.show(MAKING_RUNS, run.id, unfinished=True)
+    if not coming:
+        place = Place("map_start", MapTask.kind, run.id)
+        coming = job_button.show(place, "Make the map", lambda: MapTask(run.id), icon=":material/map:")
     with title:
         if coming:
             page_chrome.nothing_yet(
@@ -31,7 +34,4 @@ def show(run: Run) -> None:
                 _WHAT,
                 "It can be made from its features; the scores stay as they are.",
             )
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if access.may_change() and not coming and st.button("Make the map", type="primary", icon=":material/map:"):
-            job_panel.start(lambda: MapTask(run.id))
-        st.page_link("views/clusters/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")
+    st.page_link("views/clusters/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import job_panel
+from app.components import job_button
+from app.components.job_button import Place
 from app.components.messages import or_error
-from mauve_core.encoders import check_model
 from mauve_core.experiments.encoders import USUAL, EncoderTable, parse_encoder, usual_encoders, written
 from mauve_core.store import Run
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
@@ -37,16 +37,16 @@ def show(run: Run, table: EncoderTable | None) -> None:
     )
     read = [or_error(parse_encoder, spec, own) for spec in chosen]
     unusable = not chosen or None in read
-    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="encoders_start", disabled=unusable):
-        _start(run, tuple(chosen))
+    job_button.show(
+        place(run),
+        "Compute",
+        lambda: CompareEncodersTask(run.id, tuple(chosen)),
+        models=[(encoder.model, encoder.revision) for encoder in read if encoder is not None],
+        filled=not unusable,
+        boxed=table is not None,
+    )
 
 
-def _start(run: Run, specs: tuple[str, ...]) -> None:
-    def describe() -> CompareEncodersTask:
-        task = CompareEncodersTask(run.id, specs)
-        for spec in specs:
-            encoder = parse_encoder(spec, run.comparison.config.encoder)
-            check_model(encoder.model, encoder.revision)
-        return task
-
-    job_panel.start(describe)
+def place(run: Run) -> Place:
+    """Where the form's job stands."""
+    return Place("encoders_start", CompareEncodersTask.kind, run.id)

@@ -7,11 +7,11 @@ from typing import Any
 
 import streamlit as st
 
-from app.components import job_panel, model_picker
+from app.components import job_button, model_picker
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.components.messages import or_error
 from mauve_core.base.errors import InputError
-from mauve_core.encoders import check_model
 from mauve_core.experiments.methods import (
     ABOUT_CORRECTIONS,
     ABOUT_EXPECTATIONS,
@@ -82,8 +82,24 @@ def show(run: Run, table: MethodTable | None) -> None:
         "estimator is fitted to each candidate and seed and, for the spread over texts, again without each group of "
         "texts; some take minutes."
     )
-    if st.button("Compute", type="primary", icon=":material/play_arrow:", key="methods_start", disabled=not chosen):
-        _start(run, chosen, (seeds, permutations), models)
+
+    def task() -> CompareMethodsTask:
+        return CompareMethodsTask(run.id, tuple(chosen), seeds, permutations, *models)
+
+    job_button.show(
+        place(run),
+        "Compute",
+        task,
+        amount=lambda: task().amount(run),
+        models=[(model, None) for model in models if model is not None],
+        filled=bool(chosen),
+        boxed=table is not None,
+    )
+
+
+def place(run: Run) -> Place:
+    """Where the form's job stands."""
+    return Place("methods_start", CompareMethodsTask.kind, run.id)
 
 
 def _groups(key: str, initial: Sequence[str], suffix: str) -> None:
@@ -262,15 +278,3 @@ def _models(suffix: str) -> tuple[str, str]:
             help_text="The model that wrote their texts.",
         )
     return first, second
-
-
-def _start(
-    run: Run, specs: Sequence[str], numbers: tuple[int, int], models: tuple[str, str] | tuple[None, None]
-) -> None:
-    def describe() -> CompareMethodsTask:
-        task = CompareMethodsTask(run.id, tuple(specs), *numbers, *models)
-        for model in filter(None, models):
-            check_model(model)
-        return task
-
-    job_panel.start(describe)

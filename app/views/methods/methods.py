@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.components import job_panel, page_chrome, sidebar
+from app.components import job_button, page_chrome, sidebar
 from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
@@ -36,7 +36,6 @@ def main() -> None:
 
 
 def _methods(run: Run) -> None:
-    job_panel.show(("methods",), run.id)
     table = or_error(stored_methods, run)
     if table is None:
         page_chrome.nothing_yet(
@@ -51,13 +50,13 @@ def _methods(run: Run) -> None:
     else:
         method_table.show(run, table)
     if access.may_change():
-        with page_chrome.form_box(None if table is None else "Compute again with other methods"):
+        again = None if table is None else "Compute again with other methods"
+        with job_button.box(method_form.place(run), again):
             method_form.show(run, table)
     sampling_panel.show(run.id)
 
 
 def _encoders(run: Run) -> None:
-    job_panel.show(("encoders",), run.id)
     table = or_error(stored_encoders, run)
     if table is None:
         page_chrome.nothing_yet(
@@ -72,7 +71,8 @@ def _encoders(run: Run) -> None:
         encoder_table.show(run, table, session.current())
     position_table.show(run)
     if access.may_change():
-        with page_chrome.form_box(None if table is None else "Compute again with other encoders"):
+        again = None if table is None else "Compute again with other encoders"
+        with job_button.box(encoder_form.place(run), again):
             encoder_form.show(run, table)
 
 

@@ -8,14 +8,24 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from app.components import job_panel, model_picker, more_settings, normalize_choice, page_chrome, upload_side
+from app.caching.side_sizes import side_size
+from app.components import (
+    job_button,
+    job_panel,
+    model_picker,
+    more_settings,
+    normalize_choice,
+    page_chrome,
+    upload_side,
+)
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
 from app.server import access
 from app.views.new_run import format_panel
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import MauveLensError
-from mauve_core.encoders import check_model
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.recompare import changed
 
@@ -29,6 +39,7 @@ _SEEDS_HELP = (
 )
 _K_HELP = f"{more_settings.K_HELP} Compare only scores with the same k."
 
+_PLACE = Place("new_run_start", ComparisonTask.kind, adopts=True)
 _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
 
 
@@ -46,7 +57,6 @@ def main() -> None:
     if not access.may_change():
         st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
         return
-    job_panel.show()
     left, right = st.columns(2, gap="medium")
     with left:
         human = _side(
@@ -64,10 +74,10 @@ def main() -> None:
     st.header("Settings", anchor=False)
     settings = _settings(files)
     problems = _problems(human, models)
-    if st.button("Start", type="primary", icon=":material/play_arrow:", disabled=bool(problems) or settings is None):
-        _start([file for file in human if file], [file for file in models if file], settings)
+    _start(files, None if problems else settings)
     for problem in problems:
         st.caption(escaped(problem))
+    job_panel.show()
     if not problems:
         with checked:
             format_panel.show(files)
@@ -143,19 +153,29 @@ def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None
     return problems
 
 
-def _start(human: Sequence[ReadFile], models: Sequence[ReadFile], settings: Settings | None) -> None:
+def _start(files: Sequence[ReadFile], settings: Settings | None) -> None:
+    """The button; ``settings`` are None while the form is not filled in."""
     if settings is None or settings.config.encoder is None:
+        job_button.show(_PLACE, "Start", _no_task, filled=False)
         return
     name, config, encoder = settings.name, settings.config, settings.config.encoder
+    human, *models = files
     steps = normalize_choice.ticked(format_panel.STEPS)
 
-    def describe() -> ComparisonTask:
-        with st.spinner("Looking for the encoder"):
-            check_model(encoder.model, encoder.revision)
+    def task() -> ComparisonTask:
         candidates = {model.name: model.file for model in models}
-        return ComparisonTask(name, human[0].file, candidates, config, normalize=steps or None)
+        return ComparisonTask(name, human.file, candidates, config, normalize=steps or None)
 
-    job_panel.start(describe)
+    def amount() -> Amount:
+        described = task()
+        return described.amount({side: side_size(file, encoder) for side, file in described.files.items()})
+
+    models_needed = [(encoder.model, encoder.revision)]
+    job_button.show(_PLACE, "Start", task, amount=amount, models=models_needed)
+
+
+def _no_task() -> ComparisonTask:
+    raise InputError("The form is not filled in")
 
 
 main()

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.caching import cache
-from app.components import focus, job_panel
+from app.components import focus, job_button
+from app.components.job_button import Place
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.url.parameters import State
@@ -21,6 +22,7 @@ from mauve_core.figures.theme import short_name
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.store.features import without_features
+from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.probe import ProbeTask
 
 MAX_SPLITS = 100
@@ -47,34 +49,42 @@ def show(run: Run, state: State, table: ProbeTable | None) -> None:
     suffix = f"{run.id}_{table is not None}"
     initial = ProbeTask.perturbations if table is None else _stored(table)
     chosen = _chosen(f"probes_chosen_{suffix}", initial)
-    press = st.container(horizontal=True, vertical_alignment="center")
+    press = st.container(gap="small")
     with st.popover("Texts and splits", icon=":material/tune:", key=f"probes_more_{suffix}"):
         source, rows, enough = _texts(run, state, table, suffix)
         splits = _splits(table, suffix)
+    ready = enough and bool(chosen)
+
+    def task() -> ProbeTask:
+        return ProbeTask(run.id, tuple(chosen), source, rows, splits)
+
+    def amount() -> Amount | None:
+        is_stored = table is not None and (_stored(table), table.source) == (tuple(chosen), source)
+        return None if is_stored and rows is None else task().amount(run)  # its changed texts have been encoded
+
     with press:
-        ready = enough and bool(chosen)
-        if st.button("Probe", type="primary", icon=":material/play_arrow:", key="probes_start", disabled=not ready):
-            _start(run.id, chosen, source, rows, splits)
-        if ready:
+        boxed = table is not None
+        at_work = job_button.show(place(run), "Probe", task, amount=amount, filled=ready, boxed=boxed)
+        if ready and not at_work:
             n = (len(run.corpora[source]) if rows is None else len(rows)) // 2
-            _estimate(run, source, _encodings(chosen, n, splits), n)
+            _pace(run, source, task().encodings(run), n)
 
 
-def _encodings(chosen: Sequence[str], n: int, splits: int) -> int:
-    """Most texts that are encoded again; exchanges between texts run within each half."""
-    once = n if splits == 1 else min(2 * n, n * splits)
-    return sum(once if parse_perturbation(spec).kind.part is None else n * splits for spec in chosen)
+def place(run: Run) -> Place:
+    """Where the form's job stands."""
+    return Place("probes_start", ProbeTask.kind, run.id)
 
 
-def _estimate(run: Run, source: str, encodings: int, n: int) -> None:
+def _pace(run: Run, source: str, encodings: int, n: int) -> None:
     """How much is encoded again and, once the encoder is loaded into the app, how long that takes at most."""
     config = run.comparison.config.encoder
     if config is None:
         return
     amount = f"Each half has {n:,} texts; at most {encodings:,} changed texts are encoded again"
     if not (cache.shared_encoder(config).loaded or st.session_state.get(_TIMED) == run.id):
-        st.caption(f"{amount}.", width="stretch")
-        st.button(
+        row = st.container(horizontal=True, vertical_alignment="center")
+        row.caption(f"{amount}.", width="content")
+        row.button(
             "How long?",
             icon=":material/timer:",
             type="tertiary",
@@ -222,7 +232,3 @@ def _splits(table: ProbeTable | None, suffix: str) -> int:
             help="How often the texts are split into two halves. The spread is over splits and k-means seeds.",
         )
     )
-
-
-def _start(run: str, chosen: Sequence[str], source: str, rows: tuple[int, ...] | None, splits: int) -> None:
-    job_panel.start(lambda: ProbeTask(run, tuple(chosen), source, rows, splits))

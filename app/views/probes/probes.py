@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from app.components import job_panel, page_chrome, sidebar
+from app.components import job_button, page_chrome, sidebar
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
@@ -31,7 +31,6 @@ def main() -> None:
     if section == "text":
         text_lab.show(run)
         return
-    job_panel.show(("probes",), run.id)
     table = or_error(stored_probes, run)
     wrong = probe_form.obstacle(run)
     if table is None:
@@ -58,7 +57,8 @@ def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
     if table is not None and wrong:
         st.info(escaped(wrong), icon=":material/info:")
     elif not wrong:
-        with page_chrome.form_box(None if table is None else "Probe again with other perturbations or texts"):
+        again = None if table is None else "Probe again with other perturbations or texts"
+        with job_button.box(probe_form.place(run), again):
             probe_form.show(run, state, table)
 
 

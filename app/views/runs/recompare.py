@@ -8,14 +8,10 @@ from typing import Any
 import streamlit as st
 
 from app.caching import cache
-from app.components import model_picker, more_settings
-from app.components.markup import escaped
+from app.components import job_button, model_picker, more_settings
+from app.components.job_button import Place
 from app.components.messages import or_error
-from app.server import access
 from mauve_core.base.config import CompareConfig, EncoderConfig
-from mauve_core.base.errors import MauveLensError
-from mauve_core.encoders import check_model
-from mauve_core.jobs import queue
 from mauve_core.store import Run
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
 
@@ -24,7 +20,7 @@ _SHOWN = ("seed", "scale", "bootstrap")
 
 
 def show(run_id: str, *, close: Callable[[], None]) -> None:
-    """The form; ``close`` hides it once the job starts."""
+    """The form; ``close`` hides it."""
     run = or_error(cache.load_run, run_id)
     if run is None:
         return
@@ -48,13 +44,15 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
     suggested = suggested_name(run.name, before, config)
     name = st.text_input("Name of the new run", key=f"again_name_{run_id}", placeholder=suggested)
     left_out = tuple(each for each in names if each not in selected)
-    with st.container(horizontal=True):
-        started = st.button(
-            "Start", key=f"again_start_{run_id}", type="primary", icon=":material/play_arrow:", disabled=not selected
-        )
-        st.button("Cancel", key=f"again_cancel_{run_id}", on_click=close)
-    if started:
-        _start(run, (name or "").strip() or suggested, config, left_out, close)
+    encoder = config.encoder if config.encoder != before.encoder else None
+    job_button.show(
+        Place(f"again_start_{run_id}", RecompareTask.kind, run_id),
+        "Start",
+        lambda: RecompareTask((name or "").strip() or suggested, run_id, config, left_out),
+        models=[] if encoder is None else [(encoder.model, encoder.revision)],
+        filled=bool(selected),
+    )
+    st.button("Close", key=f"again_close_{run_id}", on_click=close)
 
 
 def _encoder(run: Run, before: EncoderConfig | None) -> dict[str, Any]:
@@ -109,17 +107,3 @@ def _scores(run_id: str, before: CompareConfig) -> dict[str, Any]:
             more_settings.MAP, before.projection, key=f"again_map_{run_id}", help=more_settings.MAP_HELP
         ),
     }
-
-
-def _start(run: Run, name: str, config: CompareConfig, left_out: tuple[str, ...], close: Callable[[], None]) -> None:
-    try:
-        access.require_change()
-        if config.encoder is not None and config.encoder != run.comparison.config.encoder:
-            with st.spinner("Looking for the encoder"):
-                check_model(config.encoder.model, config.encoder.revision)
-        queue.start(RecompareTask(name, run.id, config, left_out))
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return
-    close()
-    st.rerun()

@@ -49,7 +49,13 @@ def main() -> None:
 
 
 def _all_runs(state: State, summaries: list[RunSummary]) -> None:
-    job_panel.show(("again", "prepare"), failed=True)
+    jobs = st.container()
+    _cards(state, summaries)
+    with jobs:  # those that no card shows
+        job_panel.show(("again", "prepare"), failed=True)
+
+
+def _cards(state: State, summaries: list[RunSummary]) -> None:
     if not summaries and run_cards.edited() is None:
         _nothing_yet()
         return

@@ -1,0 +1,35 @@
+"""Number of texts of an uploaded file and whether their features are stored, for estimates of a comparison's time."""
+
+from __future__ import annotations
+
+import json
+
+import streamlit as st
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.keys import feature_key
+from mauve_core.tasks.amounts import SideSize
+from mauve_core.tasks.comparison import TextFile
+
+
+def side_size(file: TextFile, encoder: EncoderConfig) -> SideSize:
+    """The size of one side; the file is read once for each encoder.
+
+    Raises
+    ------
+    MauveLensError
+        The file cannot be read, or the encoder is not on this machine.
+    """
+    fields = file.text_field or "", file.prompt_field or "", file.id_field or ""
+    texts, key = _read(file.path, fields, json.dumps(encoder.as_dict()))
+    return SideSize(texts, FeatureStore().has(key))
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _read(path: str, fields: tuple[str, str, str], encoder: str) -> tuple[int, str]:
+    """Number of texts and the key of their features; a file's folder is named by the digest of its content."""
+    config = EncoderConfig.from_dict(json.loads(encoder))
+    text, prompt, identifier = fields
+    corpus = TextFile(path, text, prompt, identifier).read("texts")
+    return len(corpus), feature_key(corpus.encoder_inputs(config.with_prompt), config)

@@ -1,0 +1,215 @@
+"""Where a form's button stands: what it starts, its progress, its failure, its results, and how long it may take."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from app.components.job_panel import COMPARE_PAGE
+from mauve_core.jobs import estimates, queue
+from mauve_core.jobs.state import TASK, JobState, write_json, write_state
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.sweep import SweepTask
+from tests.app.test_job_panel import progress
+from tests.app.test_new_run_view import jsonl, start_button, upload
+from tests.job_folders import job
+
+OpenPage = Callable[..., AppTest]
+DECODERS, NEW_RUN = "views/decoders/decoders.py", "views/new_run/new_run.py"
+SWEEP = {"section": "sweeps", "axis": "scale"}
+PLACE = "sweep_start_scale"
+STARTED = "20260101-000000000009-abcd"
+"""Id of the job that a press starts."""
+
+
+@pytest.fixture
+def run(stored_run: Run, own_home: Path) -> Run:
+    """A copy of ``stored_run`` that may be added to."""
+    shutil.copytree(stored_run.path.parent, own_home / "runs")
+    return RunStore().load(stored_run.id)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Task, Any]]:
+    """What the page asked to start, and how much work it said that is; no worker starts."""
+    found: list[tuple[Task, Any]] = []
+
+    def start(task: Task, amount: Any = None) -> JobState:
+        found.append((task, amount))
+        state = JobState(STARTED, task.title, "queued", kind=task.kind)
+        write_json(queue.jobs_folder() / state.id / TASK, task.to_json())
+        return write_state(queue.jobs_folder() / state.id, state)
+
+    monkeypatch.setattr(queue, "start", start)
+    return found
+
+
+def keys(app: AppTest) -> list[str]:
+    return [str(button.key) for button in app.button]
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(element.value for element in (*app.caption, *app.markdown)).replace("\\", "")
+
+
+def ended(state: JobState, status: str, **values: Any) -> JobState:
+    """The same job as its worker leaves it, 12 s after it began."""
+    folder = queue.jobs_folder() / state.id
+    written = write_state(folder, state)
+    begun = dataclasses.replace(written, status=status, started=earlier(written.updated, 12), **values)  # type: ignore[arg-type]
+    return write_state(folder, begun)
+
+
+def earlier(time: str, seconds: float) -> str:
+    return (datetime.fromisoformat(time) - timedelta(seconds=seconds)).isoformat()
+
+
+def test_the_progress_stands_in_the_place_of_the_button_until_the_job_is_done(open_page: OpenPage, run: Run) -> None:
+    at_work = {"kind": "sweep", "task": {"run": run.id}, "status": "running", "stage": "scoring"}
+    with job(1, done=1, total=4, **at_work) as state:
+        app = open_page(DECODERS, **SWEEP)
+        assert PLACE not in keys(app)
+        assert progress(app) == ["Scoring: 1 of 4"], "once: the sidebar leaves out what the page shows"
+        assert f"cancel_{state.id}" in keys(app)
+        ended(state, "done", run=run.id)
+    app.run()
+    assert PLACE in keys(app)
+    assert "Done in 12 s" in said(app)
+    assert not progress(app)
+    assert f"open_{state.id}" not in keys(app), "the results are on this page"
+    assert "Done in" not in said(open_page(DECODERS, **SWEEP)), "in another visit it is no news"
+
+
+def test_jobs_of_other_runs_and_kinds_leave_the_button(open_page: OpenPage, run: Run) -> None:
+    with (
+        job(1, kind="sweep", task={"run": "other"}, status="running"),
+        job(2, kind="measures", task={"run": run.id}, status="running"),
+    ):
+        assert PLACE in keys(open_page(DECODERS, **SWEEP))
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+def test_a_failure_is_said_in_the_same_place_and_the_form_is_kept(
+    open_page: OpenPage, run: Run, started: list[Any], status: str
+) -> None:
+    app = open_page(DECODERS, **SWEEP)
+    (values,) = [box for box in app.text_input if str(box.key).startswith("sweep_values")]
+    values.set_value("2, 3").run()
+    app.button(key=PLACE).click().run()
+    assert not app.exception
+    ended(queue.status(STARTED), status, message="No value <b>fits</b>")
+    app.run()
+    assert PLACE in keys(app)
+    assert [error.value.replace("\\", "") for error in app.error] == ["No value <b>fits</b>"] * (status == "failed")
+    (values,) = [box for box in app.text_input if str(box.key).startswith("sweep_values")]
+    assert values.value == "2, 3"
+    assert f"resume_{STARTED}" in keys(app)
+    app.button(key=f"dismiss_{STARTED}").click().run()
+    assert not app.error
+    assert "jobs_undo_button" in keys(app)
+
+
+def test_the_form_stays_open_while_its_job_is_at_work(open_page: OpenPage, run: Run) -> None:
+    SweepTask(run.id, "scale", (2.0,), seeds=1).compute()
+
+    def is_open(app: AppTest) -> bool:
+        (part,) = [part for part in app.expander if part.label == "Compute again with other values"]
+        return bool(part.proto.expanded)
+
+    assert not is_open(open_page(DECODERS, **SWEEP))
+    with job(1, kind="sweep", task={"run": run.id}, status="running") as state:
+        app = open_page(DECODERS, **SWEEP)
+        assert is_open(app)
+        ended(state, "done", run=run.id)
+    app.run()
+    assert not is_open(app)
+    assert said(app).count("Done in 12 s") == 1, "beside the result, and not again in the form"
+
+
+def test_an_estimate_stands_beside_the_button_once_such_a_job_was_done(
+    open_page: OpenPage, run: Run, started: list[Any]
+) -> None:
+    app = open_page(DECODERS, **SWEEP)
+    assert "About" not in said(app)
+    app.button(key=PLACE).click().run()
+    ((task, amount),) = started
+    assert isinstance(task, SweepTask)
+    assert amount == task.amount(run)
+    queue_folder = queue.jobs_folder() / STARTED
+    shutil.rmtree(queue_folder)
+    estimates.remember("sweep", amount, 40.0)
+    last = f"(last time 40 s for {amount.words})"
+    assert f"About 40 s {last}" in said(app.run())
+    (values,) = [box for box in app.text_input if str(box.key).startswith("sweep_values")]
+    usual = len(task.values or ())
+    values.set_value("2, 3").run()
+    assert f"About {round(40 * 2 / usual)} s {last}" in said(app)
+
+
+def fill_in(app: AppTest) -> None:
+    upload(app, "human", ("human.jsonl", jsonl()))
+    upload(app, "models", ("greedy.jsonl", jsonl()))
+    app.selectbox(key="encoder_model").set_value("minilm").run()
+
+
+@pytest.mark.usefixtures("own_home")
+def test_a_new_run_is_opened_from_where_it_was_started(
+    open_page: OpenPage, started: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(st, "switch_page", lambda page, query_params: opened.append((page, query_params)))
+    monkeypatch.setattr("app.components.job_button.check_model", lambda *_: None)
+    app = open_page(NEW_RUN)
+    fill_in(app)
+    start_button(app).click().run()
+    assert not app.exception
+    ((_, amount),) = started
+    assert (amount.size, amount.encodes) == (2 * len(jsonl().splitlines()), "all")
+    ended(queue.status(STARTED), "done", run="made")
+    app.run()
+    assert [b.label for b in app.button if b.proto.type == "primary"] == ["Open results"]
+    assert start_button(app).proto.type == "secondary"
+    assert "Done in 12 s" in said(app)
+    app.button(key=f"open_{STARTED}").click().run()
+    assert opened == [(COMPARE_PAGE, {"run": "made"})]
+
+
+@pytest.mark.usefixtures("own_home")
+def test_nobody_waits_for_another_persons_new_run(open_page: OpenPage) -> None:
+    with job(1, status="running", stage="encoding", done=1, total=4):
+        app = open_page(NEW_RUN)
+        assert "new_run_start" not in keys(app), "nothing is filled in, as after a reload"
+        assert progress(app) == ["Encoding: 1 of 4"]
+        fill_in(app)
+        assert not start_button(app).disabled
+        assert progress(app) == ["Encoding: 1 of 4"], "below the button"
+
+
+def test_a_run_that_has_become_ready_is_opened_from_any_page(
+    open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(st, "switch_page", lambda page, query_params: opened.append((page, query_params)))
+    with job(1, status="running", stage="encoding", done=1, total=4) as state:
+        app = open_page("views/published/published.py", run=run.id)
+        assert f"open_{state.id}" not in keys(app)
+        ended(state, "done", run="made")
+    app.run()
+    assert f"open_{state.id}" in [button.key for button in app.sidebar.button]
+    app.button(key=f"open_{state.id}").click().run()
+    assert opened == [(COMPARE_PAGE, {"run": "made"})]
+    assert f"open_{state.id}" in keys(app.run())
+    RunStore().save("made", run.comparison, run.corpora)
+    app.query_params["run"] = "made"
+    assert f"open_{state.id}" not in keys(app.run()), "it is open"
+    app.query_params["run"] = run.id
+    assert f"open_{state.id}" not in keys(app.run())
