@@ -166,6 +166,7 @@ def _job(place: Place, *, filled: bool) -> JobState | None:
 
 
 def _show_active(place: Place, job: JobState) -> None:
+    started = place.run is None and st.session_state.get(_STARTED, {}).get(place.key) == job.id
     is_new = st.session_state.get(_STARTED, {}).get(place.key) == job.id != _seen(place)
     st.session_state[_SEEN] = {**st.session_state.get(_SEEN, {}), place.key: job.id}
     if place.run is None:
@@ -174,10 +175,26 @@ def _show_active(place: Place, job: JobState) -> None:
         with suppress(MauveLensError):  # removed in another tab
             job_progress.show(job, key="progress", place=f"{place.key}_place", focus=is_new)
         job_panel.cancel_button(job)
+        if started:
+            st.button(
+                "Set up another",
+                key=f"{place.key}_another",
+                icon=":material/add:",
+                type="tertiary",
+                help="This job goes on, and stands in the sidebar",
+                on_click=_leave,
+                args=(place,),
+            )
     if job.run is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
             job_panel.open_results(job)
             st.caption(job_panel.SCORES_READY, width="content")
+
+
+def _leave(place: Place) -> None:
+    """Give the place back to the button, whatever its job does."""
+    for key in (_STARTED, _SEEN):
+        st.session_state[key] = {name: job for name, job in st.session_state.get(key, {}).items() if name != place.key}
 
 
 def _seen(place: Place) -> str | None:

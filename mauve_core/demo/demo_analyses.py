@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.config import DEFAULT_MODEL
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.progress import Progress
@@ -25,14 +24,12 @@ from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
 from mauve_core.experiments.methods import PRESETS
 from mauve_core.experiments.methods.table import ATTACHMENT as METHODS
 from mauve_core.experiments.sweeps import EVERY_AXIS, attachment_name
-from mauve_core.experiments.text_measures.over_lengths import ATTACHMENT as LENGTHS
 from mauve_core.experiments.text_measures.over_neighbours import ATTACHMENT as NEIGHBOURS
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.base import RunTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
-from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.neighbours import NeighboursTask
 from mauve_core.tasks.positions import PositionsTask
 from mauve_core.tasks.sweep import SweepTask
@@ -41,10 +38,6 @@ FOLDER = "analyses"
 
 COMPARED = tuple(dict.fromkeys(method.spec for name in ("divergences", "estimators") for method in PRESETS[name]))
 """The demo's methods: other divergences in the run's own clusters, and other estimators."""
-
-
-MEASURED_AT = (32, 64, 128)
-"""Tokens to which texts are cut for the measures over length (JMLR 2023, figures 8 and 22)."""
 
 
 def analyses(run: str) -> dict[str, RunTask]:
@@ -58,7 +51,6 @@ def analyses(run: str) -> dict[str, RunTask]:
         METHODS: CompareMethodsTask(run, COMPARED),
         ENCODERS: CompareEncodersTask(run, USUAL[1:]),
         ATTRIBUTES: AttributesTask(run),
-        LENGTHS: LengthsTask(run, MEASURED_AT, ("frechet", "perplexity", "sparsemax"), DEFAULT_MODEL),
         NEIGHBOURS: NeighboursTask(run),
         POSITIONS: PositionsTask(run, (USUAL[1], USUAL[3])),
     }

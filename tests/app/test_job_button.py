@@ -161,6 +161,18 @@ def fill_in(app: AppTest) -> None:
     app.selectbox(key="encoder_model").set_value("minilm").run()
 
 
+def test_another_run_can_be_set_up_while_one_is_at_work(open_page: OpenPage, own_home: Path) -> None:
+    with job(1, kind="compare", status="running", stage="encoding", done=1, total=4) as state:
+        app = open_page(NEW_RUN)
+        app.session_state["job_button_started"] = {"new_run_start": state.id}
+        fill_in(app)
+        assert "new_run_start" not in keys(app)
+        app.button(key="new_run_start_another").click().run()
+        assert not app.exception
+        assert "new_run_start" in keys(app)
+        assert "new_run_start_another" not in keys(app)
+
+
 @pytest.mark.usefixtures("own_home")
 def test_a_new_run_is_opened_from_where_it_was_started(
     open_page: OpenPage, started: list[Any], monkeypatch: pytest.MonkeyPatch
