@@ -2,8 +2,8 @@
 
 In the list, each cluster is a row: its name, the human share p and the candidate's share q as bars, and its cost as a
 share of the frontier integral. In the histogram, top: paired bars with p and q of every cluster. Bottom: the costs, in
-the candidate's color if it adds texts there, in human blue if it misses some. A transparent bar over each cluster takes clicks, so that
-readers can select an empty bar; the selected cluster's is shaded.
+the candidate's color if it adds texts there, in human blue if it misses some. A transparent bar over each cluster takes
+clicks, so that readers can select an empty bar; the selected cluster's is shaded.
 """
 
 from __future__ import annotations

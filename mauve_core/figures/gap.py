@@ -1,8 +1,8 @@
 """The gap between the two sides: a ledger of its clusters, a what-if, and a greedy list of clusters.
 
 In the ledger, what the model adds (it writes what humans don't) has the candidate's color, what it misses (humans write
-it) human blue. Bars are shares of the frontier integral. A transparent bar over each row takes clicks, so that readers can select short
-bars; the selected cluster's row is shaded.
+it) human blue. Bars are shares of the frontier integral. A transparent bar over each row takes clicks, so that readers
+can select short bars; the selected cluster's row is shaded.
 """
 
 from __future__ import annotations

@@ -74,7 +74,7 @@ def effects_frame(card: WhyCard) -> pd.DataFrame:
 def effects_figure(rows: pd.DataFrame, candidate: str, colour: str) -> go.Figure:
     """Cliff's delta of every property with its interval: one row per property, one marker per comparison.
 
-    ``rows`` comes from :func:`effects_frame` and is not empty; ``candidate`` names the model side and ``colour`` is its color.
+    ``rows`` comes from :func:`effects_frame` and is not empty; ``candidate`` names the model side, of that color.
     """
     titles = list(dict.fromkeys(rows["title"]))
     names = {"sides": f"human against {html.escape(candidate)}, here", "rest": "this cluster against all others"}
