@@ -165,7 +165,9 @@ def test_one_repeat_has_no_spread() -> None:
     frame = probes_frame(alone)
     assert frame["auc_sd"].isna().all()
     assert not frame["auc"].isna().any()
-    (band,) = {(s.x0, s.x1) for s in distance_figure(alone, "auc").layout.shapes if s.type == "rect" and s.xref == "x"}
+    (band,) = {
+        (s.x0, s.x1) for s in distance_figure(alone, "auc", ORDER).layout.shapes if s.type == "rect" and s.xref == "x"
+    }
     assert band[0] == band[1]
 
 
