@@ -162,7 +162,7 @@ def sankey_figure(shown: Sequence[Move], names: Sequence[str], chosen: tuple[int
     """
     left = list(dict.fromkeys(move.source for move in shown))
     right = list(dict.fromkeys(move.target for move in shown))
-    strong, faint = translucent(ACTIVE_COLOUR, 0.7), translucent(NEUTRAL_COLOUR, 0.3)
+    strong, faint = translucent(ACTIVE_COLOUR, 0.4), translucent(NEUTRAL_COLOUR, 0.3)
     figure = go.Figure(
         go.Sankey(
             arrangement="snap",

@@ -32,8 +32,8 @@ MOST = 12
 ROW = 15
 """The least distance of two names, in pixels."""
 
-_GLYPH, _BEYOND = 18, 8
-"""Room for a name's marker and beyond the name, in pixels."""
+_GLYPH, _BEYOND = 18, 24
+"""Room for a name's marker, and for wider letters than those of the app, in pixels."""
 _BELOW = 48
 """Room for the lowest axis, in pixels."""
 _LEGEND_COLUMNS, _LEGEND_GAP = 4, 60
