@@ -182,7 +182,7 @@ def frontier_figure(
     ends = [
         End(name, styles[name], _NAMED_AT, _height_at(by_candidate[name], _NAMED_AT)) for name in list(order) or names
     ]
-    annotations = line_ends.names_at_ends(ends, _HIGH, (_LOW, _HIGH), pixels)
+    annotations = line_ends.names_at_ends(ends, None, (_LOW, _HIGH), pixels)
     height = math.ceil(pixels) + _ABOVE + _BELOW
     return draw.figure(traces, {**_layout(names, height), "annotations": annotations})
 

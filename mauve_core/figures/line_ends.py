@@ -1,7 +1,8 @@
 """Names of lines at their ends, in place of a legend.
 
 Each name stands with its marker at the right of the plot, in the order of the ends, and never on another; a thin line
-leads to it from the end. Beyond ``MOST`` lines, names would leave their ends too far, and a legend is drawn instead.
+leads to it from the end. Charts over a setting have a legend for more than ``MOST`` lines, because their names would
+stand far from the ends.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ ROW = 15
 
 _GLYPH, _BEYOND = 18, 24
 """Room for a name's marker, and for wider letters than those of the app, in pixels."""
+_LEADER = 26
+"""Length of the line to a name that stands beside its end, in pixels."""
 _BELOW = 48
 """Room for the lowest axis, in pixels."""
 _LEGEND_COLUMNS, _LEGEND_GAP = 4, 60
@@ -52,7 +55,7 @@ class End(NamedTuple):
 
 
 def names_at_ends(
-    ends: Iterable[End], reach: float, span: tuple[float, float], pixels: float, *, panel: int = 1
+    ends: Iterable[End], reach: float | None, span: tuple[float, float], pixels: float, *, panel: int = 1
 ) -> list[dict[str, Any]]:
     """Annotations that name lines.
 
@@ -60,8 +63,8 @@ def names_at_ends(
     ----------
     ends : iterable of End
         Those of one height keep this order. Names are untrusted.
-    reach : float
-        Right end of the x axis, where names begin.
+    reach : float or None
+        Right end of the x axis, where all names begin, also of lines that end before; None: right of their ends.
     span : (low, high)
         Range of the y axis.
     pixels : float
@@ -73,6 +76,7 @@ def names_at_ends(
     placed = sorted(ends, key=lambda end: -end.y)
     heights = draw.spread_out([end.y for end in placed], ROW * (high - low) / pixels, low, high)
     suffix = "" if panel == 1 else str(panel)
+    across = {"ax": _LEADER} if reach is None else {"ax": reach, "axref": f"x{suffix}"}
     return [
         {
             "text": f'<span style="color:{end.style.colour}">{GLYPHS[end.style.symbol]}</span> '
@@ -82,9 +86,8 @@ def names_at_ends(
             "y": end.y,
             "xref": f"x{suffix}",
             "yref": f"y{suffix}",
-            "ax": reach,
+            **across,
             "ay": height,
-            "axref": f"x{suffix}",
             "ayref": f"y{suffix}",
             "xanchor": "left",
             "arrowhead": 0,
