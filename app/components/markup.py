@@ -26,8 +26,8 @@ def escaped(text: str) -> str:
 
 
 def swatch(colour: str) -> str:
-    """A square in a figure's color, in Markdown, before words that say what it stands for."""
-    return f':color[■]{{foreground="{colour}"}}'
+    """A patch of a figure's color, in Markdown, before words that say what it stands for; a screen reader skips it."""
+    return f':color[\u2002]{{background="{colour}"}}'
 
 
 def _turns(text: str) -> bool:

@@ -61,8 +61,8 @@ def test_the_chosen_candidate_has_one_colour_on_its_pages(
     own = candidate_colour(names_of(mapped), SHOWN)
     assert any(own in colours(traces) for traces in drawn)
     words = [each.value for each in app.markdown]
-    assert any(f'foreground="{own}"' in each for each in words), "words name the colors of the figures"
-    said = {colour for each in words for colour in each.split('foreground="')[1:]}
+    assert any(f'background="{own}"' in each for each in words), "words name the colors of the figures"
+    said = {colour for each in words for colour in each.split('background="')[1:]}
     assert {each.partition('"')[0] for each in said} <= {own, HUMAN_COLOUR}
 
 
