@@ -71,9 +71,10 @@ def steps(run_id: str, comparison: Comparison, *, upload: bool) -> list[Step]:
         ),
         Step(
             "Read the texts behind the score",
-            f"Human texts (blue) and those of {_bold(worst)} (orange) were grouped into clusters by how a language "
-            "model represents them; the clusters at the top cost the most. Open is the one whose share of its texts "
-            "most exceeds the human share: read one text, then walk the list with the arrow keys.",
+            f"Human texts (blue) and those of {_bold(worst)}, which keeps its color on all pages, were grouped into "
+            "clusters by how a language model represents them; the clusters at the top cost the most. Open is the one "
+            "whose share of its texts most exceeds the human share: read one text, then walk the list with the arrow "
+            "keys.",
             "views/clusters/clusters.py",
             inside,
             "clusters_panes",

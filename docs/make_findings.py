@@ -119,7 +119,7 @@ class Study:
         return Found(name, cluster, *counts, row["direction"], cost, label, why_card(ledger.source, cluster))
 
     def costliest(self, name: str) -> Found:
-        """Of the clusters that a candidate adds: its first orange bar."""
+        """Of the clusters that a candidate adds: its first bar of Adds."""
         return self.look(name, self.ledgers[name].by_cost(ADDS)[0])
 
     def closed(self, name: str, cluster: int) -> WhatIf:
@@ -181,7 +181,7 @@ def first(study: Study) -> str:
     )
     return f"""## Human perplexity, other texts
 
-*Decoders, Measures, Generation perplexity; then Gap, candidate {ADVERSARIAL}, first orange bar, tab Why.*
+*Decoders, Measures, Generation perplexity; then Gap, candidate {ADVERSARIAL}, first bar of Adds, tab Why.*
 
 {perplexity(study)}. Of the clusters that it adds, cluster {found.cluster} costs most, {found.cost} of the frontier
 integral ({found.label}): {found.model} of its texts are there, and {found.human} of the human side. Two properties are
@@ -206,7 +206,7 @@ def second(study: Study) -> str:
     said = f" Its distinctive phrases against neighboring clusters are {phrases}." if phrases else ""
     return f"""## A gap of many clusters
 
-*Gap, candidate {CONTRASTIVE}; first orange bar; then What would close the gap, action Match the human share.*
+*Gap, candidate {CONTRASTIVE}; first bar of Adds; then What would close the gap, action Match the human share.*
 
 Of the clusters that contrastive search adds, cluster {found.cluster} costs most, {found.cost} of the frontier integral
 ({found.label}): {found.model} of its texts are there, {found.human} human texts, and {min(others)} to {max(others)} of

@@ -133,7 +133,9 @@ def _texts(
     asked_for = state.human_text is not None or state.model_text is not None
     # One label for every cluster: a browser folds an expander again when its label changes.
     with st.expander("All texts of this cluster", expanded=asked_for):
-        texts.side_by_side((human, in_human), (focus.candidate, model, in_model), key="cluster_texts")
+        texts.side_by_side(
+            (human, in_human), (focus.candidate, model, in_model), colour=focus.colour, key="cluster_texts"
+        )
 
 
 _PAIRS_HELP = (

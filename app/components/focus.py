@@ -15,7 +15,7 @@ from app.url.parameters import State
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.figures.theme import short_name
+from mauve_core.figures.theme import candidate_colour, short_name
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.store import Run
@@ -43,6 +43,11 @@ class Focus:
     def names(self) -> tuple[str, ...]:
         """Name of each cluster, by number; untrusted."""
         return cache.cluster_names(*self.key)
+
+    @property
+    def colour(self) -> str:
+        """The candidate's color, as on all pages."""
+        return candidate_colour([candidate.name for candidate in self.run.comparison.candidates], self.candidate)
 
     @property
     def key(self) -> tuple[str, PartitionKind, str, int]:

@@ -25,5 +25,10 @@ def escaped(text: str) -> str:
     return f"{_ISOLATED}{plain}{_END}" if _turns(plain) else plain
 
 
+def swatch(colour: str) -> str:
+    """A patch of a figure's color, in Markdown, before words that say what it stands for; a screen reader skips it."""
+    return f':color[\u2002]{{background="{colour}"}}'
+
+
 def _turns(text: str) -> bool:
     return not text.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in text)

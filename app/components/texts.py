@@ -12,9 +12,10 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.components.markup import escaped
+from app.components.markup import escaped, swatch
 from app.url import bound, session
 from mauve_core.corpus import Corpus
+from mauve_core.figures.theme import HUMAN_COLOUR
 
 PAGE_SIZE = 8
 SNIPPET = 160
@@ -29,23 +30,24 @@ def side_by_side(
     human: tuple[Corpus, NDArray[np.int32]],
     model: tuple[str, Corpus, NDArray[np.int32]],
     *,
+    colour: str,
     key: str,
     stacked: bool = False,
 ) -> None:
     """Human texts on the left, the candidate's on the right: each a corpus and the indices of its texts to show.
 
-    ``stacked`` puts the candidate's below the human ones, in a narrow pane.
+    ``colour`` is the candidate's. ``stacked`` puts the candidate's below the human ones, in a narrow pane.
     """
     left, right = (st.container(), st.container()) if stacked else st.columns(2, gap="medium")
     pager = max(human[1].size, model[2].size) > PAGE_SIZE
     height = _STACKED_HEIGHT if stacked else _FULL_TEXT_HEIGHT
-    for place, (name, corpus, indices), field, colour in (
-        (left, ("Human", *human), "human_text", "blue"),
-        (right, model, "model_text", "orange"),
+    for place, (name, corpus, indices), field, shown in (
+        (left, ("Human", *human), "human_text", HUMAN_COLOUR),
+        (right, model, "model_text", colour),
     ):
         with place:
             own = f"{key}_{field.removesuffix('_text')}"
-            show_texts(corpus, indices, field, title=name, colour=colour, pager=pager, key=own, height=height)
+            show_texts(corpus, indices, field, title=name, colour=shown, pager=pager, key=own, height=height)
 
 
 def show_texts(
@@ -70,7 +72,7 @@ def show_texts(
     height : int
         Of the open text, in pixels.
     """
-    heading = f"**:{colour}[{escaped(title)}]** · {indices.size:,} of {len(corpus):,} texts"
+    heading = f"{swatch(colour)} **{escaped(title)}** · {indices.size:,} of {len(corpus):,} texts"
     if indices.size == 0:
         st.markdown(heading)
         st.caption("No texts here.")

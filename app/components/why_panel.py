@@ -11,7 +11,7 @@ import streamlit as st
 from app.caching import cache
 from app.components import charts
 from app.components.focus import Focus
-from app.components.markup import escaped
+from app.components.markup import escaped, swatch
 from app.components.texts import about_text
 from app.url import bound
 from mauve_core.analysis.central_texts import Row
@@ -23,7 +23,7 @@ from mauve_core.analysis.text_search import TextSearch, spans
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN, as_percent, interval, significant, written
-from mauve_core.figures.theme import short_name
+from mauve_core.figures.theme import HUMAN_COLOUR, short_name
 from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
 from mauve_core.numerics.statistics.effects import Effect
 
@@ -101,14 +101,14 @@ def marked_rows(
     card = cache.why_card(*focus.key, cluster)
     of_cluster = {phrase.text for phrase in card.cluster_phrases}
     sides = (
-        (HUMAN, "Human", "blue", [row.human for row in rows], card.human_phrases, card.human),
-        (focus.candidate, focus.candidate, "orange", [row.model for row in rows], card.model_phrases, card.model),
+        (HUMAN, "Human", HUMAN_COLOUR, [row.human for row in rows], card.human_phrases, card.human),
+        (focus.candidate, focus.candidate, focus.colour, [row.model for row in rows], card.model_phrases, card.model),
     )
     columns = st.columns(2 if in_rows or (card.human and card.model) else 1, gap="small")
     for column, (source, title, colour, indices, phrases, count) in zip(cycle(columns), sides, strict=False):
         shown = [index for index in indices if index is not None]
         n = len(focus.run.corpora[source])
-        column.markdown(f"**:{colour}[{escaped(title)}]** · {count:,} of {n:,} texts")
+        column.markdown(f"{swatch(colour)} **{escaped(title)}** · {count:,} of {n:,} texts")
         if not in_rows:
             for index in shown:
                 with column:
@@ -209,7 +209,7 @@ def _properties(focus: Focus, card: WhyCard) -> None:
         st.space("stretch")
         charts.csv_button(lambda: rows, key="why_csv", file_name=name)
     charts.show_chart(
-        effects_figure(rows, focus.candidate),
+        effects_figure(rows, focus.candidate, focus.colour),
         key="why_properties",
         file_name=name,
         alt="Effect size of every simple property of the texts with its interval; the CSV has the numbers.",
@@ -227,9 +227,9 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
     st.markdown("**Nearest pairs**")
     titles = {i: f"{i + 1}: distance {significant(pair.distance, 3)}" for i, pair in enumerate(card.pairs)}
     pair = card.pairs[bound.segmented_control("nearest_pair", "Pair", titles)]
-    sides = ((HUMAN, pair.human, "blue"), (focus.candidate, pair.model, "orange"))
+    sides = ((HUMAN, pair.human, HUMAN_COLOUR), (focus.candidate, pair.model, focus.colour))
     for column, (source, index, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
         corpus = focus.run.corpora[source]
         with column, st.container(border=True, height=PAIR_HEIGHT):
-            st.markdown(f"**:{colour}[{escaped(source)}]** {escaped(corpus.ids[index])}")
+            st.markdown(f"{swatch(colour)} **{escaped(source)}** {escaped(corpus.ids[index])}")
             st.text(corpus.texts[index])

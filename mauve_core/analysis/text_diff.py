@@ -14,8 +14,8 @@ MOST_WORDS = 1200
 _PIECES = re.compile(r"\s*(?:\w+(?:['’]\w+)*|[^\w\s])|\s+")
 
 _STYLES = {
-    "del": "text-decoration:line-through;background:rgba(217,115,13,0.22);border-radius:3px",
-    "ins": "text-decoration:underline;background:rgba(58,127,196,0.24);border-radius:3px",
+    "del": "text-decoration:line-through;background:rgba(128,135,146,0.28);border-radius:3px",
+    "ins": "text-decoration:underline;background:rgba(138,99,210,0.24);border-radius:3px",
 }
 _BOX = "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;line-height:1.55"
 

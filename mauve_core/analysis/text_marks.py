@@ -19,7 +19,7 @@ _SPACED = re.compile(r"\S+")
 _PHRASE, _REPEATED, _FOUND = 1, 2, 4
 _STYLES = {
     _PHRASE: "background:rgba(128,135,146,0.28);border-radius:3px",
-    _REPEATED: "text-decoration:underline wavy;text-decoration-color:#d9730d;text-underline-offset:3px",
+    _REPEATED: "text-decoration:underline wavy;text-decoration-color:#808792;text-underline-offset:3px",
     _FOUND: "background:light-dark(#ffe08a,#6b5200);border-radius:3px",
 }
 _BOX = "white-space:pre-wrap;overflow-wrap:anywhere;unicode-bidi:isolate;line-height:1.5"

@@ -19,6 +19,7 @@ from mauve_core.figures.frontier import curve_points, error_curves, frontier_fig
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.leaderboard import interval_figure
 from mauve_core.figures.map_points import map_points, sampled_map
+from mauve_core.figures.theme import candidate_colour
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
 
@@ -87,6 +88,10 @@ def figure(
     return FIGURES[name](comparison, View(chosen.name, partition, own if seed is None else seed, weight))
 
 
+def _colour(comparison: Comparison, view: View) -> str:
+    return candidate_colour([candidate.name for candidate in comparison.candidates], view.candidate)
+
+
 def _leaderboard(comparison: Comparison, view: View) -> go.Figure:
     return interval_figure(comparison, view.partition)
 
@@ -102,12 +107,13 @@ def _frontier(comparison: Comparison, view: View) -> go.Figure:
 
 
 def _clusters(comparison: Comparison, view: View) -> go.Figure:
-    where = comparison, view.partition, view.candidate
+    where, colour = (comparison, view.partition, view.candidate), _colour(comparison, view)
     if gap_test(*where).explains:
-        return cluster_figure(ordered(costed_table(*where, view.seed, view.weight), "cost"), view.candidate)
+        rows = ordered(costed_table(*where, view.seed, view.weight), "cost")
+        return cluster_figure(rows, view.candidate, colour=colour)
     shown = comparison.partition(view.partition, view.candidate, view.seed)
     table = cluster_table(shown.counts(HUMAN), shown.counts(view.candidate), view.weight)
-    return cluster_figure(ordered(table, "difference"), view.candidate)
+    return cluster_figure(ordered(table, "difference"), view.candidate, colour=colour)
 
 
 def _ledger(direction: str) -> Callable[[Comparison, View], go.Figure]:
@@ -116,7 +122,8 @@ def _ledger(direction: str) -> Callable[[Comparison, View], go.Figure]:
         tested = gap_test(*where)
         if not tested.explains:
             raise InputError(tested.in_words().rstrip("."), todo="Draw the figure clusters, which needs no gap")
-        return ledger_figure(ledger_rows(costed_table(*where, view.seed, view.weight), direction), direction)
+        rows = ledger_rows(costed_table(*where, view.seed, view.weight), direction)
+        return ledger_figure(rows, direction, colour=_colour(comparison, view))
 
     return draw
 

@@ -1,9 +1,9 @@
 """Both sides over clusters: a ranked list with names, for reading, and a histogram above the clusters' costs.
 
 In the list, each cluster is a row: its name, the human share p and the candidate's share q as bars, and its cost as a
-share of the frontier integral. In the histogram, top: paired bars with p and q of every cluster. Bottom: the costs,
-orange if the model adds texts there, blue if it misses some. A transparent bar over each cluster takes clicks, so that
-readers can select an empty bar; the selected cluster's is shaded.
+share of the frontier integral. In the histogram, top: paired bars with p and q of every cluster. Bottom: the costs, in
+the candidate's color if it adds texts there, in human blue if it misses some. A transparent bar over each cluster takes
+clicks, so that readers can select an empty bar; the selected cluster's is shaded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from mauve_core.figures.theme import (
     HUMAN_COLOUR,
     LEGEND_ROW,
     MODE_BAR,
-    MODEL_COLOUR,
     NEUTRAL_COLOUR,
     base_layout,
     translucent,
@@ -41,7 +40,9 @@ _COST_WIDTH = 0.8
 HOVERED = ["cluster", "human", "p", "model", "q"]
 
 
-def ranked_figure(rows: pd.DataFrame, candidate: str, names: Sequence[str], *, chosen: int | None = None) -> go.Figure:
+def ranked_figure(
+    rows: pd.DataFrame, candidate: str, names: Sequence[str], *, colour: str, chosen: int | None = None
+) -> go.Figure:
     """Draw the list, one row per cluster with its name above its two bars.
 
     Parameters
@@ -52,6 +53,8 @@ def ranked_figure(rows: pd.DataFrame, candidate: str, names: Sequence[str], *, c
         Name of the model side.
     names : sequence of str
         Name of each cluster of the partition, by number; untrusted.
+    colour : str
+        The candidate's, from ``theme.candidate_colour``.
     chosen : int or None
         Cluster whose row is shaded.
 
@@ -63,7 +66,7 @@ def ranked_figure(rows: pd.DataFrame, candidate: str, names: Sequence[str], *, c
     candidate_name, positions = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
     traces = [
         *_side_bars(positions, rows, "human", "human, p", HUMAN_COLOUR, _BAR_TOP),
-        *_side_bars(positions, rows, "model", f"{candidate_name}, q", MODEL_COLOUR, _BAR_TOP + _BAR_HEIGHT),
+        *_side_bars(positions, rows, "model", f"{candidate_name}, q", colour, _BAR_TOP + _BAR_HEIGHT),
         _row_titles(positions, rows, names, chosen),
         *((_row_costs(positions, rows),) if has_costs(rows) else ()),
         draw.click_bars(
@@ -195,7 +198,12 @@ def _hover(candidate: str) -> str:
 
 
 def cluster_figure(
-    rows: pd.DataFrame, candidate: str, *, names: Sequence[str] | None = None, chosen: int | None = None
+    rows: pd.DataFrame,
+    candidate: str,
+    *,
+    colour: str,
+    names: Sequence[str] | None = None,
+    chosen: int | None = None,
 ) -> go.Figure:
     """Draw the histogram.
 
@@ -206,6 +214,8 @@ def cluster_figure(
         intervals of their shares (``with_intervals``): there is none where there is no gap to explain.
     candidate : str
         Name of the model side.
+    colour : str
+        The candidate's, from ``theme.candidate_colour``.
     names : sequence of str, optional
         Name of each cluster of the partition, by number, for the hovers; untrusted.
     chosen : int or None
@@ -219,17 +229,17 @@ def cluster_figure(
     name, positions = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
     traces = [
         _bars(positions, rows["p"], "human, p", HUMAN_COLOUR, "y"),
-        _bars(positions, rows["q"], f"{name}, q", MODEL_COLOUR, "y"),
-        *(_costs(positions, rows) if has_costs(rows) else ()),
+        _bars(positions, rows["q"], f"{name}, q", colour, "y"),
+        *(_costs(positions, rows, colour) if has_costs(rows) else ()),
         _columns(positions, rows, name, names, chosen),
     ]
     return draw.figure(traces, _layout(rows))
 
 
-def _costs(positions: NDArray[np.float32], rows: pd.DataFrame) -> list[Trace]:
+def _costs(positions: NDArray[np.float32], rows: pd.DataFrame, candidate_colour: str) -> list[Trace]:
     """One bar per cluster with its interval, in the trace of its direction; empty clusters are in neither."""
     traces = []
-    for direction, verb, colour in ((ADDS, "adds", MODEL_COLOUR), (MISSES, "misses", HUMAN_COLOUR)):
+    for direction, verb, colour in ((ADDS, "adds", candidate_colour), (MISSES, "misses", HUMAN_COLOUR)):
         own = (rows["direction"] == direction).to_numpy()
         share, low, high = (rows[name].to_numpy(dtype=np.float32)[own] for name in ("cost_share", "low", "high"))
         place = {"offset": -_COST_WIDTH / 2, "width": _COST_WIDTH}

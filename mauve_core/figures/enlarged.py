@@ -32,10 +32,18 @@ def enlarged(figure: go.Figure, factor: float) -> go.Figure:
 
 def _scaled(value: Any, factor: float, parent: str) -> Any:
     if isinstance(value, Mapping):
-        return {name: _entry(name, inner, factor, parent) for name, inner in value.items()}
+        return {
+            name: inner if _in_units(name, value) else _entry(name, inner, factor, parent)
+            for name, inner in value.items()
+        }
     if isinstance(value, list | tuple) and value and isinstance(value[0], Mapping):
         return [_scaled(inner, factor, parent) for inner in value]
     return value
+
+
+def _in_units(name: str, element: Mapping[str, Any]) -> bool:
+    """Whether that end of an annotation's arrow is in units of an axis."""
+    return name in ("ax", "ay") and element.get(f"{name}ref", "pixel") != "pixel"
 
 
 def _entry(name: str, value: Any, factor: float, parent: str) -> Any:

@@ -1,4 +1,4 @@
-"""MAUVE against a parameter of an estimator: one panel per estimator, one line per candidate.
+"""MAUVE against a parameter of an estimator: one panel per estimator, above one another, one line per candidate.
 
 Bands span one standard deviation over texts on each side, clipped to [0, 1] (JMLR 2023, figure 9). A dashed guide marks
 the estimator's default.
@@ -18,9 +18,10 @@ from mauve_core.base.formatting import with_spread, with_two_spreads
 from mauve_core.experiments.methods import ESTIMATORS, Method
 from mauve_core.experiments.sweeps import EstimatorAxis, EstimatorPoint, EstimatorSweep
 from mauve_core.experiments.sweeps.estimators import DEFAULTS
-from mauve_core.figures import draw
+from mauve_core.figures import draw, line_ends
 from mauve_core.figures.leaderboard import titled
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_styles, line_layout, short_name, translucent
+from mauve_core.figures.line_ends import End
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_styles, short_name, translucent
 
 TITLES: dict[EstimatorAxis, str] = {
     "neighbors": "Neighbors",
@@ -41,7 +42,8 @@ SCORE = titled(SCORES[0])
 ABOUT_BANDS = "Band: ± one standard deviation over texts, for which the estimator is fitted again."
 ABOUT_SPREADS = "Value ± standard deviation over texts; over seeds / over texts for an estimator that draws."
 
-HEIGHT = 440
+HEIGHT, _ROW_HEIGHT, _BETWEEN = 360, 240, 40
+"""Pixels of a single panel, of one of several, and between two."""
 
 
 def about_default(sweep: EstimatorSweep) -> str:
@@ -75,31 +77,44 @@ def estimator_sweep_frame(sweep: EstimatorSweep) -> pd.DataFrame:
 
 def estimator_sweep_figure(sweep: EstimatorSweep, order: Sequence[str]) -> go.Figure:
     """Draw the chart; ``order`` holds the run's candidates and sets color, dash and marker."""
-    names = sweep.estimators
-    figure = draw.subplots(rows=1, cols=len(names), shared_yaxes=True, horizontal_spacing=0.04)
-    figure.update_layout(line_layout(HEIGHT, SCORE))
+    estimators, styles = sweep.estimators, {name: candidate_styles(order)[name] for name in sweep.candidates}
+    usual = HEIGHT if len(estimators) == 1 else _ROW_HEIGHT
+    pixels, area = line_ends.panels_height(len(estimators), len(styles), usual, _BETWEEN)
+    named = len(styles) <= line_ends.MOST
+    figure = draw.subplots(
+        rows=len(estimators),
+        cols=1,
+        shared_xaxes=True,
+        subplot_titles=[f"{ESTIMATORS[name].title} (c = {ESTIMATORS[name].scale:g})" for name in estimators],
+        vertical_spacing=_BETWEEN / area,
+    )
+    figure.update_layout(line_ends.panels_layout(list(styles), area))
     ticks = sorted({*sweep.values, DEFAULTS[sweep.over]})
-    for column, estimator in enumerate(names, start=1):
-        lines = [(name, line) for name in sweep.candidates if (line := sweep.line(estimator, name))]
-        styles = {name: candidate_styles(order)[name] for name, _ in lines}
-        traces = [_band(line, styles[name].colour) for name, line in lines]
-        traces += [_curve(line, styles[name], legend=column == 1) for name, line in lines]
-        figure.add_traces(traces, rows=[1] * len(traces), cols=[column] * len(traces))
-        kind = ESTIMATORS[estimator]
-        figure.update_xaxes(
-            type="log",
-            title_text=f"{kind.title} (c = {kind.scale:g})<br>{X_TITLES[sweep.over]}",
-            tickvals=ticks,
-            ticktext=[f"{tick:g}" for tick in ticks],
-            minor={"ticks": "", "showgrid": False},
-            row=1,
-            col=column,
-        )
+    reach = line_ends.padded([math.log10(tick) for tick in ticks])
+    span = line_ends.padded([end for point in sweep.points for end in _reach(point)])
+    for row, estimator in enumerate(estimators, start=1):
+        lines = {name: line for name in sweep.candidates if (line := sweep.line(estimator, name))}
+        traces = [_band(line, styles[name].colour) for name, line in lines.items()]
+        traces += [_curve(line, styles[name], legend=row == 1 and not named) for name, line in lines.items()]
+        figure.add_traces(traces, rows=[row] * len(traces), cols=[1] * len(traces))
         dashed = {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
-        figure.add_shape(draw.guide("x", DEFAULTS[sweep.over], dashed, column), layer="below")
-    figure.update_xaxes(zeroline=False, linecolor=NEUTRAL_COLOUR)
-    figure.update_yaxes(zeroline=False, linecolor=NEUTRAL_COLOUR)
-    figure.update_yaxes(title_text=SCORE, col=1)
+        figure.add_shape(draw.guide("x", DEFAULTS[sweep.over], dashed, row), layer="below")
+        ends = [
+            End(name, styles[name], math.log10(line[-1].value), line[-1].score.value) for name, line in lines.items()
+        ]
+        for note in line_ends.names_at_ends(ends, reach[1], span, pixels, panel=row) if named else ():
+            figure.add_annotation(note)
+    figure.update_xaxes(
+        type="log",
+        range=list(reach),
+        zeroline=False,
+        linecolor=NEUTRAL_COLOUR,
+        tickvals=ticks,
+        ticktext=[f"{tick:g}" for tick in ticks],
+        minor={"ticks": "", "showgrid": False},
+    )
+    figure.update_xaxes(title_text=X_TITLES[sweep.over], row=len(estimators))
+    figure.update_yaxes(range=list(span), title_text=SCORE, zeroline=False, linecolor=NEUTRAL_COLOUR)
     return figure
 
 
@@ -122,11 +137,14 @@ def _record(sweep: EstimatorSweep, point: EstimatorPoint) -> dict[str, object]:
 
 def _band(points: Sequence[EstimatorPoint], colour: str) -> draw.Trace:
     """From value - sd to value + sd over texts, clipped to [0, 1]; zero height where no spread is known."""
-    reaches = [(point.score.value, point.score.sd_texts or 0.0) for point in points]
-    low = [max(value - sd, 0.0) for value, sd in reaches]
-    high = [min(value + sd, 1.0) for value, sd in reaches]
+    low, high = zip(*map(_reach, points), strict=True)
     values = [point.value for point in points]
     return draw.band(values, low, high, translucent(colour, 0.16), legendgroup=points[0].candidate)
+
+
+def _reach(point: EstimatorPoint) -> tuple[float, float]:
+    value, sd = point.score.value, point.score.sd_texts or 0.0
+    return max(value - sd, 0.0), min(value + sd, 1.0)
 
 
 def _curve(points: Sequence[EstimatorPoint], style: Style, *, legend: bool) -> go.Scatter:

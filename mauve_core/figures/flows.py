@@ -18,7 +18,7 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.experiments.robustness import Flow
 from mauve_core.figures import draw
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
+from mauve_core.figures.theme import ACTIVE_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
 
 SHOWN_CLUSTERS = 14
 """Maximum number of clusters in the matrix; the rest are counted."""
@@ -131,7 +131,7 @@ def matrix_figure(
     figure.add_traces([_numbers(counts, top), _cells(flow, shown, moved, names)])
     if chosen is not None and {*chosen} <= {*shown}:
         x, y = shown.index(chosen[1]), shown.index(chosen[0])
-        line = {"color": MODEL_COLOUR, "width": 3}
+        line = {"color": NEUTRAL_COLOUR, "width": 4}
         figure.add_shape(type="rect", x0=x - 0.5, x1=x + 0.5, y0=y - 0.5, y1=y + 0.5, line=line)
     axis = {
         "tickvals": list(range(len(shown))),
@@ -175,7 +175,7 @@ def sankey_figure(shown: Sequence[Move], names: Sequence[str], chosen: tuple[int
     """
     left = list(dict.fromkeys(move.source for move in shown))
     right = list(dict.fromkeys(move.target for move in shown))
-    strong, faint = translucent(MODEL_COLOUR, 0.6), translucent(HUMAN_COLOUR, 0.3)
+    strong, faint = translucent(ACTIVE_COLOUR, 0.4), translucent(NEUTRAL_COLOUR, 0.3)
     figure = go.Figure(
         go.Sankey(
             arrangement="snap",
@@ -203,10 +203,11 @@ def sankey_figure(shown: Sequence[Move], names: Sequence[str], chosen: tuple[int
     return figure
 
 
-def sensitivity_figure(rows: pd.DataFrame, names: Sequence[str]) -> go.Figure:
+def sensitivity_figure(rows: pd.DataFrame, names: Sequence[str], colour: str = NEUTRAL_COLOUR) -> go.Figure:
     """One bar per row of ``sensitivity_frame``: the share of texts that left the cluster, with Wilson's interval.
 
-    ``names`` are those of the clusters of the partition, by number, for the hovers; untrusted.
+    ``names`` are those of the clusters of the partition, by number, for the hovers; untrusted. ``colour`` is that of
+    the candidate whose texts were perturbed.
     """
     share, low, high = (rows[name].to_numpy(dtype=np.float64) for name in ("share", "low", "high"))
     above, below = np.maximum(high - share, 0), np.maximum(share - low, 0)
@@ -214,7 +215,7 @@ def sensitivity_figure(rows: pd.DataFrame, names: Sequence[str]) -> go.Figure:
         go.Bar(
             x=np.arange(len(rows)),
             y=share,
-            marker={"color": translucent(HUMAN_COLOUR, 0.45), "line": {"width": 0}},
+            marker={"color": translucent(colour, 0.45), "line": {"width": 0}},
             error_y=draw.error_bars(above, below, color=NEUTRAL_COLOUR, thickness=1.5, width=3),
             customdata=np.column_stack([rows[["cluster", "left", "of"]].to_numpy(dtype=np.float64), low, high]),
             text=[html.escape(labelled(names, cluster)) for cluster in rows["cluster"].tolist()],

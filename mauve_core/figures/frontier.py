@@ -21,18 +21,15 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.formatting import UNBROKEN, decimals_of
-from mauve_core.figures import draw
+from mauve_core.figures import draw, line_ends
 from mauve_core.figures.draw import Trace
+from mauve_core.figures.line_ends import End
 from mauve_core.figures.theme import (
-    GLYPHS,
-    LEGEND_FONT,
-    LETTER,
     NEUTRAL_COLOUR,
     SIDE_BY_SIDE,
     Style,
     base_layout,
     candidate_styles,
-    short_name,
     translucent,
 )
 from mauve_core.numerics.divergences.frontier import divergence_frontier
@@ -64,12 +61,10 @@ _WIDE, _THIN, _RAISED = 2, 1.5, 3.5
 _MARK, _SMALL_MARK = 13, 9
 _LOW, _HIGH = -0.02, 1.03
 """Range of both axes."""
-_BELOW, _NAME_ROW = 58, 15
-"""Room for the x axis' labels, and the least distance of two names, in pixels."""
+_ABOVE, _BELOW = 10, 58
+"""Room above the plot, and for the x axis' labels, in pixels."""
 _NAMED_AT = 0.98
 """Names point to their curves at this x: nearer to 1, where all curves drop, the heights say less."""
-_TO_NAMES, _GLYPH, _ABOVE = 26, 18, 10
-"""Length of the lines to names, room for a name's marker, and room above the plot, in pixels."""
 
 _Part = dict[str, NDArray[Any]]
 
@@ -183,8 +178,12 @@ def frontier_figure(
         traces.append(_line(name, by_candidate[name], styles[name], width))
     size = _SMALL_MARK if crowded else _MARK
     traces += [_mark(name, by_candidate[name], weight, styles[name], size) for name in drawn]
-    height = max(SIDE_BY_SIDE, _ABOVE + _BELOW + len(names) * _NAME_ROW)
-    annotations = _names(by_candidate, styles, list(order) or names, height - _ABOVE - _BELOW)
+    pixels = line_ends.plot_height(len(names), SIDE_BY_SIDE - _ABOVE - _BELOW)
+    ends = [
+        End(name, styles[name], _NAMED_AT, _height_at(by_candidate[name], _NAMED_AT)) for name in list(order) or names
+    ]
+    annotations = line_ends.names_at_ends(ends, None, (_LOW, _HIGH), pixels)
+    height = math.ceil(pixels) + _ABOVE + _BELOW
     return draw.figure(traces, {**_layout(names, height), "annotations": annotations})
 
 
@@ -325,36 +324,6 @@ def _mark(name: str, part: _Part, weight: float, style: Style, size: int) -> Tra
     )
 
 
-def _names(
-    by_candidate: Mapping[str, _Part], styles: Mapping[str, Style], order: Sequence[str], pixels: int
-) -> list[dict[str, Any]]:
-    """Each candidate's marker and name to the right of the plot, at a distance from the others, with a line to its
-    curve.
-    """
-    ends = {name: _height_at(by_candidate[name], _NAMED_AT) for name in by_candidate}
-    placed = sorted(ends, key=lambda name: (-ends[name], order.index(name)))
-    heights = draw.spread_out([ends[name] for name in placed], _NAME_ROW * (_HIGH - _LOW) / pixels, _LOW, _HIGH)
-    return [
-        {
-            "text": f'<span style="color:{styles[name].colour}">{GLYPHS[styles[name].symbol]}</span> '
-            f"{html.escape(short_name(name))}",
-            "hovertext": html.escape(name),
-            "x": _NAMED_AT,
-            "y": ends[name],
-            "ax": _TO_NAMES,
-            "ay": height,
-            "ayref": "y",
-            "xanchor": "left",
-            "arrowhead": 0,
-            "arrowwidth": 1,
-            "arrowcolor": styles[name].colour,
-            "borderpad": 0,
-            "font": {"size": LEGEND_FONT},
-        }
-        for name, height in zip(placed, heights, strict=True)
-    ]
-
-
 def _height_at(part: _Part, x: float) -> float:
     """The curve's y at that x; x falls as the weight of P rises."""
     return float(np.interp(x, part["x"][::-1], part["y"][::-1]))
@@ -362,10 +331,9 @@ def _height_at(part: _Part, x: float) -> float:
 
 def _layout(names: Sequence[str], height: int) -> dict[str, Any]:
     axis = {"range": [_LOW, _HIGH], "tickvals": [0, 0.25, 0.5, 0.75, 1], "zeroline": False, "linecolor": NEUTRAL_COLOUR}
-    longest = max((len(short_name(name)) for name in names), default=0)
     return base_layout(
         height=height,
-        margin={"l": 8, "r": math.ceil(LETTER * longest) + _TO_NAMES + _GLYPH, "t": _ABOVE, "b": _BELOW},
+        margin={"l": 8, "r": line_ends.room(names), "t": _ABOVE, "b": _BELOW},
         showlegend=False,
         xaxis={**axis, "title": {"text": X_TITLE, "standoff": 4, "font": {"size": _TITLE_FONT}}},
         yaxis={**axis, "title": {"text": Y_TITLE, "standoff": 4, "font": {"size": _TITLE_FONT}}},

@@ -1,8 +1,8 @@
 """The gap between the two sides: a ledger of its clusters, a what-if, and a greedy list of clusters.
 
-In the ledger, orange is what the model adds (it writes what humans don't), blue what it misses (humans write it). Bars
-are shares of the frontier integral. A transparent bar over each row takes clicks, so that readers can select short
-bars; the selected cluster's row is shaded.
+In the ledger, what the model adds (it writes what humans don't) has the candidate's color, what it misses (humans write
+it) human blue. Bars are shares of the frontier integral. A transparent bar over each row takes clicks, so that readers
+can select short bars; the selected cluster's row is shaded.
 """
 
 from __future__ import annotations
@@ -15,18 +15,16 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import ADDS, MISSES
+from mauve_core.analysis.cluster_table import ADDS
 from mauve_core.analysis.gap_table import TOGETHER
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, percent_with_interval, with_spread
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.leaderboard import hover_label, titled
-from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, MODEL_COLOUR, NEUTRAL_COLOUR, PANELS_MARGIN, base_layout
+from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, NEUTRAL_COLOUR, PANELS_MARGIN, base_layout
 from mauve_core.numerics.divergences.greedy import BEST
 from mauve_core.scoring.result import Estimate
-
-DIRECTION_COLOURS = {ADDS: MODEL_COLOUR, MISSES: HUMAN_COLOUR}
 
 LABEL_WIDTH = 34
 """Characters in a line of a cluster's name beside its bar."""
@@ -43,6 +41,7 @@ def ledger_figure(
     direction: str,
     names: Sequence[str] | None = None,
     *,
+    colour: str,
     reach: tuple[float, float] | None = None,
     chosen: int | None = None,
 ) -> go.Figure:
@@ -56,6 +55,8 @@ def ledger_figure(
     direction : {"adds", "misses"}
     names : sequence of str, optional
         Name of each cluster of the partition, by number; untrusted. Without them, bars have numbers.
+    colour : str
+        The candidate's, from ``theme.candidate_colour``.
     reach : (low, high), optional
         Axis limits, to make both directions comparable.
     chosen : int or None
@@ -74,7 +75,7 @@ def ledger_figure(
         x=shares.astype(np.float32),
         y=positions,
         orientation="h",
-        marker={"color": DIRECTION_COLOURS[direction], "line": {"width": 0}},
+        marker={"color": colour if direction == ADDS else HUMAN_COLOUR, "line": {"width": 0}},
         error_x=draw.error_bars(
             above.to_numpy(np.float32), below.to_numpy(np.float32), color=NEUTRAL_COLOUR, thickness=1.5, width=0
         ),
@@ -106,8 +107,11 @@ def common_reach(*ledgers: pd.DataFrame) -> tuple[float, float]:
     return 0.0, min(1.04 * high, 1.0) or 1.0
 
 
-def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]) -> go.Figure:
-    """One panel per score: hollow = as is, filled = what-if, lines = bootstrap intervals, with a connecting line."""
+def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate], colour: str) -> go.Figure:
+    """One panel per score: hollow = as is, filled = what-if, lines = bootstrap intervals, with a connecting line.
+
+    ``colour`` is the candidate's.
+    """
     layout = draw.panel_row([titled(score) for score in SCORES], 0.04)
     traces = []
     for column, score in enumerate(SCORES, start=1):
@@ -119,7 +123,7 @@ def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]
             line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
             hoverinfo="skip",
         )
-        dots = _dot(now, 1, NOW, "circle-open"), _dot(then, 0, THEN, "circle")
+        dots = _dot(now, 1, NOW, "circle-open", colour), _dot(then, 0, THEN, "circle", colour)
         traces += [draw.on_panel(trace, column) for trace in (joined, *dots)]
     quiet = {"zeroline": False, "fixedrange": True}
     ticks = {"tickvals": [1, 0], "ticktext": [NOW, THEN], "range": [-0.5, 1.5]}
@@ -129,7 +133,7 @@ def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]
     return draw.figure(traces, draw.with_titles(layout | rest))
 
 
-def steps_figure(rows: pd.DataFrame, score: str, names: Sequence[str]) -> go.Figure:
+def steps_figure(rows: pd.DataFrame, score: str, names: Sequence[str], colour: str) -> go.Figure:
     """A score after each cluster of the greedy list: in the shown partition, and mean and sd over all seeds.
 
     Parameters
@@ -140,6 +144,8 @@ def steps_figure(rows: pd.DataFrame, score: str, names: Sequence[str]) -> go.Fig
         The score that the greedy list optimizes.
     names : sequence of str
         Name of each cluster of the partition, by number, for the hovers; untrusted.
+    colour : str
+        The candidate's.
     """
     step = rows["step"].to_numpy()
     known = rows[rows["mean"].notna()]
@@ -159,7 +165,7 @@ def steps_figure(rows: pd.DataFrame, score: str, names: Sequence[str]) -> go.Fig
         y=rows[score].to_numpy(),
         mode="lines+markers",
         name="in this partition",
-        line={"color": MODEL_COLOUR, "width": 3},
+        line={"color": colour, "width": 3},
         marker={"size": 9},
         customdata=np.column_stack([rows["closed"]]),
         text=[_step_title(int(cluster), names) for cluster in rows["cluster"]],
@@ -175,7 +181,7 @@ def steps_figure(rows: pd.DataFrame, score: str, names: Sequence[str]) -> go.Fig
         "zeroline": False,
     }
     y = {"title": {"text": titled(score)}, "zeroline": False}
-    best = draw.guide("y", BEST[score], {"color": HUMAN_COLOUR, "width": 1.5, "dash": "dot"})
+    best = draw.guide("y", BEST[score], {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"})
     return draw.figure([over_seeds, in_partition], base_layout(height=_STEPS_HEIGHT, xaxis=x, yaxis=y, shapes=[best]))
 
 
@@ -229,12 +235,12 @@ def _step_title(cluster: int, names: Sequence[str]) -> str:
     return "As it is" if cluster == TOGETHER else f"+ {_title(cluster, names)}"
 
 
-def _dot(estimate: Estimate, row: int, name: str, symbol: str) -> Trace:
+def _dot(estimate: Estimate, row: int, name: str, symbol: str, colour: str) -> Trace:
     return draw.scatter(
         x=[estimate.mean],
         y=[row],
         error_x=draw.interval(estimate.mean, estimate.low, estimate.high, width=0, thickness=2),
         mode="markers",
-        marker={"color": MODEL_COLOUR, "symbol": symbol, "size": 12, "line": {"width": 2, "color": MODEL_COLOUR}},
+        marker={"color": colour, "symbol": symbol, "size": 12, "line": {"width": 2, "color": colour}},
         hovertemplate=f"<b>{name}</b><br>{hover_label(estimate)}<extra></extra>",
     )

@@ -24,11 +24,11 @@ from mauve_core.figures.draw import Trace
 from mauve_core.figures.map_data import Points, colour_of, span, symbol_of
 from mauve_core.figures.theme import (
     CATEGORICAL,
-    DIVERGING_SCALE,
-    HUMAN_COLOUR,
     LEGEND_ROW,
+    MODEL_COLOUR,
     NEUTRAL_COLOUR,
     base_layout,
+    diverging_scale,
 )
 
 MOST_LETTERS = 300_000
@@ -45,11 +45,14 @@ COLOURINGS: dict[Colouring, str] = {
     "cost": "Cost",
 }
 
+_Scale = list[tuple[float, str]]
+"""Colors by their places from 0 to 1."""
+
 _FAINT, _PLAIN, _RAISED = 0.12, 0.65, 0.95
 """Point opacity: outside the chosen cluster, with no chosen cluster, and inside the chosen cluster."""
 _TURNS = 3
 """Number of parts into which each source is cut; sources take turns in drawing order."""
-_CLUSTER_COLOURS = (*CATEGORICAL, HUMAN_COLOUR, NEUTRAL_COLOUR)
+_CLUSTER_COLOURS = (*CATEGORICAL, NEUTRAL_COLOUR)
 """Colors of clusters, repeated cyclically; the last is for texts without a cluster."""
 _BAR = {
     "orientation": "h",
@@ -100,7 +103,7 @@ def map_figure(
         Indices of the texts to draw.
     colouring : a key of ``COLOURINGS``
     candidate : str
-        Candidate whose log ratio sets the colors.
+        Candidate whose log ratio or cost sets the colors; their scale begins with its color if no other is drawn.
     chosen : int or None
         Cluster to highlight; other texts fade.
     outline : sequence of (x, y) or None
@@ -129,6 +132,7 @@ def map_figure(
     Figure
         ``customdata`` of a point is its text's index in the stack and its cluster, -1 without one.
     """
+    scale = _sides_scale(points, drawn, candidate)
     traces = [] if density is None else [map_layers.density(points.xy[density])]
     own = points.cluster[drawn] == chosen
     lifted = (own if chosen is not None else True) & (found[drawn] if found is not None else np.ones_like(own))
@@ -137,7 +141,7 @@ def map_figure(
     for layer, raised in layers:
         opacity = _PLAIN if not some else (_RAISED if raised else _FAINT)
         for members in _interleaved(layer, points.source):
-            trace = _scatter(points, members, colouring, opacity, raised, excerpts)
+            trace = _scatter(points, members, colouring, scale, opacity, raised, excerpts)
             if plain:
                 trace["type"] = "scatter"
             if inside is not None:
@@ -147,9 +151,9 @@ def map_figure(
     in_legend = np.unique(points.source[drawn]) if colouring == "source" else ()
     traces += [_legend_entry(points.names, int(index)) for index in in_legend]
     if colouring == "log_ratio":
-        traces.append(_colour_bar(_ratio_limit(points), candidate))
+        traces.append(_colour_bar(_ratio_scale(points, scale), candidate))
     if colouring == "cost":
-        traces.append(_cost_bar(points))
+        traces.append(_cost_bar(_cost_scale(points, scale)))
     layout = _layout(points.xy, outline, revision)
     if chosen is not None and points.cluster_names and own.any():
         layout["annotations"] = [map_layers.label(points.xy[drawn[own]], points.cluster_names[chosen])]
@@ -169,10 +173,18 @@ def _interleaved(shown: NDArray[np.intp], source: NDArray[np.int16]) -> list[NDA
     return [turn[source[turn] == index] for turn in turns for index in np.unique(source[turn])]
 
 
+def _sides_scale(points: Points, drawn: NDArray[np.intp], candidate: str) -> _Scale:
+    """From the candidate's color to human blue; from the model side's common one if others are drawn too."""
+    others = {points.names[index] for index in np.unique(points.source[drawn]) if index} - {candidate}
+    alone = candidate in points.names and not others
+    return diverging_scale(colour_of(points.names, points.names.index(candidate)) if alone else MODEL_COLOUR)
+
+
 def _scatter(
     points: Points,
     members: NDArray[np.intp],
     colouring: Colouring,
+    scale: _Scale,
     opacity: float,
     raised: bool,
     excerpts: Mapping[int, str] | None,
@@ -180,7 +192,7 @@ def _scatter(
     index, cluster = int(points.source[members[0]]), points.cluster[members]
     data = np.column_stack([members, cluster]).astype(np.float32)
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
-    marker |= _colours(points, cluster, index, colouring)
+    marker |= _colours(points, cluster, index, colouring, scale)
     name = html.escape(points.names[index])
     in_cluster = [html.escape(labelled(points.cluster_names, number)) for number in range(len(points.cluster_names))]
     words = [in_cluster[number] if in_cluster and number >= 0 else "" for number in cluster.tolist()]
@@ -211,7 +223,9 @@ def _paragraph(text: str) -> str:
     return "<br>".join(html.escape(line) for line in textwrap.wrap(text, _HOVER_LINE))
 
 
-def _colours(points: Points, cluster: NDArray[np.int32], index: int, colouring: Colouring) -> dict[str, Any]:
+def _colours(
+    points: Points, cluster: NDArray[np.int32], index: int, colouring: Colouring, scale: _Scale
+) -> dict[str, Any]:
     if colouring == "source":
         return {"color": colour_of(points.names, index), "symbol": symbol_of(points.names, index)}
     if colouring == "cluster":
@@ -220,9 +234,9 @@ def _colours(points: Points, cluster: NDArray[np.int32], index: int, colouring: 
         return {"color": numbers, "colorscale": _steps(_CLUSTER_COLOURS), "cmin": 0, "cmax": turn}
     if colouring == "cost":
         share = np.where(cluster < 0, 0.0, points.cost[cluster])
-        return {"color": share.astype(np.float32), **_cost_scale(points)}
+        return {"color": share.astype(np.float32), **_cost_scale(points, scale)}
     ratio = np.where(cluster < 0, 0.0, points.log2_ratio[cluster])
-    return {"color": ratio.astype(np.float32), **_ratio_scale(_ratio_limit(points))}
+    return {"color": ratio.astype(np.float32), **_ratio_scale(points, scale)}
 
 
 def _steps(colours: Sequence[str]) -> list[list[Any]]:
@@ -231,16 +245,14 @@ def _steps(colours: Sequence[str]) -> list[list[Any]]:
     return [[number / last, colour] for number, colour in enumerate(colours)]
 
 
-def _ratio_limit(points: Points) -> float:
-    return min(_RATIO_LIMIT, max(1.0, float(np.abs(points.log2_ratio).max())))
+def _ratio_scale(points: Points, scale: _Scale) -> dict[str, Any]:
+    limit = min(_RATIO_LIMIT, max(1.0, float(np.abs(points.log2_ratio).max())))
+    return {"colorscale": scale, "cmin": -limit, "cmid": 0, "cmax": limit}
 
 
-def _ratio_scale(limit: float) -> dict[str, Any]:
-    return {"colorscale": DIVERGING_SCALE, "cmin": -limit, "cmid": 0, "cmax": limit}
-
-
-def _colour_bar(limit: float, candidate: str) -> Trace:
+def _colour_bar(scale: Mapping[str, Any], candidate: str) -> Trace:
     """A trace without points that keeps the color scale visible whichever sources are shown."""
+    limit = scale["cmax"]
     exponents = [value for value in range(-4, 5) if abs(value) <= limit]
     bar = {
         **_BAR,
@@ -248,25 +260,25 @@ def _colour_bar(limit: float, candidate: str) -> Trace:
         "tickvals": exponents,
         "ticktext": [f"{2**value}:1" if value >= 0 else f"1:{2**-value}" for value in exponents],
     }
-    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **_ratio_scale(limit)}
+    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **scale}
     return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 
-def _cost_scale(points: Points) -> dict[str, Any]:
-    """Blue for what the model misses, orange for what it adds: the log ratio's scale, turned around."""
+def _cost_scale(points: Points, scale: _Scale) -> dict[str, Any]:
+    """Blue for what the model misses, the candidate's color for what it adds: the log ratio's scale, turned around."""
     limit = max(0.01, float(np.abs(points.cost).max()))
-    return {"colorscale": DIVERGING_SCALE, "reversescale": True, "cmin": -limit, "cmid": 0, "cmax": limit}
+    return {"colorscale": scale, "reversescale": True, "cmin": -limit, "cmid": 0, "cmax": limit}
 
 
-def _cost_bar(points: Points) -> Trace:
-    limit = _cost_scale(points)["cmax"]
+def _cost_bar(scale: Mapping[str, Any]) -> Trace:
+    limit = scale["cmax"]
     bar = {
         **_BAR,
         "title": {"text": "share of the frontier integral", "side": "top"},
         "tickvals": [-limit, 0, limit],
         "ticktext": [f"{as_percent(limit)} missed", "0", f"{as_percent(limit)} added"],
     }
-    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **_cost_scale(points)}
+    marker = {"color": [0.0], "showscale": True, "colorbar": bar, **scale}
     return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 

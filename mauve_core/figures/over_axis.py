@@ -1,7 +1,8 @@
 """Panels of measures over an axis, one per measure: the number of neighbors, or the length of the texts.
 
-A line per candidate, T(Q), and a blue one of human texts, T(P), if the measure has one. Bands are about 95 % intervals
-over texts; where a line has no band, there is no spread.
+A line per candidate, T(Q), and a blue one of human texts, T(P), if the measure has one; each is named at its end. Bands
+are about 95 % intervals over texts; where a line has no band, there is no spread. Panels stand above one another, so
+that names have room in a narrow window too.
 """
 
 from __future__ import annotations
@@ -10,35 +11,26 @@ import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
 from mauve_core.experiments.text_measures import Row, Value
-from mauve_core.figures import draw
+from mauve_core.figures import draw, line_ends
 from mauve_core.figures.draw import Trace
+from mauve_core.figures.line_ends import End
 from mauve_core.figures.measures import interval_label, value_label
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
-    LEGEND_ROW,
     NEUTRAL_COLOUR,
-    PANELS_MARGIN,
     Style,
-    base_layout,
     candidate_styles,
-    legend_below,
     short_name,
     translucent,
 )
 
-COLUMNS = 2
-"""Panels per row."""
-
-_ROW_HEIGHT, _BETWEEN = 260, 70
-"""Pixels of a panel, and between two rows of panels."""
-
-_LEGEND_COLUMNS, _LEGEND_GAP = 4, 60
-"""Entries beside each other in a narrow window, and pixels between the panels and the legend."""
+_ROW_HEIGHT, _BETWEEN = 200, 36
+"""Pixels of a panel, and between two panels."""
 
 _OPACITY, _HUMAN_OPACITY = 0.08, 0.25
 
@@ -71,6 +63,18 @@ class PanelAxis:
     guide: int | None = None
     from_zero: bool = True
 
+    def along(self, place: float) -> float:
+        """A place in the axis' own units."""
+        return math.log10(place) if self.layout.get("type") == "log" else place
+
+
+class _Drawn(NamedTuple):
+    """A line with its known and unknown values along the axis."""
+
+    name: str
+    style: Style
+    points: Sequence[tuple[int, Value | None]]
+
 
 def panels_over(panels: Mapping[str, Lines], names: Sequence[str], order: Sequence[str], axis: PanelAxis) -> go.Figure:
     """Draw all panels.
@@ -82,36 +86,35 @@ def panels_over(panels: Mapping[str, Lines], names: Sequence[str], order: Sequen
     order : sequence of str
         The run's candidates, which sets their styles.
     """
-    columns = max(min(COLUMNS, len(panels)), 1)
-    rows = max(-(-len(panels) // columns), 1)
-    area = rows * _ROW_HEIGHT + (rows - 1) * _BETWEEN
+    shown, rows = [axis.human, *names], max(len(panels), 1)
+    named = len(shown) <= line_ends.MOST
+    pixels, area = line_ends.panels_height(rows, len(shown), _ROW_HEIGHT, _BETWEEN)
     layout = draw.panels(
         rows=rows,
-        cols=columns,
+        cols=1,
+        shared_xaxes=True,
         subplot_titles=[html.escape(title) for title in panels],
-        horizontal_spacing=0.07,
         vertical_spacing=_BETWEEN / area,
     )
+    places = [axis.along(place) for lines in panels.values() for line in lines.values() for place, _ in line]
+    reach = line_ends.padded(places)
+    layout = draw.with_axes(
+        layout, "x", **{"zeroline": False, "linecolor": NEUTRAL_COLOUR, "range": list(reach), **axis.layout}
+    )
+    layout["xaxis" if rows == 1 else f"xaxis{rows}"]["title"] = {"text": axis.title}
+    layout = draw.with_titles(draw.with_axes(layout, "y", zeroline=False, linecolor=NEUTRAL_COLOUR), size=13)
     traces: list[Trace] = []
     for panel, lines in enumerate(panels.values(), start=1):
-        traces += [draw.on_panel(trace, panel) for trace in _panel(lines, order, axis, legend=panel == 1)]
-    layout = draw.with_axes(layout, "x", zeroline=False, linecolor=NEUTRAL_COLOUR, **axis.layout)
-    for panel in range(max(len(panels) - columns, 0) + 1, len(panels) + 1):  # the lowest of each column
-        layout["xaxis" if panel == 1 else f"xaxis{panel}"]["title"] = {"text": axis.title}
-    from_zero = {"rangemode": "tozero"} if axis.from_zero else {}
-    layout = draw.with_axes(layout, "y", zeroline=False, linecolor=NEUTRAL_COLOUR, **from_zero)
+        drawn = _drawn(lines, order, axis)
+        traces += [draw.on_panel(trace, panel) for trace in _panel(drawn, axis, legend=panel == 1 and not named)]
+        span = _span(drawn, axis)
+        layout["yaxis" if panel == 1 else f"yaxis{panel}"]["range"] = list(span)
+        if named:
+            layout["annotations"] += line_ends.names_at_ends(_ends(drawn, axis), reach[1], span, pixels, panel=panel)
     if axis.guide is not None:
         guide = {"color": NEUTRAL_COLOUR, "width": 1, "dash": "dash"}
         layout["shapes"] = [draw.guide("x", axis.guide, guide, panel) for panel in range(1, len(panels) + 1)]
-    legend_height = LEGEND_ROW * -(-(len(names) + 1) // _LEGEND_COLUMNS) + _LEGEND_GAP
-    margin = {**PANELS_MARGIN, "b": legend_height}
-    rest = base_layout(
-        height=area + margin["t"] + margin["b"],
-        margin=margin,
-        legend=legend_below([axis.human, *map(short_name, names)]),
-        hovermode="closest",
-    )
-    return draw.figure(traces, draw.with_titles(layout, size=13) | rest)
+    return draw.figure(traces, layout | line_ends.panels_layout(shown, area))
 
 
 def record_of(row: Row, axis: str, place: int) -> dict[str, Any]:
@@ -132,17 +135,39 @@ def texts_in_words(n: Mapping[str, int]) -> str:
     return f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
 
 
-def _panel(lines: Lines, order: Sequence[str], axis: PanelAxis, *, legend: bool) -> list[Trace]:
-    """Bands below lines, the human line on top."""
-    human = Style(HUMAN_COLOUR, "solid", "cross")
-    first = next(iter(lines.values()), ())
+def _drawn(lines: Lines, order: Sequence[str], axis: PanelAxis) -> list[_Drawn]:
+    """The candidates' lines, then the human one, which the rows of every candidate repeat."""
     drawn = [
-        (name, candidate_styles(order)[name], [(place, row.model) for place, row in rows])
+        _Drawn(name, candidate_styles(order)[name], [(place, row.model) for place, row in rows])
         for name, rows in lines.items()
     ]
-    drawn.append((axis.human, human, [(place, row.human) for place, row in first]))
-    bands = [band for name, style, points in drawn for band in _bands(name, style, points, axis)]
-    return bands + [_line(name, style, points, axis, legend=legend) for name, style, points in drawn]
+    first = next(iter(lines.values()), ())
+    human = Style(HUMAN_COLOUR, "solid", "cross")
+    return [*drawn, _Drawn(axis.human, human, [(place, row.human) for place, row in first])]
+
+
+def _panel(drawn: Sequence[_Drawn], axis: PanelAxis, *, legend: bool) -> list[Trace]:
+    """Bands below lines, the human line on top."""
+    bands = [band for each in drawn for band in _bands(*each, axis)]
+    return bands + [_line(*each, axis, legend=legend) for each in drawn]
+
+
+def _ends(drawn: Sequence[_Drawn], axis: PanelAxis) -> list[End]:
+    """The last known value of each line that has one."""
+    known = [(each, [(place, value.value) for place, value in each.points if value is not None]) for each in drawn]
+    return [
+        End(each.name, each.style, axis.along(points[-1][0]), points[-1][1])
+        for each, points in known
+        if points and math.isfinite(points[-1][1])
+    ]
+
+
+def _span(drawn: Sequence[_Drawn], axis: PanelAxis) -> tuple[float, float]:
+    """Range of a panel's vertical axis: all values with their intervals."""
+    found = [value for each in drawn for _, value in each.points if value is not None]
+    numbers = [number for value in found for number in (value.value, value.low, value.high) if number is not None]
+    low, high = line_ends.padded([number for number in numbers if math.isfinite(number)])
+    return (0.0 if axis.from_zero and min(numbers, default=0.0) >= 0 else low), high
 
 
 def _bands(name: str, style: Style, points: Sequence[tuple[int, Value | None]], axis: PanelAxis) -> list[Trace]:

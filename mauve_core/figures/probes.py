@@ -20,16 +20,17 @@ from mauve_core.base.formatting import as_percent, with_spread
 from mauve_core.experiments.methods import SUMMARIES
 from mauve_core.experiments.perturbations import Perturbation, parse_perturbation
 from mauve_core.experiments.robustness import PROBE_SCORES, ProbeLine, ProbeTable
-from mauve_core.figures import draw
+from mauve_core.figures import draw, line_ends
 from mauve_core.figures.draw import Trace
+from mauve_core.figures.line_ends import End
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
     MODE_BAR,
-    MODEL_COLOUR,
     NAME_LENGTH,
     NEUTRAL_COLOUR,
     PANELS_MARGIN,
     base_layout,
+    candidate_colour,
     candidate_style,
     short_name,
     translucent,
@@ -52,8 +53,9 @@ ABOUT_LEADERBOARD = (
 
 COLUMNS = 3
 _ROW_HEIGHT, _PANEL_MARGIN = 22, 74
-_DOSE_HEIGHT = 340
-_LOOKS = {"control": "circle", "perturbation": "circle", "source": "diamond-open"}
+_DOSE_HEIGHT, _DOSE_ROW, _DOSES_BETWEEN = 260, 200, 60
+"""Pixels of a single panel of doses, of one of several, and between two."""
+_LOOKS = {"control": "circle-open", "perturbation": "circle", "source": "diamond-open"}
 _BAND, _FLOOR = translucent(NEUTRAL_COLOUR, 0.28), {"color": NEUTRAL_COLOUR, "width": 1.5, "dash": "dash"}
 
 
@@ -121,9 +123,20 @@ def spread_label(found: SeedSpread) -> str:
     return with_spread(found.mean, found.sd)
 
 
-def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) -> go.Figure:
+def source_colour(name: str, order: Sequence[str]) -> str:
+    """Color of unchanged texts of that source; ``order`` holds the run's candidates."""
+    return HUMAN_COLOUR if name == HUMAN else candidate_colour(order, name)
+
+
+def perturbed_colour(table: ProbeTable, order: Sequence[str]) -> str:
+    """Color of perturbed texts: the candidate's whose they are; neutral for human texts, as no person wrote them so."""
+    return NEUTRAL_COLOUR if table.source == HUMAN else candidate_colour(order, table.source)
+
+
+def distance_figure(table: ProbeTable, measure: str, order: Sequence[str], *, sources: bool = True) -> go.Figure:
     """One panel per measure; rows sorted by ``measure``, farthest on top and the control at the bottom.
 
+    ``order`` holds the run's candidates, which sets their colors.
     The first value of a clicked point's ``customdata`` is its index in the table's lines.
     """
     lines = [*by_distance(table, measure, sources=sources), table.control]
@@ -140,7 +153,7 @@ def distance_figure(table: ProbeTable, measure: str, *, sources: bool = True) ->
     traces: list[Trace] = []
     shapes: list[dict[str, Any]] = []
     for panel, name in enumerate(PROBE_SCORES, start=1):
-        traces += [draw.on_panel(_dots(table, lines, name, kind), panel) for kind in _LOOKS]
+        traces += [draw.on_panel(_dots(table, lines, name, kind, order), panel) for kind in _LOOKS]
         shapes += _noise_floor(table.control.scores[name], panel)
     layout = draw.with_axes(layout, "x", showgrid=True, zeroline=False, nticks=5, linecolor=NEUTRAL_COLOUR)
     labels = [html.escape(row_label(line)) for line in lines]
@@ -188,22 +201,40 @@ def doses_frame(series: Sequence[DoseSeries], control: ProbeLine, measure: str) 
 def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -> go.Figure:
     """One measure against the growing setting, one panel per setting; every line starts at the control (0)."""
     settings = [setting for setting in SETTINGS if any(item.setting == setting for item in series)]
-    layout = draw.panels(rows=1, cols=len(settings), shared_yaxes=True, horizontal_spacing=0.04)
-    layout = draw.with_axes(layout, "x", linecolor=NEUTRAL_COLOUR, zeroline=False)
-    layout = draw.with_axes(layout, "y", linecolor=NEUTRAL_COLOUR, zeroline=False)
-    layout["yaxis"]["title"] = {"text": titled(measure)}
-    shapes: list[dict[str, Any]] = []
+    rows, names = max(len(settings), 1), [item.title for item in series]
+    usual = _DOSE_HEIGHT if rows == 1 else _DOSE_ROW
+    pixels, area = line_ends.panels_height(rows, len(names), usual, _DOSES_BETWEEN)
+    named = len(names) <= line_ends.MOST
+    layout = draw.panels(rows=rows, cols=1, vertical_spacing=_DOSES_BETWEEN / area)
+    span = line_ends.padded(_dose_values(table.control, series, measure))
+    axis = {"linecolor": NEUTRAL_COLOUR, "zeroline": False}
+    layout = draw.with_axes(
+        draw.with_axes(layout, "x", **axis), "y", **axis, range=list(span), title={"text": titled(measure)}
+    )
+    shapes, traces = [], []
     for panel, setting in enumerate(settings, start=1):
-        axis = layout["xaxis" if panel == 1 else f"xaxis{panel}"]
-        axis |= {"title": {"text": SETTINGS[setting]}} | ({} if setting == "times" else {"tickformat": ".0%"})
+        drawn = [(index, item) for index, item in enumerate(series) if item.setting == setting]
+        reach = line_ends.padded([0.0, *(value for _, item in drawn for value, _ in item.points)])
+        along = layout["xaxis" if panel == 1 else f"xaxis{panel}"]
+        along |= {"title": {"text": SETTINGS[setting]}, "range": list(reach)}
+        along |= {} if setting == "times" else {"tickformat": ".0%"}
         shapes += _noise_floor(table.control.scores[measure], panel, across=True)
-    traces = [
-        draw.on_panel(_response(table.control, item, measure, index), settings.index(item.setting) + 1)
-        for index, item in enumerate(series)
-    ]
-    margin = {"l": 8, "r": 8, "t": 32, "b": 8}
-    rest = base_layout(height=_DOSE_HEIGHT, hovermode="closest", margin=margin, shapes=shapes)
-    return draw.figure(traces, layout | rest)
+        traces += [draw.on_panel(_response(table.control, item, measure, index), panel) for index, item in drawn]
+        ends = [_dose_end(item, measure, index) for index, item in drawn]
+        if named:
+            layout["annotations"] += line_ends.names_at_ends(ends, reach[1], span, pixels, panel=panel)
+    return draw.figure(traces, {**layout, **line_ends.panels_layout(names, area), "shapes": shapes})
+
+
+def _dose_values(control: ProbeLine, series: Sequence[DoseSeries], measure: str) -> list[float]:
+    """Everything on the vertical axis: means with one standard deviation on each side."""
+    found = [control.scores[measure], *(line.scores[measure] for item in series for _, line in item.points)]
+    return [each.mean + side * (each.sd or 0.0) for each in found for side in (-1, 1)]
+
+
+def _dose_end(item: DoseSeries, measure: str, index: int) -> End:
+    value, line = item.points[-1]
+    return End(item.title, candidate_style(index), value, line.scores[measure].mean)
 
 
 def _noise_floor(control: SeedSpread, panel: int, *, across: bool = False) -> list[dict[str, Any]]:
@@ -214,18 +245,18 @@ def _noise_floor(control: SeedSpread, panel: int, *, across: bool = False) -> li
     return [{**line, **ends, "type": "rect", "fillcolor": _BAND, "line": {"width": 0}}, line]
 
 
-def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str) -> Trace:
-    """Lines of one kind in one panel, in the color of the side whose texts were perturbed."""
+def _dots(table: ProbeTable, lines: Sequence[ProbeLine], measure: str, kind: str, order: Sequence[str]) -> Trace:
+    """Lines of one kind in one panel: other sources in the colors of their texts, perturbations in one color."""
     found = [(row, line) for row, line in enumerate(lines) if line.kind == kind]
-    own = HUMAN_COLOUR if table.source == HUMAN else MODEL_COLOUR
-    colour, symbol = own if kind == "perturbation" else NEUTRAL_COLOUR, _LOOKS[kind]
+    bars = perturbed_colour(table, order) if kind == "perturbation" else NEUTRAL_COLOUR
+    colour = [source_colour(line.name, order) for _, line in found] if kind == "source" else bars
     return draw.scatter(
         x=[line.scores[measure].mean for _, line in found],
         y=[row for row, _ in found],
         mode="markers",
         meta=kind,
-        marker={"color": colour, "symbol": symbol, "size": 9},
-        error_x=_sd_bars([line for _, line in found], measure, colour, width=3),
+        marker={"color": colour, "symbol": _LOOKS[kind], "size": 9},
+        error_x=_sd_bars([line for _, line in found], measure, bars, width=3),
         customdata=[[table.lines.index(line)] for _, line in found],
         hovertext=[_hover(table, line, measure) for _, line in found],
         hovertemplate="%{hovertext}<extra></extra>",

@@ -17,8 +17,9 @@ import plotly.graph_objects as go
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.experiments.sweeps import Over, Sweep, SweepPoint
-from mauve_core.figures import draw
+from mauve_core.figures import draw, line_ends
 from mauve_core.figures.leaderboard import titled
+from mauve_core.figures.line_ends import End
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_styles, line_layout, short_name, translucent
 from mauve_core.scoring.result import Comparison, SeedSpread
 
@@ -109,11 +110,12 @@ def _is_own(sweep: Sweep, value: float, comparison: Comparison) -> bool:
 
 def _lines(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[float]) -> go.Figure:
     figure = go.Figure(layout=line_layout(HEIGHT, titled(score)))
-    styles = {line: candidate_styles(order)[line] for line in sweep.candidates}
-    for line, style in styles.items():
-        figure.add_trace(_band(sweep.line(line), score, style.colour))
-    for line, style in styles.items():
-        figure.add_trace(_curve(sweep.line(line), score, line, style))
+    lines = {name: sweep.line(name) for name in sweep.candidates}
+    styles = {name: candidate_styles(order)[name] for name in lines}
+    for name, points in lines.items():
+        figure.add_trace(_band(points, score, styles[name].colour))
+    for name, points in lines.items():
+        figure.add_trace(_curve(points, score, name, styles[name]))
     ticks = sorted({*sweep.values, *own})
     figure.update_xaxes(
         type="log",
@@ -124,6 +126,12 @@ def _lines(sweep: Sweep, score: str, order: Sequence[str], own: Sequence[float])
     )
     for value in own:
         draw.mark_run(figure, value)
+    ends = [
+        End(name, styles[name], math.log10(points[-1].value), points[-1].scores[score].mean)
+        for name, points in lines.items()
+    ]
+    reaches = [end for points in lines.values() for point in points for end in _reach(point.scores[score])]
+    line_ends.name_lines(figure, ends, [math.log10(tick) for tick in ticks], reaches)
     return figure
 
 

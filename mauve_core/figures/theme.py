@@ -1,7 +1,8 @@
 """Colors, dashes and layout shared by all figures, for light and dark themes.
 
-Blue is always P (human) and nothing else, orange always Q (model). Candidates differ in color, dash and marker at once,
-so that no reading relies on color alone. Decoders of one family, such as nucleus sampling with several p, share a hue
+Human blue is always P and nothing else. A candidate, Q, has one color in all figures of its run, also where it is the
+only one shown; what belongs to neither side is neutral. Candidates differ in color, dash and marker at once, so that no
+reading relies on color alone. Decoders of one family, such as nucleus sampling with several p, share a hue
 and differ in lightness. Every color has a contrast of at least 3:1 against both white and the dark background.
 """
 
@@ -18,8 +19,11 @@ import numpy as np
 
 HUMAN_COLOUR = "#3a7fc4"
 MODEL_COLOUR = "#d9730d"
+"""Color of a run's first candidate, and of the model side where several candidates share it."""
 NEUTRAL_COLOUR = "#808792"
 """Color of axes, guides and anything that belongs to neither side."""
+ACTIVE_COLOUR = "#8a63d2"
+"""Color of what a reader chose, where it belongs to neither side."""
 
 NAME_LENGTH = 25
 _NAME_END = 11
@@ -40,9 +44,6 @@ LEGEND_FONT, LETTER = 11, 5.4
 
 SIDE_BY_SIDE = 324
 """Height of figures beside each other that are seen without scrolling."""
-
-DIVERGING_SCALE = [[0.0, MODEL_COLOUR], [0.5, "#b8bcc2"], [1.0, HUMAN_COLOUR]]
-"""Color scale of the log ratio p/q: orange where the model writes more, blue where humans do."""
 
 SIGNED_SCALE = ((0.0, "#8a5a1f"), (0.5, "#c9ccd1"), (1.0, "#5b45b0"))
 """From -1 (brown) to 1 (violet); the ends differ in lightness and hue, so color-blind readers can tell them apart."""
@@ -121,6 +122,16 @@ def candidate_styles(names: Sequence[str]) -> Mapping[str, Style]:
     return _candidate_styles(tuple(names))
 
 
+def candidate_colour(names: Sequence[str], candidate: str) -> str:
+    """Color of one candidate of a run, for a figure that shows it alone; ``names`` as for :func:`candidate_styles`."""
+    return candidate_styles(names)[candidate].colour
+
+
+def diverging_scale(colour: str) -> list[tuple[float, str]]:
+    """Color scale of the log ratio p/q: that color where the model writes more, blue where humans do."""
+    return [(0.0, colour), (0.5, "#b8bcc2"), (1.0, HUMAN_COLOUR)]
+
+
 @lru_cache(maxsize=64)
 def _candidate_styles(names: tuple[str, ...]) -> Mapping[str, Style]:
     families: dict[str, list[str]] = {}
@@ -164,7 +175,7 @@ def base_layout(**overrides: Any) -> dict[str, Any]:
         "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.02, "xanchor": "left", "x": 0, "title": None},
         "hoverlabel": {"align": "left"},
-        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": NEUTRAL_COLOUR, "activecolor": HUMAN_COLOUR},
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": NEUTRAL_COLOUR, "activecolor": ACTIVE_COLOUR},
     }
     return {**layout, **overrides}
 

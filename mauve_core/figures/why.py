@@ -14,11 +14,11 @@ from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.formatting import interval, significant, written
 from mauve_core.figures import draw
-from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, base_layout
+from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout
 
 _ROW_HEIGHT = 34
-_ROWS = (("sides", HUMAN_COLOUR, "circle", -0.16), ("rest", NEUTRAL_COLOUR, "diamond", 0.16))
-"""Comparison, with its color, marker and offset from the property's row."""
+_ROWS = (("sides", "circle", -0.16), ("rest", "diamond", 0.16))
+"""Comparison, with its marker and offset from the property's row."""
 
 
 def phrases_frame(phrases: Sequence[Phrase]) -> pd.DataFrame:
@@ -71,15 +71,16 @@ def effects_frame(card: WhyCard) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
+def effects_figure(rows: pd.DataFrame, candidate: str, colour: str) -> go.Figure:
     """Cliff's delta of every property with its interval: one row per property, one marker per comparison.
 
-    ``rows`` comes from :func:`effects_frame` and is not empty; ``candidate`` names the model side.
+    ``rows`` comes from :func:`effects_frame` and is not empty; ``candidate`` names the model side, of that color.
     """
     titles = list(dict.fromkeys(rows["title"]))
     names = {"sides": f"human against {html.escape(candidate)}, here", "rest": "this cluster against all others"}
     traces = []
-    for comparison, colour, symbol, shift in _ROWS:
+    colours = {"sides": colour, "rest": NEUTRAL_COLOUR}
+    for comparison, symbol, shift in _ROWS:
         part = rows[rows["comparison"] == comparison]
         above, below = part["high"] - part["delta"], part["delta"] - part["low"]
         traces.append(
@@ -89,7 +90,7 @@ def effects_figure(rows: pd.DataFrame, candidate: str) -> go.Figure:
                 error_x=draw.error_bars(above.to_list(), below.to_list(), width=0, thickness=2),
                 mode="markers",
                 name=names[comparison],
-                marker={"color": colour, "symbol": symbol, "size": 10},
+                marker={"color": colours[comparison], "symbol": symbol, "size": 10},
                 text=[_hover(row) for row in part.itertuples()],
                 hovertemplate="%{text}<extra></extra>",
             )

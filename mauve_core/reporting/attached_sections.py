@@ -142,11 +142,11 @@ def _probes(run: Run) -> tuple[Block, ...]:
     )
     chart = Chart(
         "probes",
-        probe_figures.distance_figure(table, PROBED_BY),
+        probe_figures.distance_figure(table, PROBED_BY, [candidate.name for candidate in run.comparison.candidates]),
         "What the scores notice in perturbed texts",
         f"Both halves of each split are clustered anew. One half of the texts of {_label(table.source)}, perturbed, "
         f"against the untouched other half; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, "
-        "the noise floor. Open diamonds: other sources in place of the perturbed half.",
+        "the noise floor. Open diamonds: other sources, in their own colors, in place of the perturbed half.",
     )
     columns = ("Compared half", "changed", "moved", *(probe_figures.titled(name) for name in measures))
     note = (

@@ -71,10 +71,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Side:
-    """Some texts of one side of a cluster, out of ``total``."""
+    """Some texts of one side of a cluster, out of ``total``, marked with its color in the figures."""
 
     name: str
-    human: bool
+    colour: str
     total: int
     samples: tuple[Sample, ...]
 

@@ -36,6 +36,7 @@ from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, percent_with_
 from mauve_core.corpus import Corpus
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.gap import common_reach, ledger_figure
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.numerics.resampling.stability import LABELS
 from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
 from mauve_core.reporting.score_sections import WEIGHT
@@ -70,7 +71,7 @@ def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Sect
         "number means something else in every part. Each part shows the k-means seed under which the candidate's MAUVE "
         "is the median. The cost of a cluster is its share of the frontier integral, with "
         f"{CONFIDENCE:.0%} bootstrap intervals at this n and k that hold for all clusters at once, clusters held "
-        "fixed. Orange: the model; blue: humans.",
+        "fixed. Blue: humans; the other color: the candidate, as in all figures.",
         "Is a cluster's difference real? " + "; ".join(f"{name}: {meaning}" for name, meaning in LABELS.items()) + ".",
     ]
     if left_out:
@@ -109,7 +110,7 @@ def _ledgers(run: Run, candidate: str, table: pd.DataFrame, index: int, shown: s
     reach = common_reach(*ledgers.values())
     blocks: list[Block] = []
     for direction, rows in ledgers.items():
-        blocks.append(_ledger(rows, table, direction, names, reach, candidate, index, shown))
+        blocks.append(_ledger(rows, table, direction, names, reach, candidate, _colour(run, candidate), index, shown))
         blocks.append(_ledger_table(rows, direction, names, words, labels))
         blocks.append(_cards(run, candidate, direction, rows, names, words, labels))
     return [*blocks, Remarks(notes)] if notes else blocks
@@ -125,7 +126,7 @@ def _histogram(run: Run, table: pd.DataFrame, candidate: str, index: int, shown_
     which = f"{len(shown):,} of {len(rows):,} clusters, those whose shares differ the most"
     return Chart(
         f"clusters-{index}",
-        cluster_figure(shown, candidate, names=_names(run, candidate)),
+        cluster_figure(shown, candidate, colour=_colour(run, candidate), names=_names(run, candidate)),
         f"Texts in each cluster: human against {candidate}",
         f"{shown_partition}; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by "
         f"{_ORDERS[order]}. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model "
@@ -144,6 +145,7 @@ def _ledger(
     names: Sequence[str],
     reach: tuple[float, float],
     candidate: str,
+    colour: str,
     index: int,
     shown_partition: str,
 ) -> Chart:
@@ -152,7 +154,7 @@ def _ledger(
     total = f"{as_percent(share)} of the frontier integral of {written(table['cost'].sum(), SCORE_DECIMALS)}"
     return Chart(
         f"{title.lower()}-{index}",
-        ledger_figure(rows, direction, names, reach=reach),
+        ledger_figure(rows, direction, names, colour=colour, reach=reach),
         f"{title}: {meaning} ({candidate})",
         f"{shown_partition}. Together {total}; bars: the costliest {bars} of "
         f"{int(rows['clusters'].sum()):,} such clusters; lines: intervals.",
@@ -210,7 +212,11 @@ def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
     indices = np.flatnonzero(run.comparison.partition(KIND, candidate).labels[source] == cluster)
     corpus = run.corpora[source]
     samples = tuple(_sample(corpus, int(index)) for index in indices[:SAMPLES])
-    return Side(source, source == HUMAN, int(indices.size), samples)
+    return Side(source, HUMAN_COLOUR if source == HUMAN else _colour(run, candidate), int(indices.size), samples)
+
+
+def _colour(run: Run, candidate: str) -> str:
+    return candidate_colour([each.name for each in run.comparison.candidates], candidate)
 
 
 def _sample(corpus: Corpus, index: int) -> Sample:

@@ -20,6 +20,7 @@ from mauve_core.analysis.sentences import Name
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.errors import InputError
 from mauve_core.figures.embedding import figures_json, plotly_script
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
 from mauve_core.reporting.attached_sections import ATTACHED, attached_section
 from mauve_core.reporting.blocks import Remarks, Section, charts_of
 from mauve_core.reporting.cluster_section import clusters_section
@@ -100,7 +101,7 @@ def html_report(
         version=dict(run.comparison.environment.get("versions") or {}).get("mauve-lens", ""),
         sections=written,
         policy=_policy(scripts),
-        style=Markup((_PAGE / "report.css").read_text(encoding="utf-8")),
+        style=Markup((_PAGE / "report.css").read_text(encoding="utf-8") + _of_sides(run)),
         scripts=[Markup(script) for script in scripts],
         charts=Markup(figures_json({chart.key: chart.figure for chart in charts})),
     )
@@ -111,6 +112,13 @@ def _subject(comparison: Comparison) -> str:
     """Who is compared with whom."""
     names = [candidate.name for candidate in comparison.candidates]
     return f"{names[0] if len(names) == 1 else f'{len(names)} candidates'} against human texts"
+
+
+def _of_sides(run: Run) -> str:
+    """Rules for the colors of the sides of a cluster, because no element has a style of its own."""
+    names = [candidate.name for candidate in run.comparison.candidates]
+    found = dict.fromkeys([HUMAN_COLOUR, *(style.colour for style in candidate_styles(names).values())])
+    return "".join(f".of-{colour[1:]} {{ --side: {colour}; }}\n" for colour in found)
 
 
 def _verdict(run: Run, sections: Sequence[str]) -> list[tuple[list[tuple[str, bool]], bool]]:

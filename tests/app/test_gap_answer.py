@@ -11,11 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.components.gap_answer import sentence
-from app.components.markup import escaped
+from app.components.markup import escaped, swatch
 from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table, with_intervals
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_plain_spaces
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.store import Run, RunStore
 
 OpenPage = Callable[..., AppTest]
@@ -41,14 +42,16 @@ def test_each_page_opens_with_the_costliest_cluster_in_either_direction(
     assert not app.exception
     shown = [each.value for each in app.markdown]
     (place,) = [place for place, each in enumerate(shown) if "most in" in each]
-    assert shown[place].startswith("**collapsed** :orange[adds] most in *")
+    colour = candidate_colour([candidate.name for candidate in mapped.comparison.candidates], "collapsed")
+    assert shown[place].startswith(f"**collapsed** {swatch(colour)} adds most in *")
+    assert f"it {swatch(HUMAN_COLOUR)} misses most in *" in shown[place]
     rank = next(place for place, each in enumerate(shown) if each.startswith("**collapsed**: MAUVE"))
     assert place < rank, "the score stands below"
     names = run_cluster_names(mapped, "pairwise", "collapsed", partition.seed)
     for direction in (ADDS, MISSES):
         own = table[table["direction"] == direction]
         costliest = own.loc[own["cost_share"].idxmax()]
-        said = f"[{direction}] most in *{escaped(names[int(costliest['cluster'])])}*: "
+        said = f" {direction} most in *{escaped(names[int(costliest['cluster'])])}*: "
         assert said + as_percent(costliest["cost_share"]).rstrip("%") in shown[place]
 
 
@@ -67,14 +70,14 @@ def costed(human: list[int], model: list[int]) -> pd.DataFrame:
 
 def test_names_are_text_and_a_direction_without_clusters_is_left_out() -> None:
     names = ("*a*", "<b>", "c")
-    found = with_plain_spaces(sentence("x*y*", names, costed([1, 9, 9], [9, 1, 9])))
+    found = with_plain_spaces(sentence("x*y*", "#118f5a", names, costed([1, 9, 9], [9, 1, 9])))
     assert found == (
-        r"**x\*y\*** :orange[adds] most in *\*a\**: 50% (0% to 100%) of the gap; it :blue[misses] most in *\<b\>*: "
-        "50% (0% to 100%)."
+        rf"**x\*y\*** {swatch('#118f5a')} adds most in *\*a\**: 50% (0% to 100%) of the gap; "
+        rf"it {swatch(HUMAN_COLOUR)} misses most in *\<b\>*: 50% (0% to 100%)."
     )
     whole = costed([5, 5, 10], [5, 5, 10])
-    assert sentence("x", names, whole) == ""
+    assert sentence("x", "#118f5a", names, whole) == ""
     half = whole.assign(direction=["", "", MISSES], cost_share=[0.0, 0.0, 1.0], cost=[0.0, 0.0, 1.0])
-    assert with_plain_spaces(sentence("x", names, half)) == (
-        "**x** :blue[misses] most in *c*: 100% (0% to 100%) of the gap."
+    assert with_plain_spaces(sentence("x", "#118f5a", names, half)) == (
+        f"**x** {swatch(HUMAN_COLOUR)} misses most in *c*: 100% (0% to 100%) of the gap."
     )

@@ -125,7 +125,7 @@ def test_the_ledger_is_the_partitions_own_and_adds_up(
     score = comparison.candidate(MODEL).estimate("frontier_integral", kind)
     assert says(app, f"**Frontier integral {with_spread(score.mean, score.sd, 3)} over 2 seeds**")
     assert says(app, f"({interval(score.low, score.high, 3)}). With these clusters it is {table['cost'].sum():.3f}.")
-    assert says(app, f":orange[**{shares[0]:.1f}%**] ({percent_interval(*found.adds)}) is what the model adds")
+    assert says(app, f"**{shares[0]:.1f}%** ({percent_interval(*found.adds)}) is what the model adds")
     assert says(app, "draws. Texts: human : model.")
 
 

@@ -162,7 +162,7 @@ def fill_in(app: AppTest) -> None:
 
 
 def test_another_run_can_be_set_up_while_one_is_at_work(open_page: OpenPage, own_home: Path) -> None:
-    with job(1, kind="compare", status="running", stage="encoding", done=1, total=4) as state:
+    with job(1, kind="comparison", status="running", stage="encoding", done=1, total=4) as state:
         app = open_page(NEW_RUN)
         app.session_state["job_button_started"] = {"new_run_start": state.id}
         fill_in(app)

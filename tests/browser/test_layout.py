@@ -11,6 +11,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from docs.screenshots import FAULTS, take
+from mauve_core.base.config import SCORES
+from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.experiments.sweeps import Sweep, SweepPoint, attachment_name
+from mauve_core.scoring.result import SeedSpread
+from mauve_core.store import RunStore
 from tests.browser import charts
 from tests.browser.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES, PAGE_TIMEOUT_MS, serving
 from tests.synthetic import CROWD, make_crowd
@@ -45,7 +50,21 @@ Box = dict[str, float]
 def crowd_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Base URL of an app with the run ``crowd``."""
     home = tmp_path_factory.mktemp("crowded") / "home"
-    make_crowd(home)
+    run = make_crowd(home)
+    names = [candidate.name for candidate in run.comparison.candidates]
+    points = tuple(
+        SweepPoint(
+            k,
+            name,
+            name,
+            60,
+            k,
+            {score: SeedSpread(0.9 - 0.004 * place - 0.01 * step, None, (0.9,)) for score in SCORES},
+        )
+        for place, name in enumerate(names)
+        for step, k in enumerate((4, 8, 16))
+    )
+    RunStore(home / "runs").attach(run.id, attachment_name("k"), dataclass_to_json(Sweep("k", points, {"run": run.id})))
     with serving(home) as url:
         yield url
 
@@ -105,6 +124,21 @@ def test_eleven_curves_are_a_figure_to_print(page: Page, crowd_app: str, width: 
     assert min(plot) >= SMALLEST_PLOT
     bands = charts.read_chart(page, "frontier_chart", "plot => plot._fullData.filter(t => t.fill === 'toself').length")
     assert bands == 1
+
+
+@pytest.mark.parametrize("width", [420, *WIDTHS])
+def test_eleven_lines_of_a_sweep_are_named_at_their_ends(page: Page, crowd_app: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.goto(f"{crowd_app}/decoders?run=crowd&section=sweeps&axis=k")
+    charts.settle(page)
+    key = "sweep_chart_k"
+    page.locator(f".st-key-{key}").scroll_into_view_if_needed()
+    (figure,) = boxes(page, key, ".svg-container")
+    words = boxes(page, key, ".annotation-text")
+    assert len([word for word in words if word["left"] > figure["right"] / 2]) == CROWD
+    assert all(within(box, figure) for box in words)
+    assert not any(meet(one, other) for place, one in enumerate(words) for other in words[:place])
+    assert not boxes(page, key, ".legend")
 
 
 def test_another_band_is_chosen_and_kept(page: Page, crowd_app: str) -> None:

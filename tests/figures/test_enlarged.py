@@ -22,6 +22,7 @@ def drawn() -> go.Figure:
         xaxis={"tickfont": {"size": 9}, "range": [0, 9]},
     )
     figure.add_annotation(x=1, y=2, ax=30, ay=-4, axref="pixel", text="here", font={"size": 11})
+    figure.add_annotation(x=1, y=2, ax=2, ay=3, axref="x", ayref="y", text="at the end")
     return figure
 
 
@@ -44,6 +45,7 @@ def test_what_is_in_units_of_the_data_stays() -> None:
     assert list(large.data[1].error_y.array) == [1]
     assert large.layout.xaxis.range == small.layout.xaxis.range
     assert (large.layout.annotations[0].x, large.layout.annotations[0].axref) == (1, "pixel")
+    assert (large.layout.annotations[1].ax, large.layout.annotations[1].ay) == (2, 3), "the arrow is in units of axes"
     assert large.layout.font.color == "#123456"
 
 

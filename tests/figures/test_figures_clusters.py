@@ -10,8 +10,9 @@ import pytest
 from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures.clusters import HOVERED, MOST_TICKS, cluster_figure, ranked_figure
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
+from mauve_core.figures.theme import HUMAN_COLOUR, translucent
 
+COLOUR = "#118f5a"
 SINGLE = 1e-6
 """Values travel as float32."""
 
@@ -31,7 +32,7 @@ def bars(figure: go.Figure, place: int) -> go.Bar:
 
 
 def test_bars_are_the_table_in_its_order(rows: pd.DataFrame) -> None:
-    figure = cluster_figure(rows, "greedy")
+    figure = cluster_figure(rows, "greedy", colour=COLOUR)
     for place, column in enumerate(["p", "q"]):
         np.testing.assert_allclose(bars(figure, place).y, rows[column], atol=SINGLE)
         np.testing.assert_array_equal(bars(figure, place).x, np.arange(4))
@@ -40,7 +41,7 @@ def test_bars_are_the_table_in_its_order(rows: pd.DataFrame) -> None:
 
 
 def test_costs_stand_below_by_direction_with_their_intervals(rows: pd.DataFrame) -> None:
-    figure = cluster_figure(rows, "greedy")
+    figure = cluster_figure(rows, "greedy", colour=COLOUR)
     for place, direction in ((2, "adds"), (3, "misses")):
         trace, own = bars(figure, place), (rows["direction"] == direction).to_numpy()
         assert own.any()
@@ -59,38 +60,40 @@ def test_costs_stand_below_by_direction_with_their_intervals(rows: pd.DataFrame)
 
 
 def test_without_intervals_no_cost_is_drawn_or_told(rows: pd.DataFrame) -> None:
-    figure = cluster_figure(rows.drop(columns=["low", "high"]), "greedy")
+    figure = cluster_figure(rows.drop(columns=["low", "high"]), "greedy", colour=COLOUR)
     assert len(figure.data) == 3
     assert tuple(figure.layout.yaxis.domain) == (0, 1)
     assert "frontier integral" not in figure.to_json()
     assert "cost" not in figure.to_json()
 
 
-def test_human_is_blue_and_model_orange(rows: pd.DataFrame) -> None:
-    figure = cluster_figure(rows, "greedy")
+def test_human_is_blue_and_the_model_has_its_own_colour(rows: pd.DataFrame) -> None:
+    figure = cluster_figure(rows, "greedy", colour=COLOUR)
     assert bars(figure, 0).marker.color == HUMAN_COLOUR
-    assert bars(figure, 1).marker.color == MODEL_COLOUR
+    assert bars(figure, 1).marker.color == COLOUR
+    assert bars(figure, 2).marker.color == translucent(COLOUR, 0.55)
+    assert bars(figure, 3).marker.color == translucent(HUMAN_COLOUR, 0.55)
     assert "human" in bars(figure, 0).name
     assert "greedy" in bars(figure, 1).name
 
 
 def test_every_cluster_can_be_clicked_also_an_empty_one(rows: pd.DataFrame) -> None:
-    columns = cluster_figure(rows, "greedy").data[-1]
+    columns = cluster_figure(rows, "greedy", colour=COLOUR).data[-1]
     assert (columns.y == 1).all()
     np.testing.assert_allclose(columns.customdata, rows[HOVERED], atol=SINGLE)
 
 
 def test_only_the_chosen_column_is_shaded(rows: pd.DataFrame) -> None:
-    colours = cluster_figure(rows, "greedy", chosen=2).data[-1].marker.color
+    colours = cluster_figure(rows, "greedy", colour=COLOUR, chosen=2).data[-1].marker.color
     assert len(set(colours[:3])) == 1
     assert colours[3] != colours[0]
-    assert len(set(cluster_figure(rows, "greedy").data[-1].marker.color)) == 1
+    assert len(set(cluster_figure(rows, "greedy", colour=COLOUR).data[-1].marker.color)) == 1
 
 
 def test_many_clusters_thin_the_numbers_but_not_the_bars() -> None:
     rng = np.random.default_rng(1)
     rows = costed(cluster_table(rng.integers(1, 9, 500), rng.integers(1, 9, 500), 0.5))
-    figure = cluster_figure(rows, "greedy")
+    figure = cluster_figure(rows, "greedy", colour=COLOUR)
     assert all(figure.data[place].x.size == 500 for place in (0, 1, -1))
     assert sum(figure.data[place].x.size for place in (2, 3)) == (rows["cost"] > 0).sum()
     assert len(figure.layout.xaxis.ticktext) <= MOST_TICKS
@@ -98,7 +101,7 @@ def test_many_clusters_thin_the_numbers_but_not_the_bars() -> None:
 
 
 def test_a_hostile_name_is_escaped(rows: pd.DataFrame) -> None:
-    text = cluster_figure(rows, "<img src=x onerror=alert(1)>").to_json()
+    text = cluster_figure(rows, "<img src=x onerror=alert(1)>", colour=COLOUR).to_json()
     assert "<img" not in text
     assert "\\u003cimg" not in text
     assert "&lt;img" in text or "\\u0026lt;img" in text
@@ -107,7 +110,7 @@ def test_a_hostile_name_is_escaped(rows: pd.DataFrame) -> None:
 def test_the_ranked_list_has_a_row_with_name_bars_and_cost_per_cluster(rows: pd.DataFrame) -> None:
     names = [f"<b>name{cluster}" for cluster in range(int(rows["cluster"].max()) + 1)]
     chosen = int(rows["cluster"].iloc[1])
-    figure = ranked_figure(rows, "greedy", names, chosen=chosen)
+    figure = ranked_figure(rows, "greedy", names, colour=COLOUR, chosen=chosen)
     human, model, titles, costs, clear = figure.data
     np.testing.assert_allclose(human.x, rows["p"], atol=SINGLE)
     np.testing.assert_allclose(model.x, rows["q"], atol=SINGLE)

@@ -11,9 +11,10 @@ from mauve_core.analysis.gap_table import TOGETHER, ledger_rows
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import percent_with_interval, with_plain_spaces
 from mauve_core.figures.gap import LABEL_WIDTH, common_reach, ledger_figure, steps_figure, what_if_figure
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
+from mauve_core.figures.theme import HUMAN_COLOUR
 from mauve_core.scoring.result import Estimate
 
+COLOUR = "#118f5a"
 SINGLE = 1e-6
 """Values travel as float32."""
 
@@ -36,7 +37,7 @@ def rows(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def test_a_bar_a_cluster_as_a_share_with_its_interval(table: pd.DataFrame, rows: pd.DataFrame) -> None:
-    figure = ledger_figure(rows, "adds")
+    figure = ledger_figure(rows, "adds", colour=COLOUR)
     bars = figure.data[0]
     assert bars.orientation == "h"
     np.testing.assert_allclose(bars.x, table["cost_share"][[4, 3]], atol=SINGLE)
@@ -47,13 +48,13 @@ def test_a_bar_a_cluster_as_a_share_with_its_interval(table: pd.DataFrame, rows:
     assert figure.layout.xaxis.tickformat == ".0%"
 
 
-def test_orange_adds_and_blue_misses(rows: pd.DataFrame) -> None:
-    assert ledger_figure(rows, "adds").data[0].marker.color == MODEL_COLOUR
-    assert ledger_figure(rows, "misses").data[0].marker.color == HUMAN_COLOUR
+def test_what_the_candidate_adds_has_its_colour_and_what_it_misses_is_blue(rows: pd.DataFrame) -> None:
+    assert ledger_figure(rows, "adds", colour=COLOUR).data[0].marker.color == COLOUR
+    assert ledger_figure(rows, "misses", colour=COLOUR).data[0].marker.color == HUMAN_COLOUR
 
 
 def test_every_row_can_be_clicked_over_its_whole_width(rows: pd.DataFrame) -> None:
-    figure = ledger_figure(rows, "adds", chosen=3)
+    figure = ledger_figure(rows, "adds", colour=COLOUR, chosen=3)
     clear = figure.data[1]
     assert (clear.x == 1).all()
     assert clear.width == 1
@@ -69,7 +70,7 @@ def test_every_row_can_be_clicked_over_its_whole_width(rows: pd.DataFrame) -> No
 def test_one_scale_holds_both_directions_and_their_intervals(table: pd.DataFrame) -> None:
     wide, narrow = ledger_rows(around(table, 0.1, 0.6), "adds", 3), ledger_rows(table, "misses", 6)
     low, high = common_reach(wide, narrow)
-    figures = [ledger_figure(rows, "adds", reach=(low, high)) for rows in (wide, narrow)]
+    figures = [ledger_figure(rows, "adds", colour=COLOUR, reach=(low, high)) for rows in (wide, narrow)]
     for figure in figures:
         bars = figure.data[0]
         assert tuple(figure.layout.xaxis.range) == (low, high)
@@ -80,12 +81,12 @@ def test_one_scale_holds_both_directions_and_their_intervals(table: pd.DataFrame
 def test_a_direction_without_clusters_gives_a_figure_too() -> None:
     rows = ledger_rows(around(cluster_table([2, 3], [2, 3], 0.5), 0, 0), "adds")
     assert common_reach(rows) == (0.0, 1.0)
-    assert not ledger_figure(rows, "adds", reach=(0, 1)).data[0].x.any()
+    assert not ledger_figure(rows, "adds", colour=COLOUR, reach=(0, 1)).data[0].x.any()
 
 
 def test_names_stand_by_the_bar_whole_and_escaped(rows: pd.DataFrame) -> None:
     names = ["", "", "", "ends in a loop: albania, ottoman, collapse", "<b>river</b>", ""]
-    figure = ledger_figure(rows, "adds", names)
+    figure = ledger_figure(rows, "adds", names, colour=COLOUR)
     first, second = map(with_plain_spaces, figure.layout.yaxis.ticktext)
     assert first == "&lt;b&gt;river&lt;/b&gt; · 4"
     assert second.split("<br>") == ["ends in a loop: albania, ottoman,", "collapse · 3"]
@@ -97,7 +98,7 @@ def test_names_stand_by_the_bar_whole_and_escaped(rows: pd.DataFrame) -> None:
 def test_a_what_if_shows_both_states_of_every_score_with_intervals() -> None:
     before = {score: Estimate(0.4 + i / 10, 0.01, 0.3, 0.9, (0.4, 0.5)) for i, score in enumerate(SCORES)}
     after = {score: Estimate(0.5 + i / 10, None, 0.45, 0.95, (0.5,)) for i, score in enumerate(SCORES)}
-    figure = what_if_figure(before, after)
+    figure = what_if_figure(before, after, COLOUR)
     assert len(figure.data) == 3 * len(SCORES)
     for place, score in enumerate(SCORES):
         joined, now, then = figure.data[3 * place : 3 * place + 3]
@@ -119,7 +120,7 @@ def test_steps_show_the_list_and_its_spread_as_far_as_it_is_known() -> None:
             "mauve": [0.5, 0.75, 0.9], "mean": [0.52, 0.7, np.nan], "sd": [0.1, np.nan, np.nan],
         }
     )  # fmt: skip
-    figure = steps_figure(rows, "mauve", ["", "", "", "sky", "", "", "", "<i>sea</i>"])
+    figure = steps_figure(rows, "mauve", ["", "", "", "sky", "", "", "", "<i>sea</i>"], COLOUR)
     seeds, here = figure.data
     assert list(here.y) == [0.5, 0.75, 0.9]
     assert list(seeds.y) == [0.52, 0.7]

@@ -130,17 +130,31 @@ def test_a_hostile_name_is_escaped(points: Points) -> None:
         assert "\\u003cb\\u003e" not in text
 
 
-def test_costs_are_orange_where_the_model_adds_and_blue_where_it_misses(points: Points) -> None:
-    figure = map_figure(points, np.arange(N), colouring="cost", candidate="a")
+def test_costs_have_the_candidates_colour_where_it_adds_and_blue_where_it_misses(points: Points) -> None:
+    drawn = np.flatnonzero(points.source != 1)
+    figure = map_figure(points, drawn, colouring="cost", candidate="<b>b</b>")
     for trace in scatters(figure):
         cluster = trace.customdata[:, 1].astype(int)
         expected = np.where(cluster < 0, 0, points.cost[cluster])
         np.testing.assert_allclose(trace.marker.color, expected, atol=1e-6)
         assert trace.marker.reversescale
-        assert [trace.marker.colorscale[end] for end in (0, -1)] == [(0, MODEL_COLOUR), (1, HUMAN_COLOUR)]
+        assert [trace.marker.colorscale[end] for end in (0, -1)] == [(0, colour_of(points.names, 2)), (1, HUMAN_COLOUR)]
         assert (trace.marker.cmin, trace.marker.cmid, trace.marker.cmax) == (-0.5, 0, 0.5)
     (bar,) = [trace.marker.colorbar for trace in figure.data if trace.type == "scatter" and trace.marker.showscale]
     assert list(bar.ticktext) == ["50% missed", "0", "50% added"]
+
+
+@pytest.mark.parametrize("colouring", ["log_ratio", "cost"])
+def test_a_scale_begins_with_the_candidates_colour_only_if_no_other_is_drawn(points: Points, colouring: str) -> None:
+    for drawn, first in (
+        (points.source != 1, colour_of(points.names, 2)),
+        (points.source == 0, colour_of(points.names, 2)),
+        (points.source >= 0, MODEL_COLOUR),
+    ):
+        figure = map_figure(points, np.flatnonzero(drawn), colouring=colouring, candidate="<b>b</b>")  # type: ignore[arg-type]
+        scales = [trace.marker.colorscale for trace in figure.data if trace.marker.colorscale is not None]
+        assert {scale[0][1] for scale in scales} == {first}
+        assert {scale[-1][1] for scale in scales} == {HUMAN_COLOUR}
 
 
 def test_sample_is_all_or_stratified() -> None:

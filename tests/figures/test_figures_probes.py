@@ -40,11 +40,12 @@ from mauve_core.figures.probes import (
     spread_label,
     titled,
 )
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR, NAME_LENGTH, NEUTRAL_COLOUR
+from mauve_core.figures.theme import HUMAN_COLOUR, NAME_LENGTH, NEUTRAL_COLOUR, candidate_colour
 from mauve_core.scoring.result import SeedSpread
 from tests.probe_tables import FAR, flow_of, line_of
 
 NASTY = "replace:/<b>/&/"
+ORDER = ["greedy", "<i>source", "nucleus"]
 IDS = tuple("abcdefgh")
 BEFORE = (0, 0, 0, 1, 1, 3, 3, 3)
 FLOW = flow_of(5, IDS, BEFORE, {"b": 1, "c": 1, "d": 0, "f": 4})
@@ -81,7 +82,7 @@ def test_the_farthest_stands_on_top_whichever_way_a_measure_counts(measure: str)
 
 
 def test_a_panel_a_measure_with_the_means_and_their_spread() -> None:
-    figure = distance_figure(TABLE, "auc")
+    figure = distance_figure(TABLE, "auc", ORDER)
     order = [*by_distance(TABLE, "auc"), TABLE.control]
     for measure in PROBE_SCORES:
         found = panel(figure, measure)
@@ -98,7 +99,7 @@ def test_a_panel_a_measure_with_the_means_and_their_spread() -> None:
 
 
 def test_the_control_is_a_band_in_every_panel() -> None:
-    figure = distance_figure(TABLE, "auc")
+    figure = distance_figure(TABLE, "auc", ORDER)
     bands = {shape.xref: (shape.x0, shape.x1) for shape in figure.layout.shapes if shape.type == "rect"}
     lines = {shape.xref: shape.x0 for shape in figure.layout.shapes if shape.type == "line"}
     assert len(bands) == len(lines) == len(PROBE_SCORES)
@@ -110,27 +111,32 @@ def test_the_control_is_a_band_in_every_panel() -> None:
 
 
 def test_without_sources_their_rows_are_gone() -> None:
-    figure = distance_figure(TABLE, "auc", sources=False)
+    figure = distance_figure(TABLE, "auc", ORDER, sources=False)
     assert len(panel(figure, "auc")["source"].x) == 0
     assert len(figure.layout.yaxis.ticktext) == 5
 
 
-def test_dots_have_the_colour_of_the_side_that_was_perturbed() -> None:
-    assert panel(distance_figure(TABLE, "auc"), "auc")["perturbation"].marker.color == HUMAN_COLOUR
-    of_model = ProbeTable("nucleus", TABLE.lines)
-    assert panel(distance_figure(of_model, "auc"), "auc")["perturbation"].marker.color == MODEL_COLOUR
-    assert panel(distance_figure(of_model, "auc"), "auc")["source"].marker.color == NEUTRAL_COLOUR
+def test_dots_have_the_colour_of_whose_texts_they_are() -> None:
+    found = panel(distance_figure(TABLE, "auc", ORDER), "auc")
+    assert found["perturbation"].marker.color == NEUTRAL_COLOUR, "no person wrote the perturbed texts so"
+    assert found["source"].marker.color == (candidate_colour(ORDER, "<i>source"),)
+    of_model = ProbeTable("nucleus", (*TABLE.lines, line_of(HUMAN, 0.1, kind="source")))
+    found = panel(distance_figure(of_model, "auc", ORDER), "auc")
+    assert found["perturbation"].marker.color == candidate_colour(ORDER, "nucleus")
+    assert set(found["source"].marker.color) == {candidate_colour(ORDER, "<i>source"), HUMAN_COLOUR}
+    assert found["control"].marker.color == NEUTRAL_COLOUR
+    assert found["control"].marker.symbol != found["perturbation"].marker.symbol
 
 
 def test_names_are_escaped_where_plotly_reads_tags() -> None:
-    figure = distance_figure(TABLE, "auc")
+    figure = distance_figure(TABLE, "auc", ORDER)
     shown = [*figure.layout.yaxis.ticktext, *(text for trace in figure.data for text in trace.hovertext or ())]
     assert any("&lt;i&gt;source" in text for text in shown)
     assert not any("<i>" in text or "/<b>/" in text for text in shown)
 
 
 def test_hovers_say_what_is_above_the_control() -> None:
-    trace = panel(distance_figure(TABLE, "auc"), "jensen-shannon")["perturbation"]
+    trace = panel(distance_figure(TABLE, "auc", ORDER), "jensen-shannon")["perturbation"]
     over = TABLE.over_control(TABLE.line("typos"), "jensen-shannon")
     assert over.mean == pytest.approx(0.38)
     assert f"difference from control: {spread_label(over)}" in trace.hovertext[0]
@@ -159,7 +165,9 @@ def test_one_repeat_has_no_spread() -> None:
     frame = probes_frame(alone)
     assert frame["auc_sd"].isna().all()
     assert not frame["auc"].isna().any()
-    (band,) = {(s.x0, s.x1) for s in distance_figure(alone, "auc").layout.shapes if s.type == "rect" and s.xref == "x"}
+    (band,) = {
+        (s.x0, s.x1) for s in distance_figure(alone, "auc", ORDER).layout.shapes if s.type == "rect" and s.xref == "x"
+    }
     assert band[0] == band[1]
 
 

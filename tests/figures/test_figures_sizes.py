@@ -95,7 +95,9 @@ def clusters(count: int) -> pd.DataFrame:
 
 
 def ledger(count: int) -> go.Figure:
-    return ledger_figure(ledger_rows(clusters(2 * count), "adds", most=count), "adds", names(2 * count))
+    return ledger_figure(
+        ledger_rows(clusters(2 * count), "adds", most=count), "adds", names(2 * count), colour="#118f5a"
+    )
 
 
 def sweep(over: str, lines: int) -> go.Figure:
@@ -112,7 +114,7 @@ def compared(count: int, candidates: int = 2) -> MethodTable:
 def effects(count: int) -> go.Figure:
     row = {"comparison": "sides", "first": 1.0, "second": 2.0, "n": 3, "m": 4, "delta": 0.1, "low": 0.0, "high": 0.2}
     frame = pd.DataFrame([{**row, "title": f"property {place}"} for place in range(count)], columns=[*row, "title"])
-    return effects_figure(frame, "candidate")
+    return effects_figure(frame, "candidate", "#118f5a")
 
 
 def captured(columns: int) -> AttributeTable:
@@ -167,10 +169,10 @@ FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {
     "leaderboard": (lambda count: interval_figure(crowd(count), "pairwise"), 1),
     "differences": (lambda count: differences_figure(with_tests(count)), 2),
     "frontier": (curves, 1),
-    "clusters": (lambda count: cluster_figure(clusters(count), "b"), 1),
-    "ranked clusters": (lambda count: ranked_figure(clusters(count), "b", names(count)), 1),
+    "clusters": (lambda count: cluster_figure(clusters(count), "b", colour="#118f5a"), 1),
+    "ranked clusters": (lambda count: ranked_figure(clusters(count), "b", names(count), colour="#118f5a"), 1),
     "ledger": (ledger, 1),
-    "probes": (lambda count: distance_figure(probes(count), "mauve"), 0),
+    "probes": (lambda count: distance_figure(probes(count), "mauve", []), 0),
     "doses": (doses, 0),
     "sweep": (lambda count: sweep("k", count), 0),
     "families of decoders": (lambda count: sweep("decoder", count), 0),

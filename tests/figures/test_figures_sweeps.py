@@ -82,7 +82,7 @@ def test_values_stand_on_a_logarithmic_axis_and_the_runs_own_is_marked() -> None
     assert tuple(figure.layout.xaxis.tickvals) == (2, 8, 10, 32)
     (guide,) = figure.layout.shapes
     assert (guide.x0, guide.x1) == (10, 10)
-    (word,) = figure.layout.annotations
+    (word,) = [note for note in figure.layout.annotations if note.text == "this run"]
     assert word.x == pytest.approx(1.0, abs=1e-15)  # log10 of 10: annotations count in the axis' own units
 
 

@@ -49,7 +49,7 @@ def test_the_frame_has_a_row_for_every_comparison_that_was_made() -> None:
 
 def test_the_figure_draws_each_delta_at_its_property() -> None:
     rows = effects_frame(CARD)
-    figure = effects_figure(rows, NASTY)
+    figure = effects_figure(rows, NASTY, "#118f5a")
     assert list(figure.layout.yaxis.ticktext) == ["Length", "Ends in a loop"]
     sides, rest = figure.data
     assert [round(y) for y in sides.y] == [0]

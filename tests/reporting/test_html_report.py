@@ -29,6 +29,7 @@ from mauve_core.experiments.sweeps import attachment_name, sweep_run
 from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
 from mauve_core.figures import draw
 from mauve_core.figures.frontier import DRAWN_WEIGHTS
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.numerics.divergences.kl import error_shares
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.reporting import score_sections
@@ -105,6 +106,19 @@ def test_the_file_asks_nobody_for_anything_and_is_of_a_size_to_be_mailed(kept_ru
         assert attributes.get("href", "#").startswith("#"), tag
     assert not {"link", "img", "iframe", "base", "object"} & {tag for tag, _ in page.elements}
     assert len(html_report(kept_run)) < MOST_BYTES
+
+
+def test_texts_of_a_side_are_marked_with_its_colour_in_the_figures(kept_run: Run) -> None:
+    written = html_report(kept_run).decode()
+    names = [candidate.name for candidate in kept_run.comparison.candidates]
+    rules = dict(re.findall(r"^\.(of-\w+) \{ --side: (#\w+); \}$", written, re.MULTILINE))
+    marked = set(re.findall(r'class="side (of-\w+)"', written))
+    assert marked <= set(rules)
+    assert {rules[each] for each in marked} == {
+        HUMAN_COLOUR,
+        candidate_colour(names, "shifted"),
+        candidate_colour(names, "collapsed"),
+    }
 
 
 def test_hostile_names_and_texts_are_text(hostile: Run) -> None:

@@ -92,7 +92,7 @@ def _clusters(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> No
         if shown_as == "chart":
             with st.container(height=_HEIGHT, key="clusters_list"):
                 charts.show_chart(
-                    ranked_figure(listed, here.candidate, here.names, chosen=here.cluster),
+                    ranked_figure(listed, here.candidate, here.names, colour=here.colour, chosen=here.cluster),
                     key=_CHART,
                     file_name=f"{here.run.name}-{here.candidate}-clusters",
                     on_select=_choose_bar,

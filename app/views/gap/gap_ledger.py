@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from app.caching import cache
 from app.components import charts, score_controls
 from app.components.focus import Focus
-from app.components.markup import escaped
+from app.components.markup import escaped, swatch
 from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import State
@@ -31,11 +31,12 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.figures.gap import common_reach, ledger_figure
+from mauve_core.figures.theme import HUMAN_COLOUR
 from mauve_core.numerics.resampling.stability import LABELS
 
 TITLES = {
-    ADDS: ("Adds: the model writes what humans don't", "orange"),
-    MISSES: ("Misses: humans write what the model misses", "blue"),
+    ADDS: "Adds: the model writes what humans don't",
+    MISSES: "Misses: humans write what the model misses",
 }
 
 _STABILITY_HELP = "Is the difference in this cluster stable? " + "; ".join(
@@ -123,9 +124,14 @@ def _headline(here: Focus, table: pd.DataFrame, parts: Mapping[str, Sequence[flo
     adds, misses = (as_percent(sum(parts[direction]), 1) for direction in DIRECTIONS)
     return (
         f"**Frontier integral {value}** ({interval(found.low, found.high, SCORE_DECIMALS)}).{own} "
-        f":orange[**{adds}**] ({percent_interval(low, high)}) is what the model adds, :blue[**{misses}**] "
+        f"{_swatch(here, ADDS)} **{adds}** ({percent_interval(low, high)}) is what the model adds, "
+        f"{_swatch(here, MISSES)} **{misses}** "
         f"({percent_interval(1 - high, 1 - low)}) what it misses."
     )
+
+
+def _swatch(here: Focus, direction: str) -> str:
+    return swatch(here.colour if direction == ADDS else HUMAN_COLOUR)
 
 
 def shown_list(here: Focus, rows: pd.DataFrame, labels: NDArray[np.str_]) -> pd.DataFrame:
@@ -161,10 +167,10 @@ def counts_label(human: float, model: float) -> str:
 
 
 def _bars(here: Focus, direction: str, rows: pd.DataFrame, parts: Sequence[float], reach: tuple[float, float]) -> None:
-    title, colour = TITLES[direction]
-    st.markdown(f"**:{colour}[{title}]**  \n{as_percent(sum(parts), 1)} of the frontier integral")
+    title = TITLES[direction]
+    st.markdown(f"{_swatch(here, direction)} **{title}**  \n{as_percent(sum(parts), 1)} of the frontier integral")
     charts.show_chart(
-        ledger_figure(rows, direction, here.names, reach=reach, chosen=here.cluster),
+        ledger_figure(rows, direction, here.names, colour=here.colour, reach=reach, chosen=here.cluster),
         key=_CHART.format(direction),
         file_name=f"{here.run.name}-{here.candidate}-{direction}",
         on_select=partial(_choose_bar, direction),
@@ -184,9 +190,9 @@ def sum_in_words(rows: pd.DataFrame, parts: Sequence[float]) -> str:
 
 
 def _list(here: Focus, direction: str, rows: pd.DataFrame) -> None:
-    title, colour = TITLES[direction]
+    title = TITLES[direction]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**:{colour}[{title.partition(':')[0]}]**, cluster by cluster", width="stretch")
+        st.markdown(f"{_swatch(here, direction)} **{title.partition(':')[0]}**, cluster by cluster", width="stretch")
         charts.csv_button(
             lambda: rows.assign(name=[here.names[int(c)] if c != TOGETHER else "" for c in rows["cluster"]]),
             key=f"gap_csv_{direction}",

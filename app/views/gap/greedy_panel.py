@@ -53,7 +53,7 @@ def show(here: Focus, state: State, scale: float) -> None:
     name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
     with left:
         charts.show_chart(
-            steps_figure(rows, state.score, here.names),
+            steps_figure(rows, state.score, here.names, here.colour),
             key="greedy_chart",
             file_name=name,
             alt=f"{TITLES[state.score]} after each cluster; the table beside it has the same numbers.",
@@ -130,7 +130,7 @@ def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
 def _about(here: Focus, rows: pd.DataFrame, state: State, scale: float) -> str:
     seeds = here.run.comparison.config.score.seeds
     about = (
-        "Each step takes the cluster that brings the score closest to that of equal sides (the dotted blue line), "
+        "Each step takes the cluster that brings the score closest to that of equal sides (the dashed line), "
         "given all before it; another set of the same size may close more. The list is made in one partition, so the "
         "gain here is the best case"
     )

@@ -254,7 +254,7 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
         return
     name = f"{here.run.name}-{here.candidate}-what-if"
     charts.show_chart(
-        what_if_figure(scores.before, scores.after),
+        what_if_figure(scores.before, scores.after, here.colour),
         key="what_if_chart",
         file_name=name,
         alt="Every score before and after the change, with intervals; the table below has the numbers.",

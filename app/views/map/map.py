@@ -117,8 +117,9 @@ def _colouring_picker() -> Colouring:
         "Color",
         COLOURINGS,
         help="Log ratio: human share over the candidate's share of the text's cluster. Blue: more human texts; "
-        "orange: more of the candidate's. Cost: the cluster's share of the frontier integral, as in Gap; orange: the "
-        "model adds, blue: it misses. The list of an area then starts with the largest share.",
+        "the other end: more of the candidate's. Cost: the cluster's share of the frontier integral, as in Gap; blue: "
+        "what the model misses, the other end: what it adds. That end has the candidate's color, or orange if several "
+        "candidates are shown. The list of an area then starts with the largest share.",
     )
 
 

@@ -232,7 +232,7 @@ def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
     corpora = here.run.corpora
     human = corpora[HUMAN], stack.positions(inside, HUMAN)
     model = here.candidate, corpora[here.candidate], stack.positions(inside, here.candidate)
-    texts.side_by_side(human, model, key="map_texts", stacked=True)
+    texts.side_by_side(human, model, colour=here.colour, key="map_texts", stacked=True)
 
 
 def _percentages(table: pd.DataFrame) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.experiments.robustness import Flow, ProbeLine, ProbeTable
 from mauve_core.figures import flows as figures
+from mauve_core.figures.probes import perturbed_colour
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
@@ -48,7 +49,7 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
         st.info("No text left its cluster.", icon=":material/info:")
     else:
         _flow_picker(flow, names)
-        _charts(run, line, flow, chosen, names)
+        _charts(run, table, line, flow, chosen, names)
     st.caption(
         "Clusters of the joint partition under the first k-means seed, in which this experiment was run, whatever the "
         f"other pages show; held fixed. {len(flow.ids):,} "
@@ -114,7 +115,14 @@ def _summary(line: ProbeLine, flow: Flow) -> None:
     )
 
 
-def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str]) -> None:
+def _charts(
+    run: Run,
+    table: ProbeTable,
+    line: ProbeLine,
+    flow: Flow,
+    chosen: tuple[int, int] | None,
+    names: Sequence[str],
+) -> None:
     name = f"{run.name}-{line.name}-flow"
     shown_as, tab = bound.open_tab("flow_tab", TABS, "probe_flow_tabs")
     with tab:
@@ -123,7 +131,8 @@ def _charts(run: Run, line: ProbeLine, flow: Flow, chosen: tuple[int, int] | Non
         elif shown_as == "largest":
             _largest(flow, chosen, names, name)
         else:
-            _sensitivity(flow, names, name)
+            order = [candidate.name for candidate in run.comparison.candidates]
+            _sensitivity(flow, names, perturbed_colour(table, order), name)
 
 
 def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str) -> None:
@@ -199,11 +208,11 @@ def _left_out(flow: Flow, clusters: np.ndarray) -> str:
     )
 
 
-def _sensitivity(flow: Flow, names: Sequence[str], name: str) -> None:
+def _sensitivity(flow: Flow, names: Sequence[str], colour: str, name: str) -> None:
     rows = figures.sensitivity_frame(flow)
     shown = rows.head(figures.SHOWN_BARS)
     charts.show_chart(
-        figures.sensitivity_figure(shown, names),
+        figures.sensitivity_figure(shown, names, colour),
         key="probe_sensitivity",
         file_name=f"{name}-sensitivity",
         alt="Share of each cluster's texts that left it; the CSV has the numbers.",

@@ -38,9 +38,10 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
 def _measures(run: Run, table: ProbeTable, state: State) -> None:
     name = f"{run.name}-probes"
     measure, sources = _controls(table, name, state)
+    order = [candidate.name for candidate in run.comparison.candidates]
     st.session_state[_LINES] = [None if line.flow is None else line.name for line in table.lines]
     charts.show_chart(
-        figures.distance_figure(table, measure, sources=sources),
+        figures.distance_figure(table, measure, order, sources=sources),
         key=_CHART,
         file_name=name,
         on_select=_choose,
@@ -112,7 +113,7 @@ def _caption(table: ProbeTable) -> None:
     spread = "one value, no spread" if repeats == 1 else f"mean ± standard deviation over {_repeats(table, repeats)}"
     alone = " With one split, the spread says nothing about other texts." if table.settings.get("splits") == 1 else ""
     others = (
-        " Open diamonds: other sources in place of the perturbed half."
+        " Open diamonds: other sources, in their own colors, in place of the perturbed half."
         if any(x.kind == "source" for x in table.lines)
         else ""
     )

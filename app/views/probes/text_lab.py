@@ -131,7 +131,7 @@ def _neighbours(run: Run, tried: Tried, encoded: Encoded, space: TextSpace) -> N
 
 def _nearest(run: Run, neighbours: Sequence[Neighbour], side: str) -> None:
     """The list of one side; a selected text is shown below in full."""
-    st.markdown(f"**:{'blue' if side == HUMAN else 'orange'}[Nearest {side} texts]**")
+    st.markdown(f"**Nearest {side} texts**")
     frame = neighbours_frame(run, neighbours)
     key = f"lab_{side}_{'_'.join(f'{item.row}' for item in neighbours)}"
     st.dataframe(
