@@ -67,7 +67,13 @@ def _files(run: Run, page: str, state: State) -> None:
     if page in _SECTIONS:
         _file(
             "This view as one file",
-            partial(html_report, run, _candidates(run, page, state), sections=(*_SECTIONS[page], _SETTINGS)),
+            partial(
+                html_report,
+                run,
+                _candidates(run, page, state),
+                sections=(*_SECTIONS[page], _SETTINGS),
+                cluster=_cluster(run, page, state),
+            ),
             f"{name}-{page or 'compare'}.html",
             "share_view",
             ":material/web:",
@@ -92,6 +98,14 @@ def _candidates(run: Run, page: str, state: State) -> tuple[str, ...]:
     if "clusters" not in _SECTIONS[page]:
         return ()
     return (state.candidate if state.candidate in names else names[0],)
+
+
+def _cluster(run: Run, page: str, state: State) -> int | None:
+    """The cluster that is open, if it is one of the clusters that a report shows."""
+    if "clusters" not in _SECTIONS[page] or state.partition != "pairwise":
+        return None
+    (candidate,) = _candidates(run, page, state)
+    return state.cluster if state.seed in (None, run.comparison.median_seed(candidate)) else None
 
 
 def _reach() -> Reach:

@@ -64,8 +64,11 @@ _TITLES = {
 }
 
 
-def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Section:
-    """One part per candidate in order, the first one open; ``left_out`` is the number of the run's other candidates."""
+def clusters_section(run: Run, candidates: Sequence[str], left_out: int, chosen: int | None = None) -> Section:
+    """One part per candidate in order, the first one open; ``left_out`` is the number of the run's other candidates.
+
+    ``chosen`` is a cluster of the first candidate, whose texts open that part.
+    """
     lines = [
         "Pairwise partitions: human texts clustered with one candidate at a time, as for the leaderboard, so a cluster "
         "number means something else in every part. Each part shows the k-means seed under which the candidate's MAUVE "
@@ -76,11 +79,11 @@ def clusters_section(run: Run, candidates: Sequence[str], left_out: int) -> Sect
     ]
     if left_out:
         lines.append(f"{len(candidates)} of {len(candidates) + left_out} candidates are shown.")
-    parts = [_part(run, name, index) for index, name in enumerate(candidates)]
+    parts = [_part(run, name, index, None if index else chosen) for index, name in enumerate(candidates)]
     return Section("clusters", "Clusters and gap", (Remarks(tuple(lines)), *parts))
 
 
-def _part(run: Run, candidate: str, index: int) -> Part:
+def _part(run: Run, candidate: str, index: int, chosen: int | None) -> Part:
     partition = run.comparison.partition(KIND, candidate)
     counts = partition.counts(HUMAN), partition.counts(candidate)
     shown = f"Pairwise partition, seed {partition.seed + 1} of {run.comparison.config.score.seeds}"
@@ -88,13 +91,19 @@ def _part(run: Run, candidate: str, index: int) -> Part:
     blocks: list[Block]
     table, tested = cluster_table(*counts, WEIGHT), run_gap_test(run, KIND, candidate)
     if not tested.explains:
-        blocks = [score, Remarks((tested.in_words(),)), _histogram(run, table, candidate, index, shown)]
+        blocks = [
+            score,
+            *_chosen(run, candidate, table, chosen),
+            Remarks((tested.in_words(),)),
+            _histogram(run, table, candidate, index, shown),
+        ]
         return Part(candidate, tuple(blocks), open=index == 0)
     rate = run_exchange_rate(run, KIND, candidate)
     table = with_intervals(
         table, *cost_intervals(run.comparison, KIND, candidate, partition.seed, rate=rate).of_clusters
     )
-    blocks = [score, _histogram(run, table, candidate, index, shown), *_ledgers(run, candidate, table, index, shown)]
+    blocks = [score, *_chosen(run, candidate, table, chosen), _histogram(run, table, candidate, index, shown)]
+    blocks += _ledgers(run, candidate, table, index, shown)
     return Part(candidate, tuple(blocks), open=index == 0)
 
 
@@ -193,18 +202,36 @@ def _cards(
 ) -> Cards:
     title, _ = _TITLES[direction]
     leading = rows[rows["cluster"] != TOGETHER].head(TOP_CLUSTERS)
-    cards = []
-    for _, row in leading.iterrows():
-        cluster = int(row["cluster"])
-        facts = [
-            f"{_share(row)} of the frontier integral",
-            f"{int(row['human']):,} human and {int(row['model']):,} model texts",
-        ]
-        if labels is not None:
-            facts.append(str(labels[cluster]))
-        sides = tuple(_side(run, source, candidate, cluster) for source in (HUMAN, candidate))
-        cards.append(Card(labelled(names, cluster), tuple(facts), ", ".join(words.get(cluster, ())), sides))
-    return Cards(f"{title}: leading clusters and texts in them", tuple(cards))
+    cards = tuple(_card(run, candidate, row, names, words, labels) for _, row in leading.iterrows())
+    return Cards(f"{title}: leading clusters and texts in them", cards)
+
+
+def _chosen(run: Run, candidate: str, table: pd.DataFrame, cluster: int | None) -> tuple[Cards, ...]:
+    """The card of the cluster that the reader is sent for, if there is one."""
+    if cluster is None or cluster >= len(table):
+        return ()
+    row = table.rename(columns={"cost_share": "share"}).iloc[cluster]
+    labels, _ = _trusted(run, candidate)
+    card = _card(run, candidate, row, _names(run, candidate), _words(run, candidate), labels)
+    return (Cards("The cluster that was open", (card,)),)
+
+
+def _card(
+    run: Run,
+    candidate: str,
+    row: pd.Series,
+    names: Sequence[str],
+    words: dict[int, list[str]],
+    labels: NDArray[np.str_] | None,
+) -> Card:
+    cluster = int(row["cluster"])
+    facts = [f"{int(row['human']):,} human and {int(row['model']):,} model texts"]
+    if "low" in row:
+        facts.insert(0, f"{_share(row)} of the frontier integral")
+    if labels is not None:
+        facts.append(str(labels[cluster]))
+    sides = tuple(_side(run, source, candidate, cluster) for source in (HUMAN, candidate))
+    return Card(labelled(names, cluster), tuple(facts), ", ".join(words.get(cluster, ())), sides)
 
 
 def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:

@@ -57,7 +57,12 @@ _PAGE = Path(__file__).parent / "page"
 
 
 def html_report(
-    run: Run, candidates: Sequence[str] = (), *, sections: Sequence[str] = (), made: datetime | None = None
+    run: Run,
+    candidates: Sequence[str] = (),
+    *,
+    sections: Sequence[str] = (),
+    cluster: int | None = None,
+    made: datetime | None = None,
 ) -> bytes:
     """Write the report of a run, or some of its sections.
 
@@ -69,6 +74,8 @@ def html_report(
     sections : sequence of str
         Keys of the sections to write (``SECTIONS``); if empty, all that the run has results for. One
         that is asked for without results says so.
+    cluster : int, optional
+        A cluster of the first candidate's pairwise partition under its median seed, whose texts open the section.
     made : datetime, optional
         Date on the report; default now.
 
@@ -82,7 +89,7 @@ def html_report(
     InputError
         A candidate does not exist or is named twice, or there is no section of that key.
     """
-    written = _sections(run, _shown(run, candidates), sections)
+    written = _sections(run, _shown(run, candidates), sections, cluster)
     charts = [chart for section in written for chart in charts_of(section.blocks)]
     scripts = [plotly_script(), (_PAGE / "report.js").read_text(encoding="utf-8")]
     environment = Environment(
@@ -138,21 +145,21 @@ def _shown(run: Run, candidates: Sequence[str]) -> list[str]:
     return [standing.candidate.name for standing in standings(run.comparison)][:MOST_CANDIDATES]
 
 
-def _sections(run: Run, shown: Sequence[str], asked: Sequence[str]) -> list[Section]:
+def _sections(run: Run, shown: Sequence[str], asked: Sequence[str], cluster: int | None) -> list[Section]:
     for key in asked:
         if key not in SECTIONS:
             raise InputError("The report has no such section", allowed=", ".join(SECTIONS), received=key)
     if asked:
-        return [_section(run, shown, key) or _empty(key) for key in SECTIONS if key in asked]
-    found = [_section(run, shown, key) for key in SECTIONS]
+        return [_section(run, shown, key, cluster) or _empty(key) for key in SECTIONS if key in asked]
+    found = [_section(run, shown, key, cluster) for key in SECTIONS]
     return [section for section in found if section is not None]
 
 
-def _section(run: Run, shown: Sequence[str], key: str) -> Section | None:
+def _section(run: Run, shown: Sequence[str], key: str, cluster: int | None) -> Section | None:
     if key in ATTACHED:
         return attached_section(run, key)
     if key == "clusters":
-        return clusters_section(run, shown, len(run.comparison.candidates) - len(shown))
+        return clusters_section(run, shown, len(run.comparison.candidates) - len(shown), cluster)
     if key == "format":
         return preflight_section(run)
     return _OF_COMPARISON[key](run.comparison)

@@ -30,7 +30,7 @@ GESTURES: tuple[tuple[str, Mapping[str, str], str, str, Any], ...] = (
     ("clusters", {}, "selectbox", "url_purity_column", "half"),
     ("clusters", {}, "multiselect", "url_categories", [1, MOST_LINES]),
     ("clusters", {}, "multiselect", "url_numbers", []),
-    ("decoders", {}, "selectbox", "url_measure", "recall"),
+    ("decoders", {"across": "precision"}, "selectbox", "url_along", "recall"),
     ("probes", {}, "selectbox", "url_probes_order", "mauve"),
     ("probes", {}, "toggle", "url_other_sources", False),
     ("probes", {}, "segmented_control", "url_baseline", "control"),

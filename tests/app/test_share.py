@@ -52,7 +52,10 @@ def test_a_view_is_made_of_its_sections_for_the_candidate_in_focus(
 ) -> None:
     made: list[tuple[Sequence[str], Sequence[str]]] = []
 
-    def make(_: Run, candidates: Sequence[str] = (), *, sections: Sequence[str] = ()) -> bytes:
+    def make(
+        _: Run, candidates: Sequence[str] = (), *, sections: Sequence[str] = (), cluster: int | None = None
+    ) -> bytes:
+        assert cluster is None
         made.append((tuple(candidates), tuple(sections)))
         return b""
 
@@ -62,6 +65,20 @@ def test_a_view_is_made_of_its_sections_for_the_candidate_in_focus(
     offered["share_view"]()
     offered["share_report"]()
     assert made == [(candidates, sections), ((), ())]
+
+
+@pytest.mark.usefixtures("run_home")
+def test_a_view_carries_the_open_cluster_if_a_report_has_its_partition(
+    open_page: OpenPage, offered: Offered, monkeypatch: pytest.MonkeyPatch, stored_run: Run
+) -> None:
+    made: list[int | None] = []
+    monkeypatch.setattr(share, "html_report", lambda *_, cluster=None, **__: made.append(cluster) or b"")
+    median = stored_run.comparison.median_seed("shifted")
+    for query in ({}, {"seed": str(median)}, {"seed": str(1 - median)}, {"partition": "joint"}):
+        app = open_page("views/clusters/clusters.py", candidate="shifted", cluster="1", **query)
+        assert not app.exception
+        offered["share_view"]()
+    assert made == [1, 1, None, None]
 
 
 @pytest.mark.usefixtures("run_home")

@@ -337,6 +337,20 @@ def test_costly_clusters_come_with_texts_of_theirs(kept_run: Run) -> None:
                 assert kept_run.corpora[side].texts[place][:SAMPLE_LENGTH] in collapsed.text
 
 
+@pytest.mark.parametrize("candidate", ["collapsed", "close"])
+def test_the_cluster_that_was_open_comes_first(kept_run: Run, candidate: str) -> None:
+    partition = kept_run.comparison.partition("pairwise", candidate)
+    cheap = int(costed_table(kept_run.comparison, "pairwise", candidate, partition.seed, 0.5)["cost"].argmin())
+    name = run_cluster_names(kept_run, "pairwise", candidate, partition.seed)[cheap]
+    page = Page(html_report(kept_run, [candidate], sections=("clusters",), cluster=cheap))
+    title = page.text.index("The cluster that was open")
+    assert title < page.text.index(f"{name} · {cheap}", title)
+    place = np.flatnonzero(partition.labels[HUMAN] == cheap)[0]
+    assert kept_run.corpora[HUMAN].texts[place][:SAMPLE_LENGTH] in page.text[title:]
+    for absent in (None, partition.k):
+        assert "that was open" not in Page(html_report(kept_run, [candidate], cluster=absent)).text
+
+
 def test_a_gap_no_larger_than_chance_has_counts_alone(kept_run: Run) -> None:
     page = Page(html_report(kept_run, ["close"]))
     tested = gap_test(kept_run.comparison, "pairwise", "close")
