@@ -7,13 +7,14 @@ import streamlit as st
 
 from app.caching import cache, found
 from app.components import focus
-from app.components.markup import escaped
+from app.components.markup import escaped, swatch
 from app.components.texts import about_text
 from app.url import bound, session
 from app.url.parameters import changed, to_query
 from mauve_core.analysis.text_marks import found_text
 from mauve_core.analysis.text_search import TextSearch, spans
 from mauve_core.base.config import HUMAN
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.store import Run
 
 _HEIGHT = 360
@@ -30,7 +31,7 @@ def show(run: Run, search: TextSearch, place: int) -> None:
         st.text(prompts[row])
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom") if others else (st.container(), None)
     with left:
-        st.markdown(f"**{escaped(name)}**")
+        st.markdown(f"{swatch(_colour(run, name))} **{escaped(name)}**")
         _text(run, search, name, row)
     if right is None:
         return
@@ -41,6 +42,12 @@ def show(run: Run, search: TextSearch, place: int) -> None:
             "beside", "Same prompt, by", list(others), usual, omit_default=False, label_visibility="collapsed"
         )
         _text(run, search, beside, others[beside])
+
+
+def _colour(run: Run, name: str) -> str:
+    if name == HUMAN:
+        return HUMAN_COLOUR
+    return candidate_colour([candidate.name for candidate in run.comparison.candidates], name)
 
 
 def partners(run: Run, name: str, row: int) -> dict[str, int]:
