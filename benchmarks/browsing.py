@@ -24,6 +24,7 @@ QUIET_MS = 1000
 APP = ["app.server.serve"]
 PAGES = {
     "Compare": "", "Decoders": "decoders", "Methods": "methods", "Clusters": "clusters", "Gap": "gap", "Map": "map",
+    "Texts": "texts",
     "Probes": "probes", "Judge": "judge", "Published": "published", "Runs": "runs", "New run": "new_run",
 }  # fmt: skip
 _WATCH = """

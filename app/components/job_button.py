@@ -149,6 +149,12 @@ def show(
     return False
 
 
+def at_work(place: Place) -> bool:
+    """Whether the place's job waits or runs, or has failed."""
+    job = _job(place, filled=True)
+    return job is not None and job.status != "done"
+
+
 def _job(place: Place, *, filled: bool) -> JobState | None:
     """The job that stands in that place; a job that is done only if it was seen at work there."""
     try:

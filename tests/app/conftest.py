@@ -17,6 +17,8 @@ from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
+FOLDED = dict.fromkeys(("clusters_capture", "probes_all", "methods_sampling"), True)
+"""Folded parts that page tests open unless they say otherwise."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,7 +61,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
         app.switch_page(view)
         for name, value in parameters.items():
             app.query_params[name] = value
-        for key, title in (tabs or {}).items():
+        for key, title in {**FOLDED, **(tabs or {})}.items():
             app.session_state[key] = title
         return app.run()
 

@@ -106,7 +106,7 @@ def expected_purity(run: Run, partition: Partition, column: str, *sources: str) 
 def test_without_numbers_the_section_says_what_they_are(open_page: OpenPage, run: Run) -> None:
     app = open_page(VIEW)
     assert not app.exception
-    assert "What clusters capture" in [item.value for item in app.header]
+    assert "What clusters capture" in [item.label for item in app.expander]
     assert "Nothing has been computed yet" in said(app)
     assert charts_of(app) == 0
     usual = ", ".join(map(str, usual_ks(run)))
@@ -117,7 +117,8 @@ def test_the_section_stands_below_an_opened_cluster_too(open_page: OpenPage, run
     app = open_page(VIEW, cluster="1")
     assert not app.exception
     assert "Cluster 1" in said(app)
-    assert [item.value for item in app.header][-1] == "What clusters capture"
+    assert "What clusters capture" in [item.label for item in app.expander]
+    assert "Each cluster is labeled" in said(app)
 
 
 def test_what_is_left_alone_takes_the_cores_defaults(open_page: OpenPage, run: Run, started: list[Any]) -> None:

@@ -387,3 +387,15 @@ def test_the_texts_that_a_link_names_are_open(open_page: OpenPage, stored_run: R
         app = open_page(VIEW, **here, human_text=str(absent), model_text=str(absent))
         assert not app.exception
         assert stored_run.corpora[HUMAN].texts[places[HUMAN][0]] in [text.value for text in app.text]
+
+
+@pytest.mark.usefixtures("run_home")
+@pytest.mark.parametrize(("query", "is_open"), [({}, False), ({"captured": "table"}, True), ({"whose": "human"}, True)])
+def test_what_clusters_capture_is_folded_unless_asked_for(
+    open_page: OpenPage, query: dict[str, str], is_open: bool
+) -> None:
+    app = open_page("views/clusters/clusters.py", {"clusters_capture": is_open}, **query)
+    assert not app.exception
+    (part,) = [each for each in app.expander if each.label == "What clusters capture"]
+    assert bool(part.proto.expanded) == is_open
+    assert any("Each cluster is labeled" in each.value for each in app.caption) == is_open

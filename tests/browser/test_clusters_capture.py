@@ -46,6 +46,7 @@ def expect_result(page: Page, table: AttributeTable) -> None:
 
 def test_compute_read_tick_and_reload(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/clusters?run={run.id}")
+    page.get_by_text("What clusters capture").click()
     expect(page.get_by_text(re.compile("Nothing has been computed yet"))).to_be_visible()
     box = page.get_by_role("textbox", name="Numbers of clusters k")
     box.fill(", ".join(map(str, KS)))
@@ -72,6 +73,7 @@ def test_compute_read_tick_and_reload(page: Page, empty_app: str, run: Run) -> N
     expect(page).to_have_url(re.compile(rf"[?&]cluster={purest['cluster'][place]}(&|$)"))
     page.reload()
     expect(heading).to_be_visible()
+    page.get_by_text("What clusters capture").click()
     expect_result(page, table)
 
 
@@ -81,6 +83,7 @@ def test_every_text_of_the_charts_is_readable_in_the_dark(
     monkeypatch.setenv("MAUVE_LENS_HOME", str(run.path.parent.parent))
     AttributesTask(run.id, ks=KS).compute()
     dark_page.goto(f"{empty_app}/clusters?run={run.id}")
+    dark_page.get_by_text("What clusters capture").click()
     for key in ("attributes_accuracy", "attributes_agreement"):
         fills = charts.read_chart(
             dark_page,

@@ -38,6 +38,10 @@ def expect_lit(page: Page, name: str, *, lit: bool) -> None:
     expect(pill(page, name)).to_have_attribute("aria-pressed", "true" if lit else "false")
 
 
+SAMPLING = "How many texts, how many clusters"
+"""Title of the folded part with the errors of resampling."""
+
+
 def press(page: Page, name: str, *, lit: bool) -> None:
     """Press the group's pill, and wait until the page has taken it over."""
     charts.settle(page)
@@ -115,12 +119,14 @@ def test_choose_compute_read_and_reload(page: Page, empty_app: str, run: Run) ->
 
 def test_the_advice_follows_its_candidate_and_a_link_keeps_it(page: Page, empty_app: str, run: Run) -> None:
     page.goto(f"{empty_app}/methods?run={run.id}")
+    page.get_by_text(SAMPLING).click()
     expect(page.get_by_role("combobox", name="Candidate")).to_be_visible()
     before = [trace["y"] for trace in charts.traces(page, "sampling_n")]
     charts.choose(page, "Candidate", "collapsed")
     expect(page).to_have_url(re.compile(r"[?&]candidate=collapsed(&|$)"))
     after = [t["y"] for t in charts.traces(page, "sampling_n", until=lambda found: [t["y"] for t in found] != before)]
     page.reload()
+    page.get_by_text(SAMPLING).click()
     expect(page.get_by_role("combobox", name="Candidate")).to_have_value("collapsed")
     assert [trace["y"] for trace in charts.traces(page, "sampling_n")] == after
 
@@ -131,6 +137,7 @@ def test_every_text_of_the_charts_is_readable_in_the_dark(
     monkeypatch.setenv("MAUVE_LENS_HOME", str(run.path.parent.parent))
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     dark_page.goto(f"{empty_app}/methods?run={run.id}")
+    dark_page.get_by_text(SAMPLING).click()
     for key in ("methods_chart", "agreement_chart", "sampling_n", "sampling_k"):
         fills = charts.read_chart(
             dark_page,

@@ -135,7 +135,8 @@ def test_choose_a_perturbation_and_read_its_texts(page: Page, empty_app: str, ru
     table = stored_probes(run)
     assert table is not None
     expect(page.get_by_text(summary(table))).to_be_visible()
-    expect(charts.chart(page, "probes_chart")).not_to_be_visible()
+    charts.settle(page)
+    expect(page.locator(".st-key-probes_chart")).to_have_count(0)
     found = detections(table)
     charts.settle(page)
     rows = page.locator(".st-key-probes_answers").get_by_test_id("stDataFrame")

@@ -11,7 +11,7 @@ import streamlit as st
 
 from app.caching import cache
 from app.caching.by_run import kept_by_run
-from app.components import charts, job_button, page_chrome, settings_tree, upload_side
+from app.components import charts, folded, job_button, page_chrome, settings_tree, upload_side
 from app.components.focus import Focus
 from app.components.job_button import Place
 from app.components.markup import escaped
@@ -19,7 +19,7 @@ from app.components.messages import or_error
 from app.components.sweep_panel import read_numbers
 from app.server import access
 from app.url import bound, session
-from app.url.parameters import ChartOrTable
+from app.url.parameters import ChartOrTable, State
 from app.views.clusters import purity_list
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
@@ -45,15 +45,27 @@ _HELP = (
 
 
 def show(here: Focus) -> None:
-    """The section: stored results of the run, and the purest clusters of the partition shown."""
+    """The section, folded: stored results of the run, and the purest clusters of the partition shown."""
+    state, usual = session.current(), State()
+    asked = any(getattr(state, field) != getattr(usual, field) for field in _ASKED) or job_button.at_work(
+        _place(here.run)
+    )
+    with folded.part("What clusters capture", "clusters_capture", "category", asked=asked) as part:
+        if part.open:
+            _section(here)
+
+
+_ASKED = ("attributes_as", "categorical_columns", "numeric_columns", "purity_side", "purity_column")
+"""Fields of a link to something in the section."""
+
+
+def _section(here: Focus) -> None:
     run = here.run
     stamp = _stamp(run)
     table = or_error(_read, run.id, stamp)
-    st.divider()
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header("What clusters capture", anchor=False, help=_HELP)
+        st.caption(_HELP, width="stretch")
         if table is not None:
-            st.space("stretch")
             frame = partial(figures.attributes_frame, table)
             charts.csv_button(frame, key="attributes_csv", file_name=f"{run.name}-attributes")
     if table is not None:

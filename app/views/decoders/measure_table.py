@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 import streamlit as st
-from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-from app.components import charts, settings_tree, verdict_lines
+from app.components import charts, folded, settings_tree, verdict_lines
 from app.components.markup import escaped
 from app.url import bound, session
 from app.url.parameters import MeasuresTab
@@ -41,23 +40,19 @@ def show(run: Run, measurements: Measurements) -> None:
     verdict_lines.show_closest(run)
     _overview(run, measurements, order)
     state = session.current()
-    with _folded("Ranking by one measure", "measures_ranking", "format_list_numbered", state.ranking_measure) as part:
+    asked = state.ranking_measure is not None
+    with folded.part("Ranking by one measure", "measures_ranking", "format_list_numbered", asked=asked) as part:
         if part.open:
             _ranking(run, measurements, order)
     names = [name for name in measurements.measures if any(_has(measurements, name, other) for other in order)]
     if len(names) > 1:
-        asked = state.plot_x_measure or state.plot_y_measure
-        with _folded("Quality against diversity", "measures_plane", "scatter_plot", asked) as part:
+        asked = state.plot_x_measure is not None or state.plot_y_measure is not None
+        with folded.part("Quality against diversity", "measures_plane", "scatter_plot", asked=asked) as part:
             if part.open:
                 _plane(run, measurements, order, names)
     measure_neighbours.show(run, order)
     measure_lengths.show(run, order)
     _settings(measurements)
-
-
-def _folded(title: str, key: str, icon: str, asked: str | None) -> ExpanderContainer:
-    """A part that is made only when it is open, as it is at first if the link asks for something in it."""
-    return st.expander(title, icon=f":material/{icon}:", key=key, expanded=asked is not None, on_change="rerun")
 
 
 def overview_tables(run: Run, measurements: Measurements, order: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:

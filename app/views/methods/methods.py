@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.components import job_button, page_chrome, sidebar
+from app.components import folded, job_button, page_chrome, sidebar
 from app.components.messages import or_error
 from app.server import access
 from app.url import bound, session
@@ -53,7 +53,9 @@ def _methods(run: Run) -> None:
         again = None if table is None else "Compute again with other methods"
         with job_button.box(method_form.place(run), again):
             method_form.show(run, table)
-    sampling_panel.show(run.id)
+    with folded.part("How many texts, how many clusters", "methods_sampling", "straighten", asked=False) as part:
+        if part.open:
+            sampling_panel.show(run.id)
 
 
 def _encoders(run: Run) -> None:

@@ -24,11 +24,9 @@ from mauve_core.store import Run
 def show(run_id: str) -> None:
     """Both figures with their advice, for the URL's candidate, else the run's first."""
     run = cache.load_run(run_id)
-    st.header(
-        "How many texts, how many clusters",
-        anchor=False,
-        help="Texts are drawn repeatedly from the candidate's histogram and scored. The resampling error is how far "
-        "these scores lie from that of the histogram (JMLR 2023, section 7.8).",
+    st.caption(
+        "Texts are drawn repeatedly from the candidate's histogram and scored. The resampling error is how far these "
+        "scores lie from that of the histogram (JMLR 2023, section 7.8)."
     )
     titles = {candidate.name: short_name(candidate.name) for candidate in run.comparison.candidates}
     names = list(titles)

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, settings_tree
+from app.components import charts, folded, settings_tree
 from app.components.markup import escaped
 from app.selection import clicked_value
 from app.url import bound, session
@@ -30,8 +30,9 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
     """Show the answer; everything else that was scored is folded, but open if the URL asks for some of it."""
     probe_answers.show(run, table, state)
     asked = state.probes_order is not None or not state.probes_other_sources or state.probes_baseline != "nothing"
-    with st.expander("All divergences, other sources and doses", expanded=asked, icon=":material/analytics:"):
-        _measures(run, table, state)
+    with folded.part("All divergences, other sources and doses", "probes_all", "analytics", asked=asked) as part:
+        if part.open:
+            _measures(run, table, state)
     notes(table)
 
 
