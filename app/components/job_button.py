@@ -149,10 +149,9 @@ def show(
     return False
 
 
-def at_work(place: Place) -> bool:
-    """Whether the place's job waits or runs, or has failed."""
-    job = _job(place, filled=True)
-    return job is not None and job.status != "done"
+def has_job(place: Place) -> bool:
+    """Whether a job stands there: at work, failed, or done while somebody looked on."""
+    return _job(place, filled=True) is not None
 
 
 def _job(place: Place, *, filled: bool) -> JobState | None:

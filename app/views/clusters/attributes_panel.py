@@ -47,7 +47,7 @@ _HELP = (
 def show(here: Focus) -> None:
     """The section, folded: stored results of the run, and the purest clusters of the partition shown."""
     state, usual = session.current(), State()
-    asked = any(getattr(state, field) != getattr(usual, field) for field in _ASKED) or job_button.at_work(
+    asked = any(getattr(state, field) != getattr(usual, field) for field in _ASKED) or job_button.has_job(
         _place(here.run)
     )
     with folded.part("What clusters capture", "clusters_capture", "category", asked=asked) as part:
