@@ -14,7 +14,7 @@ from app.components.markup import escaped
 from app.url import bound
 from app.url.parameters import MAX_SEARCH, SEARCH, State
 from mauve_core.analysis.selection import value_counts
-from mauve_core.analysis.text_search import SourceShare, TextSearch, shares_found
+from mauve_core.analysis.text_search import SourceShare, TextSearch, shares_found, spans
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import percent_with_interval
@@ -34,6 +34,7 @@ _PATTERN_HELP = (
     "case differ, unless it begins with `(?i)`."
 )
 _NO_VALUE = "Choose a value"
+_MARKING_SECONDS = 0.5
 MOST_VALUES = 500
 """Values of a field that are offered, the most frequent first."""
 
@@ -127,6 +128,16 @@ def line(here: Focus, search: TextSearch, masks: Found | None) -> None:
         st.markdown(f":material/search: **{escaped(search.in_words())}**: {says}.", width="stretch")
         st.page_link("views/texts/texts.py", label="Read them", icon=":material/article:")
         clear_button("find_clear")
+
+
+def places(text: str, search: TextSearch | None) -> list[tuple[int, int]]:
+    """Where a text has what was searched for, to mark it; nothing if it takes long to find."""
+    if search is None:
+        return []
+    try:
+        return spans(text, search, seconds=_MARKING_SECONDS)
+    except InputError:  # the search itself has succeeded
+        return []
 
 
 def _who(source: str) -> str:

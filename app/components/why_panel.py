@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from app.caching import cache
-from app.components import charts
+from app.components import charts, text_search
 from app.components.focus import Focus
 from app.components.markup import escaped, swatch
 from app.components.texts import about_text
@@ -19,7 +19,7 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.text_marks import marked_text
-from mauve_core.analysis.text_search import TextSearch, spans
+from mauve_core.analysis.text_search import TextSearch
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN, as_percent, interval, significant, written
@@ -138,7 +138,7 @@ def _text(focus: Focus, cluster: int, source: str, index: int, phrases: set[str]
             st.caption(f"In another cluster: {escaped(labelled(focus.names, own))}")
         if corpus.prompts is not None and corpus.prompts[index]:
             st.caption(escaped(corpus.prompts[index]))
-        st.html(marked_text(text, phrases, [] if search is None else spans(text, search)))
+        st.html(marked_text(text, phrases, text_search.places(text, search)))
 
 
 def _flags(focus: Focus, card: WhyCard) -> None:

@@ -22,8 +22,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.patterns import compiled_pattern
 from mauve_core.corpus import Corpus
 
-SECONDS = 5.0
-"""Time limit of a regular expression over all texts."""
+SECONDS, WORDS_SECONDS = 5.0, 30.0
+"""Time limit of a regular expression over all texts, and of words, whose time only grows with texts and words."""
 
 _TERMS = regex.compile(r'(?P<minus>-?)(?:"(?P<phrase>[^"]*)"?|(?P<word>[^\s"]+))')
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\W]")
@@ -102,16 +102,17 @@ class _Term:
 
 
 def found_texts(
-    corpora: Mapping[str, Corpus], search: TextSearch, *, seconds: float = SECONDS
+    corpora: Mapping[str, Corpus], search: TextSearch, *, seconds: float | None = None
 ) -> dict[str, NDArray[np.bool_]]:
     """Return by source, as (n,), which texts are found.
 
     Raises
     ------
     InputError
-        The regular expression is invalid, or takes longer than ``seconds``.
+        The regular expression is invalid, or the search takes longer than ``seconds`` (default: ``SECONDS`` for an
+        expression, ``WORDS_SECONDS`` for words).
     """
-    terms, limit = _terms(search), _Limit(seconds)
+    terms, limit = _terms(search), _Limit(search, seconds)
     found = {}
     for name, corpus in corpora.items():
         mask = np.full(len(corpus), search.source is None or search.source == name, dtype=np.bool_)
@@ -121,13 +122,13 @@ def found_texts(
             mask &= _of_length(corpus.texts, search.shortest, search.longest)
         for term in terms:
             rows = np.flatnonzero(mask)
-            has = [_occurs(term.pattern, corpus.texts[row], limit if search.as_pattern else None) for row in rows]
+            has = [_occurs(term.pattern, corpus.texts[row], limit) for row in rows]
             mask[rows] = np.array(has, dtype=np.bool_) == term.wanted
         found[name] = mask
     return found
 
 
-def spans(text: str, search: TextSearch, *, seconds: float = SECONDS) -> list[tuple[int, int]]:
+def spans(text: str, search: TextSearch, *, seconds: float | None = None) -> list[tuple[int, int]]:
     """Return start and end of each place in a text where a wanted term of the query occurs, in order.
 
     Places may overlap; an expression that matches nothing has no place.
@@ -137,7 +138,7 @@ def spans(text: str, search: TextSearch, *, seconds: float = SECONDS) -> list[tu
     InputError
         As :func:`found_texts`.
     """
-    limit, places = _Limit(seconds), []
+    limit, places = _Limit(search, seconds), []
     for term in _terms(search):
         if term.wanted:
             try:
@@ -185,9 +186,7 @@ def _of_words(words: Sequence[str], *, prefix: bool) -> regex.Pattern[str]:
     return regex.compile(before + r"\s+".join(map(regex.escape, words)) + after, regex.IGNORECASE)
 
 
-def _occurs(pattern: regex.Pattern[str], text: str, limit: _Limit | None) -> bool:
-    if limit is None:
-        return pattern.search(text) is not None
+def _occurs(pattern: regex.Pattern[str], text: str, limit: _Limit) -> bool:
     try:
         return pattern.search(text, timeout=limit.left()) is not None
     except TimeoutError as error:
@@ -195,10 +194,12 @@ def _occurs(pattern: regex.Pattern[str], text: str, limit: _Limit | None) -> boo
 
 
 class _Limit:
-    """So many seconds from now."""
+    """The time that a search has from now."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds, self.end = seconds, time.monotonic() + seconds
+    def __init__(self, search: TextSearch, seconds: float | None) -> None:
+        self.as_pattern = search.as_pattern
+        self.seconds = seconds if seconds is not None else SECONDS if self.as_pattern else WORDS_SECONDS
+        self.end = time.monotonic() + self.seconds
 
     def left(self) -> float:
         """Return the seconds left.
@@ -215,10 +216,10 @@ class _Limit:
 
     def exceeded(self) -> InputError:
         """Return the error that says so."""
+        simpler = "Make the regular expression simpler, for example without a repeat inside a repeat"
         return InputError(
             f"The search took longer than {self.seconds:g} seconds",
-            todo="Make the regular expression simpler, for example without a repeat inside a repeat, or choose one "
-            "source",
+            todo=f"{simpler if self.as_pattern else 'Search for fewer words'}, or choose one source",
         )
 
 

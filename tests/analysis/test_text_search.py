@@ -95,6 +95,11 @@ def test_the_time_is_that_of_all_texts_together() -> None:
         found_texts({HUMAN: many}, TextSearch("(a|a)*$", as_pattern=True), seconds=0.3)
 
 
+def test_words_have_a_limit_too_and_say_so() -> None:
+    with pytest.raises(InputError, match="fewer words, or choose one source"):
+        found_texts({HUMAN: corpus(["a b"])}, TextSearch("a b"), seconds=0.0)
+
+
 def test_source_length_and_metadata_narrow_it_down_together() -> None:
     human = corpus(["one two", "one two three", "one"], topic=["x", None, "x"])
     model = corpus(["one two", "four"], "model", other=["x", "y"])

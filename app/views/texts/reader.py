@@ -6,13 +6,13 @@ import numpy as np
 import streamlit as st
 
 from app.caching import cache, found
-from app.components import focus
+from app.components import focus, text_search
 from app.components.markup import escaped, swatch
 from app.components.texts import about_text
 from app.url import bound, session
 from app.url.parameters import changed, to_query
 from mauve_core.analysis.text_marks import found_text
-from mauve_core.analysis.text_search import TextSearch, spans
+from mauve_core.analysis.text_search import TextSearch
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.store import Run
@@ -64,7 +64,7 @@ def _text(run: Run, search: TextSearch, name: str, row: int) -> None:
     text = corpus.texts[row]
     with st.container(border=True, gap="xsmall", height=_HEIGHT):
         st.text(about_text(corpus, row))
-        st.html(found_text(text, spans(text, search)))
+        st.html(found_text(text, text_search.places(text, search)))
     _cluster_link(run, name, row)
 
 

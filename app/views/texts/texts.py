@@ -18,7 +18,7 @@ from app.selection import clicked_value
 from app.url import bound, session
 from app.url.parameters import changed, to_query
 from app.views.texts import reader
-from mauve_core.analysis.text_search import SourceShare, TextSearch, excerpt, shares_found, spans
+from mauve_core.analysis.text_search import SourceShare, TextSearch, excerpt, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.text_search import shares_figure
 from mauve_core.figures.theme import short_name
@@ -171,7 +171,7 @@ def listing(run: Run, search: TextSearch, places: np.ndarray) -> pd.DataFrame:
         name = stack.names[stack.source[place]]
         corpus, row = run.corpora[name], int(stack.position[place])
         text = corpus.texts[row]
-        rows.append((short_name(name), corpus.ids[row], excerpt(text, spans(text, search), BEFORE, AFTER)))
+        rows.append((short_name(name), corpus.ids[row], excerpt(text, text_search.places(text, search), BEFORE, AFTER)))
     return pd.DataFrame(rows, columns=["source", "id", "text"])
 
 
