@@ -41,6 +41,11 @@ FOLLOWED: tuple[tuple[str, Mapping[str, str], int], ...] = (
     ("gap", {"cluster": "3", "below": "few", "score": "frontier_integral", "fix": "drop", "weight": "0.7"}, 5),
     ("gap", {"below": "what-if", "chosen": "2,3", "action": "weight", "factor": "0.25", "side": "both"}, 6),
     ("map", {"colour": "log_ratio", "weight": "0.2", "hidden": "1"}, 3),
+    (
+        "texts",
+        {"find": "riv*", "in": "shifted", "from_words": "5", "where": "topic", "is": "river", "beside": "close"},
+        4,
+    ),
     ("probes", {"by": "mauve", "yardstick": "off", "less": "control"}, 3),
     ("judge", {"tab": "results", "ties": "random", "seconds": "45"}, 4),
     ("published", {"paper": "neurips-2021", "published": "self_bleu", "plane": "ranks", "table": "news_grover"}, 5),

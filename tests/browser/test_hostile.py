@@ -29,7 +29,8 @@ from tests.tiny_models import make_gpt2
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 N = 40
-VIEWS = ("", "decoders", "decoders?section=generate", "methods", "clusters", "gap", "probes", "map", "judge", "runs",
+VIEWS = ("", "decoders", "decoders?section=generate", "methods", "clusters", "gap", "probes", "map", "texts",
+    "texts?find=a", "judge", "runs",
          "published", "new_run")  # fmt: skip
 MOST_MB = 1500
 """The server by itself takes some 300, a file of the sizes that are allowed some hundred more."""
