@@ -25,10 +25,13 @@ SAME: tuple[tuple[str, Mapping[str, str]], ...] = (
 )
 """Pages, by folder, that print the leaderboard's mean and spread of a candidate, and what their link says."""
 
+OF_SAMPLING = "Pairwise partition, the candidate's median seed"
+"""The reason in a folded part of Methods."""
+
 REASONS: tuple[tuple[str, Mapping[str, str], str], ...] = (
     ("decoders", {"section": "sweeps", "axis": "k"}, "Only at the run's own value and number of seeds is it the"),
     ("methods", {}, methods.ABOUT_LEADERBOARD),
-    ("methods", {}, "Pairwise partition, the candidate's median seed"),
+    ("methods", {}, OF_SAMPLING),
     ("probes", {}, probes.ABOUT_LEADERBOARD),
     ("probes", {"part": "flow"}, "joint partition under the first k-means seed, in which this experiment was run"),
     ("clusters", {"partition": "joint"}, "in the joint partition; these clusters: seed"),

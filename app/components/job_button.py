@@ -33,7 +33,7 @@ _STARTED, _SEEN = "job_button_started", "job_button_seen"
 
 
 @dataclass(frozen=True)
-class Place:
+class JobSlot:
     """Where a form's job stands.
 
     Attributes
@@ -58,7 +58,7 @@ def no_amount() -> None:
     """Of work whose time cannot be estimated."""
 
 
-def box(place: Place, again: str | None) -> DeltaGenerator:
+def box(place: JobSlot, again: str | None) -> DeltaGenerator:
     """Container of a form: in plain sight, or folded under the title ``again`` if there is a result already.
 
     It is open while its job waits or runs, and after a failure; above it, a line says how long the job took.
@@ -73,7 +73,7 @@ def box(place: Place, again: str | None) -> DeltaGenerator:
 
 
 def show(
-    place: Place,
+    place: JobSlot,
     label: str,
     task: Callable[[], Task],
     *,
@@ -89,7 +89,7 @@ def show(
 
     Parameters
     ----------
-    place : Place
+    place : JobSlot
     label : str
     task : callable
         What a press starts; may raise MauveLensError.
@@ -149,12 +149,12 @@ def show(
     return False
 
 
-def has_job(place: Place) -> bool:
+def has_job(place: JobSlot) -> bool:
     """Whether a job stands there: at work, failed, or done while somebody looked on."""
     return _job(place, filled=True) is not None
 
 
-def _job(place: Place, *, filled: bool) -> JobState | None:
+def _job(place: JobSlot, *, filled: bool) -> JobState | None:
     """The job that stands in that place; a job that is done only if it was seen at work there."""
     try:
         jobs = [job for job in queue.list() if job.kind == place.kind]
@@ -170,7 +170,7 @@ def _job(place: Place, *, filled: bool) -> JobState | None:
     return None if first is None or (first.status == "done" and first.id not in (started, seen)) else first
 
 
-def _show_active(place: Place, job: JobState) -> None:
+def _show_active(place: JobSlot, job: JobState) -> None:
     started = place.run is None and st.session_state.get(_STARTED, {}).get(place.key) == job.id
     is_new = st.session_state.get(_STARTED, {}).get(place.key) == job.id != _seen(place)
     st.session_state[_SEEN] = {**st.session_state.get(_SEEN, {}), place.key: job.id}
@@ -196,19 +196,19 @@ def _show_active(place: Place, job: JobState) -> None:
             st.caption(job_panel.SCORES_READY, width="content")
 
 
-def _leave(place: Place) -> None:
+def _leave(place: JobSlot) -> None:
     """Give the place back to the button, whatever its job does."""
     for key in (_STARTED, _SEEN):
         st.session_state[key] = {name: job for name, job in st.session_state.get(key, {}).items() if name != place.key}
 
 
-def _seen(place: Place) -> str | None:
+def _seen(place: JobSlot) -> str | None:
     found: str | None = st.session_state.get(_SEEN, {}).get(place.key)
     return found
 
 
 def _start(
-    place: Place,
+    place: JobSlot,
     task: Callable[[], Task],
     amount: Callable[[], Amount | None],
     models: Sequence[tuple[str, str | None]],

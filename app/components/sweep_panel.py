@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from app.components import charts, generations_note, job_button, page_chrome, settings_tree
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
@@ -117,11 +117,11 @@ def show(run: Run, state: State) -> None:
             "over a range can be trusted more than one at a single setting.",
             f"Press *Compute* below, or run `mauve-lens sweep {run.id} --over {state.sweep_axis}`.",
         )
-        with job_button.box(_place(run, state.sweep_axis), None):
+        with job_button.box(_slot(run, state.sweep_axis), None):
             _form(run, state.sweep_axis, None)
     else:
         title = "Compute again" if state.sweep_axis == "decoder" else "Compute again with other values"
-        with job_button.box(_place(run, state.sweep_axis), title):
+        with job_button.box(_slot(run, state.sweep_axis), title):
             _form(run, state.sweep_axis, sweep)
 
 
@@ -324,8 +324,8 @@ def _form(run: Run, axis: Axis, sweep: Sweep | EstimatorSweep | None) -> None:
         is_stored = axis == "length" and sweep is not None and set(described.values or ()) <= set(sweep.values)
         return None if is_stored else described.amount(run)  # their cut texts have been encoded
 
-    job_button.show(_place(run, axis), "Compute", task, amount=amount, boxed=sweep is not None)
+    job_button.show(_slot(run, axis), "Compute", task, amount=amount, boxed=sweep is not None)
 
 
-def _place(run: Run, axis: Axis) -> Place:
-    return Place(f"sweep_start_{axis}", SweepTask.kind, run.id)
+def _slot(run: Run, axis: Axis) -> JobSlot:
+    return JobSlot(f"sweep_start_{axis}", SweepTask.kind, run.id)

@@ -130,7 +130,7 @@ def line(here: Focus, search: TextSearch, masks: Found | None) -> None:
         clear_button("find_clear")
 
 
-def places(text: str, search: TextSearch | None) -> list[tuple[int, int]]:
+def found_spans(text: str, search: TextSearch | None) -> list[tuple[int, int]]:
     """Where a text has what was searched for, to mark it; nothing if it takes long to find."""
     if search is None:
         return []

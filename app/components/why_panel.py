@@ -138,7 +138,7 @@ def _text(focus: Focus, cluster: int, source: str, index: int, phrases: set[str]
             st.caption(f"In another cluster: {escaped(labelled(focus.names, own))}")
         if corpus.prompts is not None and corpus.prompts[index]:
             st.caption(escaped(corpus.prompts[index]))
-        st.html(marked_text(text, phrases, text_search.places(text, search)))
+        st.html(marked_text(text, phrases, text_search.found_spans(text, search)))
 
 
 def _flags(focus: Focus, card: WhyCard) -> None:

@@ -57,7 +57,7 @@ class StageClocks:
     def __init__(self) -> None:
         self._clocks: dict[str, StageClock] = {}
 
-    def told(self, stage: str, done: int, total: int, now: float) -> StageClock:
+    def clock_of(self, stage: str, done: int, total: int, now: float) -> StageClock:
         """Return the stage's clock after this report at the time ``now``, in seconds."""
         clock = self._clocks.get(stage)
         if clock is None or done < clock.done or clock.done >= clock.total:
@@ -80,7 +80,7 @@ class ConsoleProgress:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         now, terminal = time.monotonic(), sys.stderr.isatty()
-        clock = self._clocks.told(stage, done, total, now)
+        clock = self._clocks.clock_of(stage, done, total, now)
         if not self._is_due(clock, now, terminal=terminal):
             return
         clock.drawn = now

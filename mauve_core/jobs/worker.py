@@ -142,7 +142,7 @@ class _Reporter:
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.check()
         now = time.monotonic()
-        clock = self._clocks.told(stage, done, total, now)
+        clock = self._clocks.clock_of(stage, done, total, now)
         self._encoded = self._encoded or estimates.is_encoding(stage)
         begins = clock.reports == 1 and not clock.is_repeated
         ends = done >= total and not clock.is_repeated

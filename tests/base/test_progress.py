@@ -27,27 +27,27 @@ def test_estimates_of_the_time_left() -> None:
 def test_a_stage_that_starts_over_begins_its_clock_anew() -> None:
     clocks = StageClocks()
     for done in range(21):
-        assert not clocks.told("fit", done, 20, now=float(done)).is_repeated
-    assert clocks.told("fit", 0, 20, now=600.0).seconds_left(600.0) is None
-    clock = clocks.told("fit", 1, 20, now=602.0)
+        assert not clocks.clock_of("fit", done, 20, now=float(done)).is_repeated
+    assert clocks.clock_of("fit", 0, 20, now=600.0).seconds_left(600.0) is None
+    clock = clocks.clock_of("fit", 1, 20, now=602.0)
     assert clock.is_repeated
     assert clock.seconds_left(602.0) == pytest.approx(19 * 2.0, rel=1e-12)
 
 
 def test_a_stage_that_goes_on_after_another_keeps_its_clock() -> None:
     clocks = StageClocks()
-    clocks.told("candidates", 0, 4, now=0.0)
+    clocks.clock_of("candidates", 0, 4, now=0.0)
     for done in (0, 1):
-        clocks.told("fit", done, 1, now=5.0)
-    clock = clocks.told("candidates", 1, 4, now=10.0)
+        clocks.clock_of("fit", done, 1, now=5.0)
+    clock = clocks.clock_of("candidates", 1, 4, now=10.0)
     assert not clock.is_repeated
     assert clock.seconds_left(10.0) == pytest.approx(30.0, rel=1e-12)
 
 
 def test_what_an_earlier_worker_did_does_not_count_for_the_pace() -> None:
     clocks = StageClocks()
-    clocks.told("encoding", 80, 100, now=0.0)
-    assert clocks.told("encoding", 90, 100, now=5.0).seconds_left(5.0) == pytest.approx(5.0, rel=1e-12)
+    clocks.clock_of("encoding", 80, 100, now=0.0)
+    assert clocks.clock_of("encoding", 90, 100, now=5.0).seconds_left(5.0) == pytest.approx(5.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("up_s", [0.0, 5e6])

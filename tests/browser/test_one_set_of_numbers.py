@@ -13,7 +13,7 @@ from mauve_core.store import Run, RunStore
 from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.browser.full_run import make_full_run
-from tests.pages_with_scores import LOOKED_INSIDE, NAME, REASONS, SAME
+from tests.pages_with_scores import LOOKED_INSIDE, NAME, OF_SAMPLING, REASONS, SAME
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -56,6 +56,8 @@ def test_another_number_has_its_reason_on_the_page(
     page: Page, full_app: tuple[str, Run], view: str, query: Mapping[str, str], reason: str
 ) -> None:
     opened(page, full_app[0], view, query)
+    if reason == OF_SAMPLING:
+        page.get_by_text("How many texts, how many clusters").click()
     expect_words(page, reason)
 
 

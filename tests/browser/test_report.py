@@ -20,6 +20,8 @@ from tests.synthetic import CROWD, make_crowd
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
+SUBJECT = "3 candidates against human texts"
+
 DRAWN = ".js-plotly-plot .main-svg"
 TICK = "document.querySelector('[data-chart=frontier] .xtick text')"
 DARK_INK = f"() => getComputedStyle({TICK}).fill === 'rgb(48, 53, 63)'"
@@ -90,7 +92,7 @@ def test_the_app_saves_it_and_it_opens_from_disk_with_the_network_off(
         expect(frontier.locator(".main-svg").first).to_be_visible()
         names = frontier.evaluate("plot => plot._fullData.map(trace => trace.meta).filter(Boolean)")
         assert len(set(names)) == len(NAMES)
-        expect(report.get_by_role("heading", level=1)).to_have_text(hostile.name)
+        expect(report.get_by_role("heading", level=1)).to_have_text(f"{hostile.name}: {SUBJECT}")
         expect(report.get_by_role("rowheader", name=NAMES[0]).first).to_be_visible()
 
 
@@ -122,7 +124,7 @@ def test_hostile_names_and_texts_are_shown_and_do_not_run(chromium: Browser, rep
         assert page.locator("main img, main iframe, main base, main script").count() == 0
         # An animation frame later than everything that could have run.
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        assert page.title() == f"{hostile.name} · MAUVE Lens report"
+        assert page.title() == f"{hostile.name}: {SUBJECT} · MAUVE Lens"
 
 
 def test_a_script_that_gets_in_all_the_same_is_refused(chromium: Browser, report: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from app.caching import cache
 from app.caching.by_run import kept_by_run
 from app.components import charts, folded, job_button, page_chrome, settings_tree, upload_side
 from app.components.focus import Focus
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.components.sweep_panel import read_numbers
@@ -48,7 +48,7 @@ def show(here: Focus) -> None:
     """The section, folded: stored results of the run, and the purest clusters of the partition shown."""
     state, usual = session.current(), State()
     asked = any(getattr(state, field) != getattr(usual, field) for field in _ASKED) or job_button.has_job(
-        _place(here.run)
+        _slot(here.run)
     )
     with folded.part("What clusters capture", "clusters_capture", "category", asked=asked) as part:
         if part.open:
@@ -90,7 +90,7 @@ def _section(here: Focus) -> None:
                 settings_tree.show(table.settings)
     if access.may_change():
         again = None if table is None else "Compute again with other columns, texts or k"
-        with job_button.box(_place(run), again):
+        with job_button.box(_slot(run), again):
             _form(run, table)
 
 
@@ -215,11 +215,11 @@ def _form(run: Run, table: AttributeTable | None) -> None:
         chosen = tuple(columns) or None
         return AttributesTask(run.id, chosen, ks, source, candidate, int(splits), *(others or ()))  # type: ignore[arg-type]
 
-    job_button.show(_place(run), "Compute", task, filled=others is not None, boxed=table is not None)
+    job_button.show(_slot(run), "Compute", task, filled=others is not None, boxed=table is not None)
 
 
-def _place(run: Run) -> Place:
-    return Place("attributes_start", AttributesTask.kind, run.id)
+def _slot(run: Run) -> JobSlot:
+    return JobSlot("attributes_start", AttributesTask.kind, run.id)
 
 
 def _picker(label: str, offered: Sequence[T], initial: Any, **keywords: Any) -> T:

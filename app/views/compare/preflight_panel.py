@@ -7,7 +7,7 @@ import streamlit as st
 
 from app.caching import cache
 from app.components import job_button, normalize_choice
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.server import access
 from mauve_core.analysis.format_steps import steps_for
@@ -44,7 +44,7 @@ def _normalize(run: Run, found: Preflight) -> None:
     steps = normalize_choice.show(key)
     config = run.comparison.config
     job_button.show(
-        Place(f"{key}_start", RecompareTask.kind),
+        JobSlot(f"{key}_start", RecompareTask.kind),
         "Normalize as a new run",
         lambda: RecompareTask(suggested_name(run.name, config, config, steps), run.id, config, normalize=steps),
         models=[(encoder.model, encoder.revision)],

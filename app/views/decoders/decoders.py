@@ -77,7 +77,7 @@ def _measures(run: Run) -> None:
         return
     missing = len(MEASURES.keys() - set(measured))
     title = f"Measure the other {missing}, or measure again" if missing else "Measure again"
-    with job_button.box(measure_form.place(run), title):
+    with job_button.box(measure_form.slot(run), title):
         measure_form.show(run, measured)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.components import job_button, model_picker
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from mauve_core.experiments.text_measures import MEASURES, Measure, measure_title
 from mauve_core.store import Run
 from mauve_core.tasks.measure import MeasureTask
@@ -47,7 +47,7 @@ def show(run: Run, measured: AbstractCollection[str]) -> None:
         return MeasureTask(run.id, tuple(name for name in MEASURES if name in names), scorer)
 
     job_button.show(
-        place(run),
+        slot(run),
         "Measure",
         task,
         amount=lambda: task().amount(run),
@@ -58,9 +58,9 @@ def show(run: Run, measured: AbstractCollection[str]) -> None:
     )
 
 
-def place(run: Run) -> Place:
+def slot(run: Run) -> JobSlot:
     """Where the form's job stands."""
-    return Place("measure_start", MeasureTask.kind, run.id)
+    return JobSlot("measure_start", MeasureTask.kind, run.id)
 
 
 def _boxes(

@@ -10,7 +10,7 @@ import streamlit as st
 from app.caching import cache
 from app.caching.by_run import kept_by_run
 from app.components import charts, job_button, model_picker
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.server import access
@@ -127,7 +127,7 @@ def _form(run: Run, table: LengthTable | None) -> None:
         return LengthsTask(run.id, lengths, tuple(name for name in OVER_LENGTH if name in names), model)
 
     job_button.show(
-        Place("lengths_start", LengthsTask.kind, run.id),
+        JobSlot("lengths_start", LengthsTask.kind, run.id),
         "Compute over length",
         task,
         models=[] if model is None else [(model, None)],

@@ -10,7 +10,7 @@ import streamlit as st
 from app.caching import cache
 from app.caching.by_run import kept_by_run
 from app.components import charts, job_button
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.messages import or_error
 from app.server import access
 from mauve_core.experiments.text_measures import measure_title
@@ -100,7 +100,7 @@ def _form(run: Run, table: NeighbourTable | None) -> None:
             width=220,
         )
         job_button.show(
-            Place("neighbours_start", NeighboursTask.kind, run.id),
+            JobSlot("neighbours_start", NeighboursTask.kind, run.id),
             "Compute over k",
             lambda: NeighboursTask(run.id, numbers_of_neighbours(text) if text.strip() else None),
             primary=False,

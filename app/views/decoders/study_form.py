@@ -10,7 +10,7 @@ import streamlit as st
 
 from app import uploads
 from app.components import job_button, model_picker, upload_side
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.components.settings_tree import LARGEST
@@ -25,7 +25,7 @@ from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
-_PLACE = Place("study_start", StudyTask.kind, adopts=True)
+_PLACE = JobSlot("study_start", StudyTask.kind, adopts=True)
 PROMPT_TOKENS = 35
 """Default length of prompts that are cut from texts (NeurIPS 2021, appendix C.1)."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from app.caching import cache
 from app.components import charts, job_button, job_panel
 from app.components.focus import Focus, hidden_sources
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.components.text_search import Found
 from app.server import access
@@ -287,7 +287,7 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
     elif min(left.values()) < MIN_TEXTS:
         obstacle = f"Fewer than {MIN_TEXTS} texts would be left on one side."
     job_button.show(
-        Place("what_if_start", ExcludeTextsTask.kind),
+        JobSlot("what_if_start", ExcludeTextsTask.kind),
         "Compute in full",
         lambda: _task(here, gone),
         filled=obstacle is None,

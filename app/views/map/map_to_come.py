@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.components import job_button, job_panel, page_chrome
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from mauve_core.store import Run
 from mauve_core.tasks.draw_map import MapTask
 from mauve_core.tasks.registry import MAKING_RUNS
@@ -21,7 +21,7 @@ def show(run: Run) -> None:
     title = st.container()
     coming = job_panel.show(MAKING_RUNS, run.id, unfinished=True)
     if not coming:
-        place = Place("map_start", MapTask.kind, run.id)
+        place = JobSlot("map_start", MapTask.kind, run.id)
         coming = job_button.show(place, "Make the map", lambda: MapTask(run.id), icon=":material/map:")
     with title:
         if coming:

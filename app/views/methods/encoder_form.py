@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.components import job_button
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.messages import or_error
 from mauve_core.experiments.encoders import USUAL, EncoderTable, parse_encoder, usual_encoders, written
 from mauve_core.store import Run
@@ -38,7 +38,7 @@ def show(run: Run, table: EncoderTable | None) -> None:
     read = [or_error(parse_encoder, spec, own) for spec in chosen]
     unusable = not chosen or None in read
     job_button.show(
-        place(run),
+        slot(run),
         "Compute",
         lambda: CompareEncodersTask(run.id, tuple(chosen)),
         models=[(encoder.model, encoder.revision) for encoder in read if encoder is not None],
@@ -47,6 +47,6 @@ def show(run: Run, table: EncoderTable | None) -> None:
     )
 
 
-def place(run: Run) -> Place:
+def slot(run: Run) -> JobSlot:
     """Where the form's job stands."""
-    return Place("encoders_start", CompareEncodersTask.kind, run.id)
+    return JobSlot("encoders_start", CompareEncodersTask.kind, run.id)

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.components import job_button, model_picker
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.components.messages import or_error
 from mauve_core.base.errors import InputError
@@ -87,7 +87,7 @@ def show(run: Run, table: MethodTable | None) -> None:
         return CompareMethodsTask(run.id, tuple(chosen), seeds, permutations, *models)
 
     job_button.show(
-        place(run),
+        slot(run),
         "Compute",
         task,
         amount=lambda: task().amount(run),
@@ -97,9 +97,9 @@ def show(run: Run, table: MethodTable | None) -> None:
     )
 
 
-def place(run: Run) -> Place:
+def slot(run: Run) -> JobSlot:
     """Where the form's job stands."""
-    return Place("methods_start", CompareMethodsTask.kind, run.id)
+    return JobSlot("methods_start", CompareMethodsTask.kind, run.id)
 
 
 def _groups(key: str, initial: Sequence[str], suffix: str) -> None:

@@ -51,7 +51,7 @@ def _methods(run: Run) -> None:
         method_table.show(run, table)
     if access.may_change():
         again = None if table is None else "Compute again with other methods"
-        with job_button.box(method_form.place(run), again):
+        with job_button.box(method_form.slot(run), again):
             method_form.show(run, table)
     with folded.part("How many texts, how many clusters", "methods_sampling", "straighten", asked=False) as part:
         if part.open:
@@ -74,7 +74,7 @@ def _encoders(run: Run) -> None:
     position_table.show(run)
     if access.may_change():
         again = None if table is None else "Compute again with other encoders"
-        with job_button.box(encoder_form.place(run), again):
+        with job_button.box(encoder_form.slot(run), again):
             encoder_form.show(run, table)
 
 

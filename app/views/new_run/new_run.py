@@ -18,7 +18,7 @@ from app.components import (
     page_chrome,
     upload_side,
 )
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.components.upload_card import ReadFile
 from app.server import access
@@ -39,7 +39,7 @@ _SEEDS_HELP = (
 )
 _K_HELP = f"{more_settings.K_HELP} Compare only scores with the same k."
 
-_PLACE = Place("new_run_start", ComparisonTask.kind, adopts=True)
+_PLACE = JobSlot("new_run_start", ComparisonTask.kind, adopts=True)
 _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
 
 

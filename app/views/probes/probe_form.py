@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.caching import cache
 from app.components import focus, job_button
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.markup import escaped
 from app.components.messages import or_error
 from app.url.parameters import State
@@ -64,15 +64,15 @@ def show(run: Run, state: State, table: ProbeTable | None) -> None:
 
     with press:
         boxed = table is not None
-        at_work = job_button.show(place(run), "Probe", task, amount=amount, filled=ready, boxed=boxed)
+        at_work = job_button.show(slot(run), "Probe", task, amount=amount, filled=ready, boxed=boxed)
         if ready and not at_work:
             n = (len(run.corpora[source]) if rows is None else len(rows)) // 2
             _pace(run, source, task().encodings(run), n)
 
 
-def place(run: Run) -> Place:
+def slot(run: Run) -> JobSlot:
     """Where the form's job stands."""
-    return Place("probes_start", ProbeTask.kind, run.id)
+    return JobSlot("probes_start", ProbeTask.kind, run.id)
 
 
 def _pace(run: Run, source: str, encodings: int, n: int) -> None:

@@ -58,7 +58,7 @@ def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
         st.info(escaped(wrong), icon=":material/info:")
     elif not wrong:
         again = None if table is None else "Probe again with other perturbations or texts"
-        with job_button.box(probe_form.place(run), again):
+        with job_button.box(probe_form.slot(run), again):
             probe_form.show(run, state, table)
 
 

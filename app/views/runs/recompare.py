@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.caching import cache
 from app.components import job_button, model_picker, more_settings
-from app.components.job_button import Place
+from app.components.job_button import JobSlot
 from app.components.messages import or_error
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.store import Run
@@ -46,7 +46,7 @@ def show(run_id: str, *, close: Callable[[], None]) -> None:
     left_out = tuple(each for each in names if each not in selected)
     encoder = config.encoder if config.encoder != before.encoder else None
     job_button.show(
-        Place(f"again_start_{run_id}", RecompareTask.kind, run_id),
+        JobSlot(f"again_start_{run_id}", RecompareTask.kind, run_id),
         "Start",
         lambda: RecompareTask((name or "").strip() or suggested, run_id, config, left_out),
         models=[] if encoder is None else [(encoder.model, encoder.revision)],

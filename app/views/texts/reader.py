@@ -64,7 +64,7 @@ def _text(run: Run, search: TextSearch, name: str, row: int) -> None:
     text = corpus.texts[row]
     with st.container(border=True, gap="xsmall", height=_HEIGHT):
         st.text(about_text(corpus, row))
-        st.html(found_text(text, text_search.places(text, search)))
+        st.html(found_text(text, text_search.found_spans(text, search)))
     _cluster_link(run, name, row)
 
 

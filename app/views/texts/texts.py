@@ -171,7 +171,9 @@ def listing(run: Run, search: TextSearch, places: np.ndarray) -> pd.DataFrame:
         name = stack.names[stack.source[place]]
         corpus, row = run.corpora[name], int(stack.position[place])
         text = corpus.texts[row]
-        rows.append((short_name(name), corpus.ids[row], excerpt(text, text_search.places(text, search), BEFORE, AFTER)))
+        rows.append(
+            (short_name(name), corpus.ids[row], excerpt(text, text_search.found_spans(text, search), BEFORE, AFTER))
+        )
     return pd.DataFrame(rows, columns=["source", "id", "text"])
 
 
