@@ -31,7 +31,7 @@ from tests.word_files import by_topic
 SWAPPED: tuple[Any, ...] = ([], {}, "", None, 10**30, 1e30, -1, True, float("nan"), float("inf"))
 """What stands in a leaf's place; the program itself writes NaN and Infinity nowhere."""
 
-JobSlot = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 
 
 def make_full_run(home: Path) -> Run:
@@ -54,7 +54,7 @@ def make_full_run(home: Path) -> Run:
     return run
 
 
-def leaves(value: Any, place: JobSlot = ()) -> Iterator[JobSlot]:
+def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
     """Every leaf, list and mapping; of the items of a list, the first."""
     if isinstance(value, list) and value:
         yield place
@@ -67,7 +67,7 @@ def leaves(value: Any, place: JobSlot = ()) -> Iterator[JobSlot]:
         yield place
 
 
-def swapped(values: Any, place: JobSlot, leaf: Any) -> Any:
+def swapped(values: Any, place: Place, leaf: Any) -> Any:
     """The same with another leaf at that place."""
     if not place:
         return leaf

@@ -78,7 +78,7 @@ def _ranks_panel(run: Run, table: MethodTable, order: Sequence[str]) -> None:
         methods.bump_figure(table, order, run.comparison),
         key="methods_chart",
         file_name=name,
-        alt="JobSlot of every candidate under every method; the table below has the numbers.",
+        alt="Place of every candidate under every method; the table below has the numbers.",
     )
     st.caption(
         f"{about_ranks(table, run.comparison)} Gray bar: one rank; the order within it may be chance. Dotted: no "
