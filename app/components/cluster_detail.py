@@ -91,7 +91,8 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, masks: 
     st.caption(_figures(focus, cluster, table))
     if masks is not None:
         counts = [f"{wanted[name].sum():,} of {mask.sum():,} {escaped(name)}" for name, mask in inside.items()]
-        st.markdown(f":material/search: **Found here:** {' and '.join(counts)} texts. Only these are listed.")
+        partners = ", beside the other side's text of the same prompt" if session.current().texts_paired else ""
+        st.markdown(f":material/search: **Found here:** {' and '.join(counts)} texts. Only these are listed{partners}.")
     search = None if masks is None else text_search.of(focus.run, session.current())
     _tabs(focus, cluster, in_human, in_model, search)
     if has_costs(table):

@@ -58,22 +58,22 @@ def no_amount() -> None:
     """Of work whose time cannot be estimated."""
 
 
-def box(place: JobSlot, again: str | None) -> DeltaGenerator:
+def box(slot: JobSlot, again: str | None) -> DeltaGenerator:
     """Container of a form: in plain sight, or folded under the title ``again`` if there is a result already.
 
     It is open while its job waits or runs, and after a failure; above it, a line says how long the job took.
     """
     if again is None:
         return st.container(border=True)
-    job = _job(place, filled=True)
+    job = _job(slot, filled=True)
     if job is not None and job.status == "done":
-        with st.container(key=f"{place.key}_place_done"):
+        with st.container(key=f"{slot.key}_place_done"):
             st.caption(_done(job))
     return st.expander(again, icon=":material/replay:", expanded=job is not None and job.status != "done")
 
 
 def show(
-    place: JobSlot,
+    slot: JobSlot,
     label: str,
     task: Callable[[], Task],
     *,
@@ -89,7 +89,7 @@ def show(
 
     Parameters
     ----------
-    place : JobSlot
+    slot : JobSlot
     label : str
     task : callable
         What a press starts; may raise MauveLensError.
@@ -113,19 +113,19 @@ def show(
     """
     if not access.may_change():
         return False
-    job = _job(place, filled=filled)
-    with st.container(key=f"{place.key}_place", gap="xsmall"):
+    job = _job(slot, filled=filled)
+    with st.container(key=f"{slot.key}_place", gap="xsmall"):
         if job is not None and job.active:
-            _show_active(place, job)
+            _show_active(slot, job)
             return True
-        job_panel.show_undo(place.key)
+        job_panel.show_undo(slot.key)
         has_results = job is not None and job.status == "done" and job.run is not None and job.kind in MAKING_RUNS
         with st.container(horizontal=True, vertical_alignment="center"):
             if job is not None and has_results:
                 job_panel.open_results(job)
             pressed = st.button(
                 label,
-                key=place.key,
+                key=slot.key,
                 type="primary" if primary and not has_results else "secondary",
                 icon=icon,
                 disabled=not filled,
@@ -133,15 +133,15 @@ def show(
             )
             said = st.empty()
             if job is not None and has_results:
-                job_panel.dismiss_button(job, place.key)
+                job_panel.dismiss_button(job, slot.key)
         if pressed:
-            _start(place, task, amount, models)
+            _start(slot, task, amount, models)
         if job is not None and job.status != "done":
-            job_panel.show_ended(job, place.key)
+            job_panel.show_ended(job, slot.key)
         is_done = job is not None and job.status == "done" and not boxed
         lines = [_done(job)] if job is not None and is_done else []
         if filled and not has_results:
-            lines += [_estimate(place.kind, amount)]
+            lines += [_estimate(slot.kind, amount)]
         if any(lines):
             said.caption("  \n".join(filter(None, lines)), width="stretch")
     if job is not None:
@@ -149,46 +149,46 @@ def show(
     return False
 
 
-def has_job(place: JobSlot) -> bool:
+def has_job(slot: JobSlot) -> bool:
     """Whether a job stands there: at work, failed, or done while somebody looked on."""
-    return _job(place, filled=True) is not None
+    return _job(slot, filled=True) is not None
 
 
-def _job(place: JobSlot, *, filled: bool) -> JobState | None:
+def _job(slot: JobSlot, *, filled: bool) -> JobState | None:
     """The job that stands in that place; a job that is done only if it was seen at work there."""
     try:
-        jobs = [job for job in queue.list() if job.kind == place.kind]
+        jobs = [job for job in queue.list() if job.kind == slot.kind]
     except MauveLensError:  # the page itself reports the error
         return None
-    started, seen = (st.session_state.get(key, {}).get(place.key) for key in (_STARTED, _SEEN))
-    if place.run is None:
+    started, seen = (st.session_state.get(key, {}).get(slot.key) for key in (_STARTED, _SEEN))
+    if slot.run is None:
         known = {job.id: job for job in jobs}
         others = (job for job in jobs if job.active or job.id == seen)
-        return known.get(started) or (next(others, None) if place.adopts and not filled else None)
-    own = [job for job in jobs if job_panel.run_of(job) == place.run]
+        return known.get(started) or (next(others, None) if slot.adopts and not filled else None)
+    own = [job for job in jobs if job_panel.run_of(job) == slot.run]
     first = next((job for job in own if job.active), next(iter(own), None))
     return None if first is None or (first.status == "done" and first.id not in (started, seen)) else first
 
 
-def _show_active(place: JobSlot, job: JobState) -> None:
-    started = place.run is None and st.session_state.get(_STARTED, {}).get(place.key) == job.id
-    is_new = st.session_state.get(_STARTED, {}).get(place.key) == job.id != _seen(place)
-    st.session_state[_SEEN] = {**st.session_state.get(_SEEN, {}), place.key: job.id}
-    if place.run is None:
+def _show_active(slot: JobSlot, job: JobState) -> None:
+    started = slot.run is None and st.session_state.get(_STARTED, {}).get(slot.key) == job.id
+    is_new = st.session_state.get(_STARTED, {}).get(slot.key) == job.id != _seen(slot)
+    st.session_state[_SEEN] = {**st.session_state.get(_SEEN, {}), slot.key: job.id}
+    if slot.run is None:
         st.markdown(f"**{escaped(job.name)}**")
     with st.container(horizontal=True, vertical_alignment="center"):
         with suppress(MauveLensError):  # removed in another tab
-            job_progress.show(job, key="progress", place=f"{place.key}_place", focus=is_new)
+            job_progress.show(job, key="progress", place=f"{slot.key}_place", focus=is_new)
         job_panel.cancel_button(job)
         if started:
             st.button(
                 "Set up another",
-                key=f"{place.key}_another",
+                key=f"{slot.key}_another",
                 icon=":material/add:",
                 type="tertiary",
                 help="This job goes on, and stands in the sidebar",
                 on_click=_leave,
-                args=(place,),
+                args=(slot,),
             )
     if job.run is not None:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -196,19 +196,19 @@ def _show_active(place: JobSlot, job: JobState) -> None:
             st.caption(job_panel.SCORES_READY, width="content")
 
 
-def _leave(place: JobSlot) -> None:
+def _leave(slot: JobSlot) -> None:
     """Give the place back to the button, whatever its job does."""
     for key in (_STARTED, _SEEN):
-        st.session_state[key] = {name: job for name, job in st.session_state.get(key, {}).items() if name != place.key}
+        st.session_state[key] = {name: job for name, job in st.session_state.get(key, {}).items() if name != slot.key}
 
 
-def _seen(place: JobSlot) -> str | None:
-    found: str | None = st.session_state.get(_SEEN, {}).get(place.key)
+def _seen(slot: JobSlot) -> str | None:
+    found: str | None = st.session_state.get(_SEEN, {}).get(slot.key)
     return found
 
 
 def _start(
-    place: JobSlot,
+    slot: JobSlot,
     task: Callable[[], Task],
     amount: Callable[[], Amount | None],
     models: Sequence[tuple[str, str | None]],
@@ -225,7 +225,7 @@ def _start(
 
     job = job_panel.start(describe)
     if job is not None:
-        st.session_state[_STARTED] = {**st.session_state.get(_STARTED, {}), place.key: job.id}
+        st.session_state[_STARTED] = {**st.session_state.get(_STARTED, {}), slot.key: job.id}
         st.rerun()
 
 

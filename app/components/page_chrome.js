@@ -3,8 +3,9 @@
 // Areas that scroll get into the order of the tab key: Streamlit's fixed boxes and wide tables hold no element that
 // would, and only some browsers do it by themselves. The sections of the navigation, which Streamlit writes as a list of
 // boxes with items of no list, become named groups of links. The element of the tour's step is marked and kept in sight
-// below the step's words. A panel that a button folds out gets the focus, because Streamlit puts it at the end of the page,
-// where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. A cookie remembers that the tour was offered. Links to files save them instead of opening a tab.
+// below the step's words. A panel that a button folds out gets the focus, because Streamlit puts it at the end of the
+// page, where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. A cookie
+// remembers that the tour was offered. Links to files save them instead of opening a tab.
 //
 // The row of the chosen cluster is kept in sight in the list of clusters, a chart in an area that scrolls.
 //

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from app.caching import found as cached
+from app.caching import texts
 from app.components.focus import Focus
 from app.components.markup import escaped
 from app.url import bound
@@ -33,10 +33,9 @@ _PATTERN_HELP = (
     "Reads the query as a regular expression, with look-around and Unicode classes such as `\\p{Lu}`. Upper and lower "
     "case differ, unless it begins with `(?i)`."
 )
-_NO_VALUE = "Choose a value"
 _MARKING_SECONDS = 0.5
 MOST_VALUES = 500
-"""Values of a field that are offered, the most frequent first."""
+"""Values of a field that are offered, besides the one in the link."""
 
 
 def of(run: Run, state: State) -> TextSearch:
@@ -58,7 +57,7 @@ def found(run: Run, search: TextSearch) -> Found | None:
     if not search.asks:
         return None
     try:
-        return cached.found(run.id, search)
+        return texts.found(run.id, search)
     except InputError as error:
         st.error(escaped(str(error)), icon=":material/search_off:")
         return None
@@ -108,7 +107,9 @@ def narrowing(run: Run, state: State) -> None:
     chosen = bound.selectbox("search_field", "Metadata", fields, None, placeholder="Any field")
     if chosen is not None:
         values = _values(run, chosen)
-        bound.selectbox("search_value", chosen, values, None, placeholder=_NO_VALUE)
+        offered = list(dict.fromkeys([*values[:MOST_VALUES], *({state.search_value} & set(values))]))
+        some = "any" if len(offered) == len(values) else f"the {MOST_VALUES:,} most frequent"
+        bound.selectbox("search_value", chosen, offered, None, placeholder=f"Choose {some} of {len(values):,} values")
 
 
 def clear_button(key: str) -> None:
@@ -163,9 +164,10 @@ def _fields(run: Run) -> list[str]:
 
 
 def _values(run: Run, field: str) -> list[str]:
+    """All values of a metadata field, the most frequent first."""
     counts: dict[str, int] = {}
     for source in _sources(run):
         metadata = run.corpora[source].metadata
         for value, count in (value_counts(metadata[field]) if field in metadata.columns else {}).items():
             counts[value] = counts.get(value, 0) + count
-    return sorted(counts, key=lambda value: -counts[value])[:MOST_VALUES]
+    return sorted(counts, key=lambda value: -counts[value])

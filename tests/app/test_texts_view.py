@@ -87,6 +87,27 @@ def test_typing_and_clearing_are_in_the_link(open_page: OpenPage) -> None:
     assert app.text_input(key="url_find").value == ""
 
 
+def test_a_value_of_metadata_narrows_it_down_also_one_that_is_not_offered_otherwise(
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text_search, "MOST_VALUES", 1)
+    values = text_search._values(stored_run, "topic")
+    total = sum((corpus.metadata["topic"] == values[-1]).sum() for corpus in stored_run.corpora.values())
+    box = opened(open_page, where="topic").selectbox(key="url_is")
+    assert list(box.options) == values[:1]
+    assert box.proto.placeholder == f"Choose the 1 most frequent of {len(values)} values"
+    app = opened(open_page, where="topic", **{"is": values[-1]})
+    assert app.selectbox(key="url_is").value == values[-1]
+    assert f"**topic = {values[-1]}**: {total:,} of" in says(app).replace("\\", "")
+
+
+def test_paired_texts_stand_beside_what_was_not_searched_for_and_the_page_says_so(open_page: OpenPage) -> None:
+    query = {"candidate": "shifted", "find": WORD, "order": "found", "paired": "on"}
+    assert "beside the other side's text of the same prompt" in says(
+        opened(open_page, "views/clusters/clusters.py", **query)
+    )
+
+
 @pytest.mark.parametrize("view", [VIEW, "views/clusters/clusters.py", "views/gap/gap.py"])
 @pytest.mark.parametrize(("pattern", "why"), [("(", "cannot be used"), ("(?P<x>a){9999}{9999}", "repeats too much")])
 def test_an_unusable_expression_is_said_and_nothing_is_lost(

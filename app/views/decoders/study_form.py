@@ -25,7 +25,7 @@ from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 
 _SOURCE, _OPEN, _FILE = "study_source", "Prompts of the open run", "A file"
-_PLACE = JobSlot("study_start", StudyTask.kind, adopts=True)
+_SLOT = JobSlot("study_start", StudyTask.kind, adopts=True)
 PROMPT_TOKENS = 35
 """Default length of prompts that are cut from texts (NeurIPS 2021, appendix C.1)."""
 
@@ -176,11 +176,11 @@ def _finish(
         )
     _preview(human, lengths["max_new_tokens"], lengths["repeats"], specs)
     if task is None or human is None:
-        job_button.show(_PLACE, "Start", _no_task, filled=False)
+        job_button.show(_SLOT, "Start", _no_task, filled=False)
         return
     ready, texts = task, _texts(human, lengths["repeats"], specs)
     job_button.show(
-        _PLACE,
+        _SLOT,
         "Start",
         lambda: ready,
         amount=lambda: ready.amount(texts),

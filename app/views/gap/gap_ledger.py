@@ -47,6 +47,7 @@ COST_HELP = (
     "share q. It is 0 if they are equal and never negative; all clusters together make 100%."
 )
 COUNTS_HELP = "Human texts : model texts"
+_FOUND_HELP = "Those of them that the search found, human : model"
 _LIST_HEIGHT = 248
 _CHART = "gap_ledger_{}"
 
@@ -208,6 +209,7 @@ def _list(here: Focus, direction: str, rows: pd.DataFrame) -> None:
             "cost": st.column_config.TextColumn(help=COST_HELP),
             "stability": st.column_config.TextColumn(help=_STABILITY_HELP),
             "texts": st.column_config.TextColumn(help=COUNTS_HELP),
+            "found": st.column_config.TextColumn(help=_FOUND_HELP),
         },
     )
 

@@ -21,8 +21,8 @@ def show(run: Run) -> None:
     title = st.container()
     coming = job_panel.show(MAKING_RUNS, run.id, unfinished=True)
     if not coming:
-        place = JobSlot("map_start", MapTask.kind, run.id)
-        coming = job_button.show(place, "Make the map", lambda: MapTask(run.id), icon=":material/map:")
+        slot = JobSlot("map_start", MapTask.kind, run.id)
+        coming = job_button.show(slot, "Make the map", lambda: MapTask(run.id), icon=":material/map:")
     with title:
         if coming:
             page_chrome.nothing_yet(

@@ -39,7 +39,7 @@ _SEEDS_HELP = (
 )
 _K_HELP = f"{more_settings.K_HELP} Compare only scores with the same k."
 
-_PLACE = JobSlot("new_run_start", ComparisonTask.kind, adopts=True)
+_SLOT = JobSlot("new_run_start", ComparisonTask.kind, adopts=True)
 _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
 
 
@@ -156,7 +156,7 @@ def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None
 def _start(files: Sequence[ReadFile], settings: Settings | None) -> None:
     """The button; ``settings`` are None while the form is not filled in."""
     if settings is None or settings.config.encoder is None:
-        job_button.show(_PLACE, "Start", _no_task, filled=False)
+        job_button.show(_SLOT, "Start", _no_task, filled=False)
         return
     name, config, encoder = settings.name, settings.config, settings.config.encoder
     human, *models = files
@@ -171,7 +171,7 @@ def _start(files: Sequence[ReadFile], settings: Settings | None) -> None:
         return described.amount({side: side_size(file, encoder) for side, file in described.files.items()})
 
     models_needed = [(encoder.model, encoder.revision)]
-    job_button.show(_PLACE, "Start", task, amount=amount, models=models_needed)
+    job_button.show(_SLOT, "Start", task, amount=amount, models=models_needed)
 
 
 def _no_task() -> ComparisonTask:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from app.caching import cache, found
+from app.caching import cache, texts
 from app.components import focus, text_search
 from app.components.markup import escaped, swatch
 from app.components.texts import about_text
@@ -52,7 +52,7 @@ def _colour(run: Run, name: str) -> str:
 
 def partners(run: Run, name: str, row: int) -> dict[str, int]:
     """The first text of the same prompt of every other source that has one, by row."""
-    codes = found.prompts(run.id)
+    codes = texts.prompts(run.id)
     if codes is None:
         return {}
     rows = {other: np.flatnonzero(own == codes[name][row]) for other, own in codes.items() if other != name}

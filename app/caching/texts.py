@@ -1,4 +1,4 @@
-"""Cache of searches for texts."""
+"""Caches over all texts of a run: what a search found, and which texts answer one prompt."""
 
 from __future__ import annotations
 
