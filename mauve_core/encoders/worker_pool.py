@@ -12,15 +12,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
 Batch = TypeVar("Batch")
 Result = TypeVar("Result")
+
+EXIT_LIMIT_S = 5.0  # a number may have gone to another thread by then
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +85,7 @@ class WorkerPool(Generic[Batch, Result]):
         self._waiting.clear()
         for thread in self._threads:
             thread.join()
+        _wait_for_exit(self._threads)
         rest = [] if self._walk is None else list(self._walk)
         while not self._done.empty():
             item = self._done.get()
@@ -113,6 +118,18 @@ class WorkerPool(Generic[Batch, Result]):
             if len(begun) > worker.ahead:
                 earlier, started = begun.popleft()
                 yield earlier, worker.finish(started)
+
+
+def _wait_for_exit(threads: Sequence[threading.Thread]) -> None:
+    """Wait until the system has ended threads that Python has joined, which is moments later, on Linux.
+
+    A thread gives MKL's buffers back as it ends, under a lock that a process forked in those moments would inherit
+    locked: the child would wait for it forever.
+    """
+    deadline = time.monotonic() + EXIT_LIMIT_S
+    for thread in threads:
+        while Path(f"/proc/self/task/{thread.native_id}").exists() and time.monotonic() < deadline:
+            time.sleep(0.0005)
 
 
 _users, _threads_before, _lock = 0, 0, threading.Lock()

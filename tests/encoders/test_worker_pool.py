@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -51,6 +54,19 @@ def test_a_lane_ahead_starts_before_it_finishes() -> None:
     work = WorkerPool([doubling(1, log)], range(3))
     assert [work.take()[0] for _ in range(3)] == [0, 1, 2]
     assert [name for name, _ in log] == ["start", "start", "finish", "start", "finish", "finish"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc lists the threads of Linux alone")
+def test_no_thread_is_still_ending_afterwards() -> None:
+    # What C libraries keep for a thread is destroyed after Python has joined it: here by a sleep of a fifth of a second.
+    libc, key = ctypes.CDLL(None), ctypes.c_uint()
+    assert libc.pthread_key_create(ctypes.byref(key), libc.usleep) == 0
+    sleeping = Worker(lambda batch: libc.pthread_setspecific(key, ctypes.c_void_p(200_000)), lambda started: started)
+    before = set(os.listdir("/proc/self/task"))
+    work = WorkerPool([sleeping, sleeping], range(2))
+    assert [work.take()[1] for _ in range(2)] == [0, 0]
+    work.stop()
+    assert set(os.listdir("/proc/self/task")) <= before
 
 
 @pytest.mark.parametrize("count", [1, 3])
