@@ -25,7 +25,7 @@ const FOLD_AWAY = '[data-testid="stSidebarCollapseButton"] button';
 const COVERED = "(max-width: 768px)"; // where Streamlit lays the sidebar over the page
 const LIST = ".st-key-clusters_list"; // Clusters: a chart whose last trace shades the chosen row
 const SHADED = (colour) => !/, ?0\)$/.test(colour);
-const DELAY_MS = 150;
+const DELAY_MS = 50;
 const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
 const GESTURES = ["wheel", "touchmove", "pointerdown", "mousedown", "keydown"];
 const HEADER_PX = 60; // Streamlit's bar at the top
@@ -122,7 +122,8 @@ class Pointer {
     const target = key ? shown(`.st-key-${CSS.escape(key)}`) : undefined;
     this.mark(words && target);
     this.watch(words || target ? [page, page.firstElementChild, words, target].filter(Boolean) : []);
-    if (page) page.style.scrollPaddingTop = words ? `${roomFor(words, target, page)}px` : `${HEADER_PX}px`;
+    const padding = `${words ? roomFor(words, target, page) : HEADER_PX}px`;
+    if (page && page.style.scrollPaddingTop !== padding) page.style.scrollPaddingTop = padding;
     if (target && !this.taken && resting()) target.scrollIntoView({ block: "start" });
   }
 
@@ -225,7 +226,7 @@ function enter(panel) {
 }
 
 function mend(list) {
-  list.setAttribute("role", "none");
+  if (list.getAttribute("role") !== "none") list.setAttribute("role", "none");
   for (const item of list.querySelectorAll("li:not([role])")) item.setAttribute("role", "none");
   for (const section of list.querySelectorAll(":scope > :not([role])")) {
     section.setAttribute("role", "group");

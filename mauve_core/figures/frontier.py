@@ -172,18 +172,20 @@ def frontier_figure(
     crowded = len(banded) < len(names)
     drawn = sorted(names, key=banded.__contains__) if crowded else names  # the last one drawn is on top
     traces = [_band(by_candidate[name], styles[name], names.index(name)) for name in drawn if name in banded]
-    traces += [_closing(by_candidate[name], styles[name]) for name in drawn]
+    pixels = line_ends.plot_height(len(names), SIDE_BY_SIDE - _ABOVE - _BELOW)
+    ends = [
+        End(name, styles[name], _NAMED_AT, _height_at(by_candidate[name], _NAMED_AT)) for name in list(order) or names
+    ]
+    placed = line_ends.with_heights(ends, (_LOW, _HIGH), pixels)
+    leads = {end.name: (end.y, height) for end, height in placed}
+    traces += [_thin(by_candidate[name], styles[name], leads[name]) for name in drawn]
     for name in drawn:
         width = _WIDE if not crowded else (_RAISED if name in banded else _THIN)
         traces.append(_line(name, by_candidate[name], styles[name], width))
     size = _SMALL_MARK if crowded else _MARK
     traces += [_mark(name, by_candidate[name], weight, styles[name], size) for name in drawn]
-    pixels = line_ends.plot_height(len(names), SIDE_BY_SIDE - _ABOVE - _BELOW)
-    ends = [
-        End(name, styles[name], _NAMED_AT, _height_at(by_candidate[name], _NAMED_AT)) for name in list(order) or names
-    ]
-    annotations = line_ends.names_at_ends(ends, None, (_LOW, _HIGH), pixels)
     height = math.ceil(pixels) + _ABOVE + _BELOW
+    annotations = line_ends.names_beside(placed, (_LOW, _HIGH))
     return draw.figure(traces, {**_layout(names, height), "annotations": annotations})
 
 
@@ -284,12 +286,14 @@ def _band(part: _Part, style: Style, index: int) -> Trace:
     return draw.area(x, y, translucent(style.colour, 0.18), legendgroup=str(index))
 
 
-def _closing(part: _Part, style: Style) -> Trace:
-    """Segments from the ends of the drawn curve to (1, 0) and (0, 1), which close the area of MAUVE."""
+def _thin(part: _Part, style: Style, lead: tuple[float, float]) -> Trace:
+    """Segments from the ends of the drawn curve to (1, 0) and (0, 1), which close the area of MAUVE, and the line from
+    the curve's height where it is named to the name's.
+    """
     (first_x, last_x), (first_y, last_y) = part["x"][[0, -1]].tolist(), part["y"][[0, -1]].tolist()
     return draw.scatter(
-        x=[1, first_x, None, last_x, 0],
-        y=[0, first_y, None, last_y, 1],
+        x=[1, first_x, None, last_x, 0, None, _NAMED_AT, _HIGH],
+        y=[0, first_y, None, last_y, 1, None, *lead],
         mode="lines",
         line={"color": style.colour, "width": 1},
         hoverinfo="skip",

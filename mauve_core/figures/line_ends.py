@@ -35,8 +35,6 @@ ROW = 15
 
 _GLYPH, _BEYOND = 18, 24
 """Room for a name's marker, and for wider letters than those of the app, in pixels."""
-_LEADER = 26
-"""Length of the line to a name that stands beside its end, in pixels."""
 _BELOW = 48
 """Room for the lowest axis, in pixels."""
 _LEGEND_COLUMNS, _LEGEND_GAP = 4, 60
@@ -54,17 +52,45 @@ class End(NamedTuple):
     y: float
 
 
+def with_heights(ends: Iterable[End], span: tuple[float, float], pixels: float) -> list[tuple[End, float]]:
+    """The ends, the highest first, each with the height of its name; parameters as in ``names_at_ends``."""
+    low, high = span
+    placed = sorted(ends, key=lambda end: -end.y)
+    heights = draw.spread_out([end.y for end in placed], ROW * (high - low) / pixels, low, high)
+    return list(zip(placed, heights, strict=True))
+
+
+def names_beside(placed: Iterable[tuple[End, float]], span: tuple[float, float]) -> list[dict[str, Any]]:
+    """Annotations that name lines right of the only panel, without lines that lead to them.
+
+    Plotly draws them in half the time of ``names_at_ends``. They are placed on the figure, because Plotly hides a name
+    at the very end of an axis.
+    """
+    low, high = span
+    return [
+        {
+            **_name_of(end),
+            "x": 1,
+            "xref": "paper",
+            "y": (height - low) / (high - low),
+            "yref": "paper",
+            "showarrow": False,
+        }
+        for end, height in placed
+    ]
+
+
 def names_at_ends(
-    ends: Iterable[End], reach: float | None, span: tuple[float, float], pixels: float, *, panel: int = 1
+    ends: Iterable[End], reach: float, span: tuple[float, float], pixels: float, *, panel: int = 1
 ) -> list[dict[str, Any]]:
-    """Annotations that name lines.
+    """Annotations that name lines, with lines that lead to them.
 
     Parameters
     ----------
     ends : iterable of End
         Those of one height keep this order. Names are untrusted.
-    reach : float or None
-        Right end of the x axis, where all names begin, also of lines that end before; None: right of their ends.
+    reach : float
+        Right end of the x axis, where all names begin, also of lines that end before.
     span : (low, high)
         Range of the y axis.
     pixels : float
@@ -72,32 +98,35 @@ def names_at_ends(
     panel : int
         The panel's number; the first is 1.
     """
-    low, high = span
-    placed = sorted(ends, key=lambda end: -end.y)
-    heights = draw.spread_out([end.y for end in placed], ROW * (high - low) / pixels, low, high)
     suffix = "" if panel == 1 else str(panel)
-    across = {"ax": _LEADER} if reach is None else {"ax": reach, "axref": f"x{suffix}"}
     return [
         {
-            "text": f'<span style="color:{end.style.colour}">{GLYPHS[end.style.symbol]}</span> '
-            f"{html.escape(short_name(end.name))}",
-            "hovertext": html.escape(end.name),
+            **_name_of(end),
             "x": end.x,
             "y": end.y,
             "xref": f"x{suffix}",
             "yref": f"y{suffix}",
-            **across,
+            "ax": reach,
+            "axref": f"x{suffix}",
             "ay": height,
             "ayref": f"y{suffix}",
-            "xanchor": "left",
             "arrowhead": 0,
             "arrowwidth": 1,
             "arrowcolor": end.style.colour,
-            "borderpad": 0,
-            "font": {"size": LEGEND_FONT},
         }
-        for end, height in zip(placed, heights, strict=True)
+        for end, height in with_heights(ends, span, pixels)
     ]
+
+
+def _name_of(end: End) -> dict[str, Any]:
+    glyph = f'<span style="color:{end.style.colour}">{GLYPHS[end.style.symbol]}</span>'
+    return {
+        "text": f"{glyph} {html.escape(short_name(end.name))}",
+        "hovertext": html.escape(end.name),
+        "xanchor": "left",
+        "borderpad": 0,
+        "font": {"size": LEGEND_FONT},
+    }
 
 
 def name_lines(figure: go.Figure, ends: Sequence[End], places: Sequence[float], values: Sequence[float]) -> None:

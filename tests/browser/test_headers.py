@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.server.preloads import WANTED, header_of
+from app.server.preloads import WANTED, header_of, tag_of, with_drawing
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -80,6 +80,23 @@ def test_another_streamlit_without_these_scripts_has_no_preloads(tmp_path: Path)
     assert header_of(tmp_path) == ""
     (scripts / "PlotlyChart.abc.js").touch()
     assert header_of(tmp_path) == "</static/js/PlotlyChart.abc.js>; rel=modulepreload"
+
+
+def test_plotly_runs_while_the_page_waits_for_the_server(page: Page, live_app: str) -> None:
+    answer = page.goto(f"{live_app}/methods")
+    assert answer is not None
+    assert answer.headers["content-length"] == str(len(answer.body()))
+    source = page.locator('head script[src*="/PlotlyChart."]').get_attribute("src") or ""
+    assert asked(f"{live_app}/{source.removeprefix('./')}")[0] == 200
+
+
+@pytest.mark.parametrize("page", [b"<head></head>", b"", b"</head>"])
+def test_no_other_page_gets_a_script(page: bytes) -> None:
+    assert with_drawing(page, b"<script></script>") == page
+
+
+def test_another_streamlit_without_plotly_gets_no_script(tmp_path: Path) -> None:
+    assert tag_of(tmp_path) == b""
 
 
 def test_foreign_names_and_closed_paths_are_turned_away(live_app: str) -> None:

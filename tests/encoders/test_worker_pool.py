@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 import threading
 from collections.abc import Callable
@@ -58,15 +57,16 @@ def test_a_lane_ahead_starts_before_it_finishes() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc lists the threads of Linux alone")
 def test_no_thread_is_still_ending_afterwards() -> None:
-    # What C libraries keep for a thread is destroyed after Python has joined it: here by a sleep of a fifth of a second.
+    # What C libraries keep for a thread is destroyed after Python has joined it: here by a sleep.
     libc, key = ctypes.CDLL(None), ctypes.c_uint()
     assert libc.pthread_key_create(ctypes.byref(key), libc.usleep) == 0
     sleeping = Worker(lambda batch: libc.pthread_setspecific(key, ctypes.c_void_p(200_000)), lambda started: started)
-    before = set(os.listdir("/proc/self/task"))
+    threads = Path("/proc/self/task")
+    before = {thread.name for thread in threads.iterdir()}
     work = WorkerPool([sleeping, sleeping], range(2))
     assert [work.take()[1] for _ in range(2)] == [0, 0]
     work.stop()
-    assert set(os.listdir("/proc/self/task")) <= before
+    assert {thread.name for thread in threads.iterdir()} <= before
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -179,9 +179,8 @@ def test_lines_and_marks_have_the_style_of_their_candidate() -> None:
 def heights_of_names(figure: go.Figure) -> list[float]:
     """Pixels of the names' middles above the lower edge of the plot, from the top."""
     layout = figure.layout
-    low, high = layout.yaxis.range
     pixels = layout.height - layout.margin.t - layout.margin.b
-    return [(note.ay - low) / (high - low) * pixels for note in layout.annotations]
+    return [note.y * pixels for note in layout.annotations]
 
 
 @pytest.mark.parametrize("count", [1, 2, 11, 40])
@@ -190,13 +189,18 @@ def test_every_curve_is_named_at_its_end_and_no_name_lies_on_another(count: int)
     notes, heights = figure.layout.annotations, heights_of_names(figure)
     styles = candidate_styles([f"c{place}" for place in range(count)])
     assert {note.hovertext for note in notes} == set(styles)
+    ends, (low, high) = [], figure.layout.yaxis.range
     for note in notes:
         style, line = styles[note.hovertext], named(figure, "lines", note.hovertext)
         assert note.text == f'<span style="color:{style.colour}">{GLYPHS[style.symbol]}</span> {note.hovertext}'
-        assert note.arrowcolor == style.colour
-        assert (note.x, note.y) == (0.98, pytest.approx(np.interp(0.98, line.x[::-1], line.y[::-1]), abs=FLOAT32))
+        assert (note.xref, note.x, note.xanchor, note.yref) == ("paper", 1, "left", "paper")
+        height = low + note.y * (high - low)
+        lead = next(trace for trace in figure.data if trace.y[-1] == pytest.approx(height) and len(trace.x) > 7)
+        assert lead.line.color == style.colour
+        assert lead.x[-2:] == (0.98, figure.layout.xaxis.range[1]), "to the plot's right edge, where the name stands"
+        assert lead.y[-2] == pytest.approx(np.interp(0.98, line.x[::-1], line.y[::-1]), abs=FLOAT32)
+        ends.append(lead.y[-2])
     assert all(one - other >= NAME_HEIGHT for one, other in itertools.pairwise(heights))
-    ends = [note.y for note in notes]
     assert ends == sorted(ends, reverse=True), "lines to names do not cross"
     assert min(heights) >= 0
     assert max(heights) <= figure.layout.height - figure.layout.margin.t - figure.layout.margin.b + 1e-9
