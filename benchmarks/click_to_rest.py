@@ -3,10 +3,10 @@
     python benchmarks/click_to_rest.py --home HOME [--before CHECKOUT --before-home HOME] [--times 10] [--out FILE.md]
 
 A page rests when the script has ended, every chart is drawn and nothing on the page has changed for QUIET_MS; the wait
-is up to the last change. Each first load is a browser profile of its own, with an empty cache. A page of one slider,
-served by plain Streamlit in the same run, is the peer: its waits are what the framework and the machine cost. Another
-checkout, served with a home of its own, gives the first loads of an earlier version. HOME holds the demo, made by
-``mauve-lens demo``. The machine should be idle otherwise.
+is up to the last change. Each first load is a browser profile of its own, with an empty cache. A page of one slider
+and a page of one line, served by plain Streamlit in the same run, are the peers: their waits are what the framework,
+Plotly and the machine cost. Another checkout, served with a home of its own, gives the first loads of an earlier
+version. HOME holds the demo, made by ``mauve-lens demo``. The machine should be idle otherwise.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from mauve_core.base.files import write_atomically
 
 PLAIN = "import streamlit as st\nst.title('Plain')\nst.slider('Number', 0, 9, key='plain_number')\n"
+CHART = "import streamlit as st\nst.title('Plain')\nst.plotly_chart({'data': [{'y': [1, 3, 2]}]})\n"
 GOALS = {"first load": 2.0, "Clusters: choose a cluster": 0.7, "Compare: weight": 0.4}
 """Seconds of the median that the project aims for."""
 
@@ -94,9 +95,12 @@ def report(options: argparse.Namespace) -> str:
     """Serve, measure, and write the page."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = launched(playwright)
-        script = Path(folder) / "plain.py"
-        script.write_text(PLAIN)
-        with served(["streamlit", "run", str(script)], Path(folder), options.home) as url:
+        slider, chart = Path(folder) / "slider.py", Path(folder) / "chart.py"
+        slider.write_text(PLAIN)
+        chart.write_text(CHART)
+        with served(["streamlit", "run", str(chart)], Path(folder), options.home) as url:
+            chart_load = statistics.median(first_loads(browser, url, {"plain": ""}, "", options.times)["plain"])
+        with served(["streamlit", "run", str(slider)], Path(folder), options.home) as url:
             plain_load = first_loads(browser, url, {"plain": ""}, "", options.times)["plain"]
             with opened(browser) as page:
                 page.goto(url)
@@ -123,7 +127,8 @@ def report(options: argparse.Namespace) -> str:
 Seconds from a press, or from the start of a navigation, to the last change of the page, in Chromium at 1280 x 800, on
 the demo study: median and worst of {options.times}. A first load is one of a new profile with an empty cache. Plain: a
 page with one slider, served by Streamlit in the same run, rests after {load:.2f} s, and a step of its slider after
-{step:.2f} s. Before: the median of the earlier version in the same run.
+{step:.2f} s; a page with one line drawn by st.plotly_chart, and nothing else, rests after {chart_load:.2f} s. Before:
+the median of the earlier version in the same run.
 
 | what | median s | worst s | median / plain | goal s | before s |
 | --- | --- | --- | --- | --- | --- |

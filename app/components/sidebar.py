@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from contextlib import suppress
 
 import streamlit as st
@@ -18,6 +19,8 @@ from mauve_core.store import Run
 
 NEW_RUN_PAGE = "views/new_run/new_run.py"
 _MOST_JOBS = 3
+_NOTES = 160
+"""Most characters of the run's notes."""
 
 PRODUCT = "MAUVE Lens"
 _INK = {"light": "#10161f", "dark": "#e6e9ee"}
@@ -90,9 +93,10 @@ def opened_run() -> Run:
 
 def _facts(run_id: str) -> None:
     try:
-        comparison = cache.load_run(run_id).comparison
+        run = cache.load_run(run_id)
     except MauveLensError:
         return  # the page itself reports the error
+    comparison = run.comparison
     sizes = sorted({source.n for source in comparison.sources})
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     encoder = comparison.config.encoder
@@ -105,6 +109,8 @@ def _facts(run_id: str) -> None:
         f"**k = {', '.join(map(str, clusters))}** clusters, **{seeds}** seed{'s' * (seeds > 1)}",
     ]
     st.caption("  \n".join(lines))
+    if run.notes:
+        st.caption(escaped(textwrap.shorten(run.notes, _NOTES, placeholder=" …")))
 
 
 _WOULD_BE = {

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.components import job_progress, news
 from app.server import access, connections, health, origins, run_export, sign_in
-from app.server.preloads import drawing_tag, preload_header, with_drawing
+from app.server.preloads import opens_with_charts, preload_header
 from mauve_core.serving import sharing
 
 OPEN = (health.HEALTH, sign_in.SIGN_IN, sign_in.SIGN_OUT)
@@ -76,42 +76,12 @@ class Headers:
                     del headers[name]
                 for name, value in security_headers().items():
                     headers[name] = value
-                if headers.get("content-type", "").startswith("text/html") and preload_header():
-                    headers["Link"] = preload_header()
+                preloads = preload_header(opens_with_charts(scope["path"]))
+                if headers.get("content-type", "").startswith("text/html") and preloads:
+                    headers["Link"] = preloads
             await send(message)
 
         await self.app(scope, receive, with_headers)
-
-
-class EarlyDrawing:
-    """Adds Plotly's script to the page that starts the app, which is sent uncompressed for that."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET" or not drawing_tag() or not _asks_for_page(scope):
-            await self.app(scope, receive, send)
-            return
-        plain = {**scope, "headers": [header for header in scope["headers"] if header[0] != b"accept-encoding"]}
-        start: Message | None = None  # held back until the page's length is known
-        page = b""
-
-        async def with_script(message: Message) -> None:
-            nonlocal start, page
-            if message["type"] == "http.response.start" and _is_page(message):
-                start = message
-            elif start is None:
-                await send(message)
-            else:
-                page += message.get("body", b"")
-                if not message.get("more_body", False):
-                    body = with_drawing(page, drawing_tag())
-                    MutableHeaders(scope=start)["content-length"] = str(len(body))
-                    await send(start)
-                    await send({"type": "http.response.body", "body": body})
-
-        await self.app(plain, receive, with_script)
 
 
 class Gate:
@@ -197,15 +167,6 @@ def is_known_host(host: str | None) -> bool:
 def _host_names() -> frozenset[str]:
     configured = sharing.listed(os.environ.get(sharing.HOST_NAMES, ""))
     return frozenset(name.lower() for name in ("localhost", socket.gethostname(), *configured))
-
-
-def _asks_for_page(scope: Scope) -> bool:
-    return "text/html" in HTTPConnection(scope).headers.get("accept", "")
-
-
-def _is_page(start: Message) -> bool:
-    """Whether a response is a whole page of HTML."""
-    return start["status"] == 200 and MutableHeaders(scope=start).get("content-type", "").startswith("text/html")
 
 
 async def _unchanged(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:

@@ -111,8 +111,7 @@ def application() -> App:
     from app.components import job_progress, news
     from app.server import ended_sessions, middleware, own_server, run_export, sign_in
 
-    layers = (ended_sessions.Tidied, middleware.Headers, middleware.EarlyDrawing, middleware.Gate)
-    stack = [Middleware(layer) for layer in layers]
+    stack = [Middleware(ended_sessions.Tidied), Middleware(middleware.Headers), Middleware(middleware.Gate)]
     routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
     routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
     own_server.begin()

@@ -63,6 +63,11 @@ MEASURES_FILE = "measures.json"
 N = 512
 PROMPT_TOKENS = 35
 TEXT_TOKENS = 128
+NOTES = (
+    f"Paragraphs of English Wikipedia against continuations of their first {PROMPT_TOKENS} tokens by "
+    "SmolLM2-135M-Instruct, an instruction-tuned model of 135 million parameters."
+)
+"""The run's notes: what is compared, and that no base model wrote the texts."""
 SEED = 2021
 ENCODER = EncoderConfig(model=MODEL, max_tokens=160)
 CONFIG = CompareConfig(encoder=ENCODER, score=ScoreConfig())
@@ -165,6 +170,8 @@ def prepare_demo(data: Path = DATA, *, progress: Progress = silent) -> str:
         comparison = compare(human, candidates, CONFIG, feature_store=FeatureStore(), progress=progress)
         run = runs.save(DEMO_RUN, comparison, corpora, features, replace=True)
         derive(run, progress)
+    if not run.notes:
+        runs.describe(run.id, notes=NOTES)
     if run.attachment(MEASURES_ATTACHMENT) is None:
         _import_measures(run, data)
     committed = dict(read_manifest(data).get("analyses", {}))  # some are missing while a build is under way

@@ -34,6 +34,24 @@ def form(open_page: OpenPage, store: RunStore) -> AppTest:
     return app
 
 
+@pytest.mark.parametrize(
+    ("notes", "shown"),
+    [
+        ("first line", "first line"),
+        ("one\n\ntwo *three*", r"one two \*three\*"),
+        ("word " * 100, "word " * 31 + "…"),
+        ("", None),
+    ],
+)
+def test_the_sidebar_of_every_page_shows_the_run_s_notes(
+    notes: str, shown: str | None, open_page: OpenPage, store: RunStore
+) -> None:
+    store.describe("one", notes=notes)
+    facts, *rest = (caption.value for caption in open_page(VIEW, run="one").sidebar.caption)
+    assert "texts per side" in facts
+    assert rest[:1] == ([] if shown is None else [shown])
+
+
 def stored(store: RunStore) -> RunSummary:
     (found,) = [line for line in store.list() if line.id == "one"]
     return found

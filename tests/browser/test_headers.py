@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.server.preloads import WANTED, header_of, tag_of, with_drawing
+from app.server.preloads import WANTED, WITHOUT_CHARTS, header_of
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -72,31 +72,24 @@ def test_a_page_names_the_scripts_of_its_charts_and_nothing_else_does(live_app: 
         assert "link" not in {name.lower() for name in asked(live_app + path)[1]}
 
 
+@pytest.mark.parametrize("name", WITHOUT_CHARTS)
+def test_a_page_without_charts_does_not_wait_for_plotly(name: str, live_app: str, page: Page) -> None:
+    _, headers = asked(f"{live_app}/{name}")
+    link = {name.lower(): value for name, value in headers.items()}["link"]
+    assert [part.split("; ")[1] for part in link.split(", ")] == ["rel=prefetch", *["rel=modulepreload"] * 3]
+    page.goto(f"{live_app}/{name}")
+    expect(page.get_by_role("heading", level=1).or_(page.get_by_role("heading", level=2)).first).to_be_visible()
+    assert page.locator(".js-plotly-plot").count() == 0
+
+
 def test_another_streamlit_without_these_scripts_has_no_preloads(tmp_path: Path) -> None:
-    assert header_of(tmp_path) == ""
+    assert header_of(tmp_path, True) == ""
     scripts = tmp_path / "static/js"
     scripts.mkdir(parents=True)
     (scripts / "PlotlyChartNew.abc.js").touch()
-    assert header_of(tmp_path) == ""
+    assert header_of(tmp_path, True) == ""
     (scripts / "PlotlyChart.abc.js").touch()
-    assert header_of(tmp_path) == "</static/js/PlotlyChart.abc.js>; rel=modulepreload"
-
-
-def test_plotly_runs_while_the_page_waits_for_the_server(page: Page, live_app: str) -> None:
-    answer = page.goto(f"{live_app}/methods")
-    assert answer is not None
-    assert answer.headers["content-length"] == str(len(answer.body()))
-    source = page.locator('head script[src*="/PlotlyChart."]').get_attribute("src") or ""
-    assert asked(f"{live_app}/{source.removeprefix('./')}")[0] == 200
-
-
-@pytest.mark.parametrize("page", [b"<head></head>", b"", b"</head>"])
-def test_no_other_page_gets_a_script(page: bytes) -> None:
-    assert with_drawing(page, b"<script></script>") == page
-
-
-def test_another_streamlit_without_plotly_gets_no_script(tmp_path: Path) -> None:
-    assert tag_of(tmp_path) == b""
+    assert header_of(tmp_path, True) == "</static/js/PlotlyChart.abc.js>; rel=modulepreload"
 
 
 def test_foreign_names_and_closed_paths_are_turned_away(live_app: str) -> None:

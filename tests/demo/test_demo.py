@@ -143,6 +143,7 @@ def test_the_demo_run_prefers_truncated_sampling_and_is_kept_on_the_second_call(
     for name, entry in demo_run.read_manifest()["analyses"].items():
         kept = name == "probes" or entry["clusters"] == clusters_digest(run)
         assert (run.attachment(name) is not None) == kept
+    assert "instruction-tuned" in run.notes, "no base model wrote the texts"
     stamps = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
     assert demo_run.prepare_demo() == demo_run.DEMO_RUN
     assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == stamps
