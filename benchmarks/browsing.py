@@ -27,6 +27,13 @@ PAGES = {
     "Texts": "texts",
     "Probes": "probes", "Judge": "judge", "Published": "published", "Runs": "runs", "New run": "new_run",
 }  # fmt: skip
+
+
+def pages_of(checkout: Path) -> dict[str, str]:
+    """The pages that a checkout has."""
+    return {name: path for name, path in PAGES.items() if (checkout / "app" / "views" / (path or "compare")).is_dir()}
+
+
 _WATCH = """
 window.changed = 0; window.pressed = 0;
 new MutationObserver(() => { window.changed = performance.now(); }).observe(

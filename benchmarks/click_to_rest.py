@@ -20,7 +20,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from browsing import APP, PAGES, ROOT, launched, opened, rest, served
+from browsing import APP, ROOT, launched, opened, pages_of, rest, served
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from mauve_core.base.files import write_atomically
@@ -109,12 +109,12 @@ def report(options: argparse.Namespace) -> str:
                 keys = ("ArrowLeft", "ArrowRight")
                 plain_step = repeated(page, options.times, lambda turn: page.keyboard.press(keys[turn % 2]))
         with served(APP, ROOT, options.home) as url:
-            loads = first_loads(browser, url, PAGES, "?run=demo", options.times)
+            loads = first_loads(browser, url, pages_of(ROOT), "?run=demo", options.times)
             acts = interactions(browser, url, options.times)
         before: dict[str, list[float]] = {}
         if options.before is not None:
             with served(APP, options.before, options.before_home) as url:
-                before = first_loads(browser, url, PAGES, "?run=demo", options.times)
+                before = first_loads(browser, url, pages_of(options.before), "?run=demo", options.times)
         browser.close()
     load, step = statistics.median(plain_load), statistics.median(plain_step)
     goal = GOALS["first load"]

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from browsing import APP, PAGES, ROOT, launched, opened, rest, served
+from browsing import APP, ROOT, launched, opened, pages_of, rest, served
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from mauve_core.base.files import write_atomically
@@ -64,10 +64,10 @@ def screens(browser: Browser, url: str) -> dict[tuple[int, int, str], list[dict[
     return found
 
 
-def words(browser: Browser, url: str) -> dict[str, int]:
+def words(browser: Browser, url: str, checkout: Path) -> dict[str, int]:
     """Words on each page."""
     found = {}
-    for name, path in PAGES.items():
+    for name, path in pages_of(checkout).items():
         with opened(browser) as page:
             found[name] = _words(page, f"{url}/{path}?run=demo")
     return found
@@ -85,11 +85,11 @@ def report(options: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory(), sync_playwright() as playwright:
         browser = launched(playwright)
         with served(APP, ROOT, options.home) as url:
-            seen, now = screens(browser, url), words(browser, url)
+            seen, now = screens(browser, url), words(browser, url, ROOT)
         before: dict[str, int] = {}
         if options.before is not None:
             with served(APP, options.before, options.before_home) as url:
-                before = words(browser, url)
+                before = words(browser, url, options.before)
         browser.close()
     lines = []
     for width, height in WINDOWS:

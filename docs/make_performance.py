@@ -190,15 +190,14 @@ figures.
 {paragraph("click_to_rest", "Seconds from a press")}
 
 A page with a chart waits for Plotly's script, and Streamlit 1.67 draws each chart that it mounts twice. So charts are
-few on a page, names beside curves are drawn without arrows (Plotly places an arrow by searching along its path), and
-a folded part is made when a reader opens it. A page that opens without a chart does not load Plotly until the browser
+few on a page, names beside curves are drawn without Plotly's arrows, which take it long, and a folded part is made when a reader opens it. A page that opens without a chart does not load Plotly until the browser
 is idle.
 
 {source("journeys")}
 
 {tables("journeys")[0]}
 
-{source("first_screen")}
+What stands on the first screen, in order, and the words on each page: {source("first_screen")}
 
 ## Searching texts
 
