@@ -190,8 +190,8 @@ figures.
 {paragraph("click_to_rest", "Seconds from a press")}
 
 A page with a chart waits for Plotly's script, and Streamlit 1.67 draws each chart that it mounts twice. So charts are
-few on a page, names beside curves are drawn without Plotly's arrows, which take it long, and a folded part is made when a reader opens it. A page that opens without a chart does not load Plotly until the browser
-is idle.
+few on a page, names beside curves are drawn without Plotly's arrows, which take it long, and a folded part is made when
+a reader opens it. A page that opens without a chart does not load Plotly until the browser is idle.
 
 {source("journeys")}
 
