@@ -85,7 +85,7 @@ def answer(table: MethodTable, comparison: Comparison | None) -> str:
     )
     if len(unknown) == len(others):
         lead = "Whether the ranking depends on the method is not known"
-    return f"{lead}. Of {len(others):,} methods beside {title}: {'; '.join(clauses)}."
+    return f"{lead}. Of {len(others):,} method{'s' * (len(others) > 1)} beside {title}: {'; '.join(clauses)}."
 
 
 def _lacks_intervals(result: MethodResult, first: MethodResult, comparison: Comparison | None) -> bool:

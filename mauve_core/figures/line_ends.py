@@ -74,6 +74,7 @@ def names_beside(placed: Iterable[tuple[End, float]], span: tuple[float, float])
             "xref": "paper",
             "y": (height - low) / (high - low),
             "yref": "paper",
+            "yanchor": "middle",
             "showarrow": False,
         }
         for end, height in placed

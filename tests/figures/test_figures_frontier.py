@@ -193,7 +193,7 @@ def test_every_curve_is_named_at_its_end_and_no_name_lies_on_another(count: int)
     for note in notes:
         style, line = styles[note.hovertext], named(figure, "lines", note.hovertext)
         assert note.text == f'<span style="color:{style.colour}">{GLYPHS[style.symbol]}</span> {note.hovertext}'
-        assert (note.xref, note.x, note.xanchor, note.yref) == ("paper", 1, "left", "paper")
+        assert (note.xref, note.x, note.xanchor, note.yref, note.yanchor) == ("paper", 1, "left", "paper", "middle")
         height = low + note.y * (high - low)
         lead = next(trace for trace in figure.data if trace.y[-1] == pytest.approx(height) and len(trace.x) > 7)
         assert lead.line.color == style.colour

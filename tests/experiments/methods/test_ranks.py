@@ -159,7 +159,7 @@ def test_what_the_leaderboard_does_not_tell_apart_no_disagreement_does(run: Run,
     assert not any(each.told_apart for each in disagreements(both, run.comparison))
     assert any(each.told_apart for each in disagreements(both, None))
     assert "does not depend on the method beyond the spread" in answer(both, run.comparison)
-    assert answer(both, None).startswith("The ranking depends on the method. Of 1 methods beside k-means · MAUVE: 1 ")
+    assert answer(both, None).startswith("The ranking depends on the method. Of 1 method beside k-means · MAUVE: 1 ")
 
 
 def scored(method: Method, *values: float, half_width: float | None = 0.01) -> MethodResult:
