@@ -107,7 +107,7 @@ def test_looking_disturbs_no_one_who_types(app: str, home: Path, tabs: tuple[Pag
     charts.settle(one)
     one.get_by_role("button", name="Save", exact=True).click()
     expect(notes).to_have_count(0)
-    expect(one.get_by_text("half a sentence, crcr")).to_be_visible()
+    expect(one.get_by_test_id("stMain").get_by_text("half a sentence, crcr")).to_be_visible()
     assert RunStore().load("synthetic").notes == "half a sentence, crcr"
 
 
