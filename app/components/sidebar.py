@@ -19,8 +19,8 @@ from mauve_core.store import Run
 
 NEW_RUN_PAGE = "views/new_run/new_run.py"
 _MOST_JOBS = 3
-_NOTES = 160
-"""Most characters of the run's notes."""
+_NOTES_LENGTH = 160
+"""Characters of the run's notes that are shown."""
 
 PRODUCT = "MAUVE Lens"
 _INK = {"light": "#10161f", "dark": "#e6e9ee"}
@@ -110,7 +110,7 @@ def _facts(run_id: str) -> None:
     ]
     st.caption("  \n".join(lines))
     if run.notes:
-        st.caption(escaped(textwrap.shorten(run.notes, _NOTES, placeholder=" …")))
+        st.caption(escaped(textwrap.shorten(run.notes, _NOTES_LENGTH, placeholder=" …")))
 
 
 _WOULD_BE = {

@@ -22,14 +22,14 @@ def preload_header(charts: bool) -> str:
     """The ``Link`` header of a page with or without charts; empty if this Streamlit has no script of these names."""
     import streamlit
 
-    return header_of(Path(streamlit.__file__).parent / "static", charts)
+    return header_of(Path(streamlit.__file__).parent / "static", charts=charts)
 
 
 def opens_with_charts(path: str) -> bool:
     return path.strip("/") not in WITHOUT_CHARTS
 
 
-def header_of(static: Path, charts: bool) -> str:
+def header_of(static: Path, *, charts: bool) -> str:
     """The header for the scripts in a folder that is served as ``/static/``'s parent."""
     links = []
     for name in WANTED:

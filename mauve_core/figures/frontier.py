@@ -178,7 +178,7 @@ def frontier_figure(
     ]
     placed = line_ends.with_heights(ends, (_LOW, _HIGH), pixels)
     leads = {end.name: (end.y, height) for end, height in placed}
-    traces += [_thin(by_candidate[name], styles[name], leads[name]) for name in drawn]
+    traces += [_closing_and_lead(by_candidate[name], styles[name], leads[name]) for name in drawn]
     for name in drawn:
         width = _WIDE if not crowded else (_RAISED if name in banded else _THIN)
         traces.append(_line(name, by_candidate[name], styles[name], width))
@@ -286,7 +286,7 @@ def _band(part: _Part, style: Style, index: int) -> Trace:
     return draw.area(x, y, translucent(style.colour, 0.18), legendgroup=str(index))
 
 
-def _thin(part: _Part, style: Style, lead: tuple[float, float]) -> Trace:
+def _closing_and_lead(part: _Part, style: Style, lead: tuple[float, float]) -> Trace:
     """Segments from the ends of the drawn curve to (1, 0) and (0, 1), which close the area of MAUVE, and the line from
     the curve's height where it is named to the name's.
     """

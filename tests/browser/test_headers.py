@@ -83,13 +83,13 @@ def test_a_page_without_charts_does_not_wait_for_plotly(name: str, live_app: str
 
 
 def test_another_streamlit_without_these_scripts_has_no_preloads(tmp_path: Path) -> None:
-    assert header_of(tmp_path, True) == ""
+    assert header_of(tmp_path, charts=True) == ""
     scripts = tmp_path / "static/js"
     scripts.mkdir(parents=True)
     (scripts / "PlotlyChartNew.abc.js").touch()
-    assert header_of(tmp_path, True) == ""
+    assert header_of(tmp_path, charts=True) == ""
     (scripts / "PlotlyChart.abc.js").touch()
-    assert header_of(tmp_path, True) == "</static/js/PlotlyChart.abc.js>; rel=modulepreload"
+    assert header_of(tmp_path, charts=True) == "</static/js/PlotlyChart.abc.js>; rel=modulepreload"
 
 
 def test_foreign_names_and_closed_paths_are_turned_away(live_app: str) -> None:
