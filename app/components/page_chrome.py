@@ -25,15 +25,11 @@ def end() -> NoReturn:
     raise EndOfPageError
 
 
-def title(name: str, question: str) -> None:
-    """The head of a page: one heading, and below it the question that the page answers."""
-    st.title(name, anchor=False)
-    st.caption(question)
-
-
-def compact_head(name: str, question: str) -> DeltaGenerator:
-    """A head in one row, for a page that opens with its answer; what is drawn in the container follows the heading."""
-    row = st.container(horizontal=True, vertical_alignment="center", key="compact_head")
+def head(name: str, question: str) -> DeltaGenerator:
+    """The head of a page in one row: its heading, with the question that the page answers as help; what is drawn in the
+    container follows the heading.
+    """
+    row = st.container(horizontal=True, vertical_alignment="center", key="head")
     row.title(name, anchor=False, help=question, width="stretch")
     return row
 

@@ -4,7 +4,7 @@
 const SAID_MS = 4000
 const HEADER_PX = 60
 const PLACES = '[data-testid="stMain"] [class*="st-key-"]'
-const ELSEWHERE = ".st-key-share, .st-key-tour, .st-key-face, .st-key-compact_head"
+const ELSEWHERE = ".st-key-share, .st-key-tour, .st-key-face, .st-key-head"
 
 function made(tag, text, properties = {}) {
   const element = document.createElement(tag)

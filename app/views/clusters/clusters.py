@@ -39,7 +39,7 @@ _COSTS, _TERMS = ("cost", "cost_share", "direction"), ("type_1_nats", "type_2_na
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.compact_head("Clusters", "Where do human and model texts differ, and what do those texts say?")
+    head = page_chrome.head("Clusters", "Where do human and model texts differ, and what do those texts say?")
     run, state = opened_run(), session.current()
     here, search = focus.of(run, state), text_search.of(run, state)
     with head:

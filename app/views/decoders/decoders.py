@@ -19,7 +19,7 @@ TITLES: dict[DecodersSection, str] = {"measures": "Measures", "sweeps": "Sweeps"
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.compact_head("Decoders", "Which decoder should a model use, and how should it be set?")
+    head = page_chrome.head("Decoders", "Which decoder should a model use, and how should it be set?")
     state = session.current()
     offered = {name: title for name, title in TITLES.items() if access.may_change() or name != "generate"}
     usual = _usual_section(state) if access.may_change() else "measures"

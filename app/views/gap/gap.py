@@ -37,9 +37,7 @@ _LINKS = {
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.compact_head(
-        "Gap", "Which clusters make up the gap between human and model texts, and what closes it?"
-    )
+    head = page_chrome.head("Gap", "Which clusters make up the gap between human and model texts, and what closes it?")
     run, state = opened_run(), session.current()
     here, search = focus.of(run, state), text_search.of(run, state)
     with head:

@@ -20,15 +20,11 @@ SECTIONS: dict[JudgeSection, str] = {"rate": "Rate", "results": "Results"}
 
 def main() -> None:
     """Lay out the page."""
+    head = page_chrome.head("Judge", "Which texts do people prefer, and do the scores agree with them?")
     run, state = opened_run(), session.current()
     if not access.may_change():
         state = dataclasses.replace(state, judge_section="results")  # read-only: ratings can be read, not added
-    rating = state.judge_section == "rate" and state.judge_rater is not None
-    if not rating:
-        page_chrome.title("Judge", "Which texts do people prefer, and do the scores agree with them?")
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        if rating:  # the desk must fit a small screen: the title shares a line with the rest
-            st.title("Judge", anchor=False, width="content")
+    with head:
         if access.may_change():
             bound.segmented_control(
                 "judge_section", "Part of the page", SECTIONS, key="url_judge_section", label_visibility="collapsed"
@@ -47,7 +43,6 @@ def main() -> None:
 
 
 def _rater(name: str) -> None:
-    st.space("stretch")
     st.markdown(f"Rating as **{escaped(name)}**", width="content")
     st.button(
         "Change",

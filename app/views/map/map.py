@@ -41,7 +41,7 @@ _DRAWN = "map_drawn"
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.compact_head("Map", "Where do human and model texts lie, and what do the texts of an area say?")
+    head = page_chrome.head("Map", "Where do human and model texts lie, and what do the texts of an area say?")
     run, state = opened_run(), session.current()
     projection = run.comparison.projection
     if projection is None:

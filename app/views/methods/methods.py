@@ -24,11 +24,14 @@ SECTIONS: dict[MethodsSection, str] = {"methods": "Estimators", "encoders": "Enc
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Methods", "Does the ranking depend on how the gap is estimated, and are there enough texts?")
-    run = sidebar.opened_run()
-    section = bound.segmented_control(
-        "methods_section", "Section", SECTIONS, key="url_methods_section", label_visibility="collapsed"
+    head = page_chrome.head(
+        "Methods", "Does the ranking depend on how the gap is estimated, and are there enough texts?"
     )
+    run = sidebar.opened_run()
+    with head:
+        section = bound.segmented_control(
+            "methods_section", "Section", SECTIONS, key="url_methods_section", label_visibility="collapsed"
+        )
     if section == "encoders":
         _encoders(run)
     else:

@@ -53,7 +53,7 @@ class Settings:
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("New run", "How far are your model texts from your human ones?")
+    page_chrome.head("New run", "How far are your model texts from your human ones?")
     if not access.may_change():
         st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
         return

@@ -23,11 +23,12 @@ SECTIONS: dict[ProbesSection, str] = {
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Probes", "Which changes to a text does the score notice, and which does it miss?")
+    head = page_chrome.head("Probes", "Which changes to a text does the score notice, and which does it miss?")
     run, state = sidebar.opened_run(), session.current()
-    section = bound.segmented_control(
-        "probes_section", "Part", SECTIONS, key="url_probes_section", label_visibility="collapsed"
-    )
+    with head:
+        section = bound.segmented_control(
+            "probes_section", "Part", SECTIONS, key="url_probes_section", label_visibility="collapsed"
+        )
     if section == "text":
         text_lab.show(run)
         return

@@ -37,7 +37,7 @@ PLOT_AXES: dict[PlotAxes, str] = {"figures": "Figures", "ranks": "Ranks"}
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.title("Published", "Which text measure agrees with people?")
+    page_chrome.head("Published", "Which text measure agrees with people?")
     rows = or_error(agreements)
     if rows is None:
         page_chrome.end()

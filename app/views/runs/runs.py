@@ -23,10 +23,7 @@ def main() -> None:
     if not access.may_change():
         st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
         page_chrome.end()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        with st.container(width="stretch"):
-            page_chrome.title("Runs", "What has been compared, with which settings, and how do two runs differ?")
-        run_files.import_button()
+    head = page_chrome.head("Runs", "What has been compared, with which settings, and how do two runs differ?")
     state = session.current()
     summaries, damaged = or_error(lambda: (list(RunStore().list()), RunStore().damaged())) or ([], {})
     failure = RunStore().index_failure()
@@ -35,9 +32,11 @@ def main() -> None:
         st.warning(escaped(text), icon=":material/warning:")
     for run_id, wrong in damaged.items():
         run_cards.show_damaged(run_id, wrong)
-    section = bound.segmented_control(
-        "runs_section", "Part", SECTIONS, key="url_runs_section", label_visibility="collapsed"
-    )
+    with head:
+        section = bound.segmented_control(
+            "runs_section", "Part", SECTIONS, key="url_runs_section", label_visibility="collapsed"
+        )
+        run_files.import_button()
     trash.undo()
     run_files.outcome()
     if section == "pair":

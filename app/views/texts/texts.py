@@ -43,7 +43,7 @@ _SOURCES = "texts_sources"
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.compact_head("Texts", "What do people and models write, and how often does each write it?")
+    page_chrome.head("Texts", "What do people and models write, and how often does each write it?")
     run, state = opened_run(), session.current()
     search = text_search.of(run, state)
     with st.container(horizontal=True, vertical_alignment="bottom", key="texts_search"):
