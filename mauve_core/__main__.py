@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.formatting import printable
 from mauve_core.cli import (
     attributes,
     comparing,
@@ -35,7 +36,6 @@ from mauve_core.cli import (
 )
 from mauve_core.cli.options import Parser
 from mauve_core.cli.serving import DEBUG_VARIABLE
-from mauve_core.scoring.tables import printable
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 

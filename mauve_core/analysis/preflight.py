@@ -35,6 +35,7 @@ from mauve_core.base.formatting import (
     UNBROKEN,
     as_percent,
     interval,
+    printable,
     significant,
     with_plain_spaces,
     written,
@@ -45,7 +46,6 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.pairing import prompt_codes, prompts_of
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.statistics.auc import Auc, auc_of
-from mauve_core.scoring.tables import printable
 
 LEVEL = 0.01
 """Chance of any flag for a candidate whose format does not differ."""

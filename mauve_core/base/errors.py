@@ -6,6 +6,11 @@ A message says what was wrong, what is allowed, what was received and what to do
 
 from __future__ import annotations
 
+from mauve_core.base.formatting import printable
+
+RECEIVED, OTHERS = 300, 700
+"""Characters shown of what was received, which a file can fill, and of the other parts of a message."""
+
 
 class MauveLensError(Exception):
     """Base of every error raised on purpose.
@@ -19,11 +24,12 @@ class MauveLensError(Exception):
     """
 
     def __init__(self, wrong: str, *, allowed: str = "", received: str = "", todo: str = "") -> None:
-        self.wrong, self.allowed, self.received, self.todo = wrong, allowed, received, todo
-        parts = [_sentence(wrong)]
-        parts += [_sentence(f"Allowed: {allowed}")] if allowed else []
-        parts += [_sentence(f"Received: {received}")] if received else []
-        parts += [_sentence(todo)] if todo else []
+        self.received = _one_line(received, RECEIVED)
+        self.wrong, self.allowed, self.todo = (_one_line(part, OTHERS) for part in (wrong, allowed, todo))
+        parts = [_sentence(self.wrong)]
+        parts += [_sentence(f"Allowed: {self.allowed}")] if allowed else []
+        parts += [_sentence(f"Received: {self.received}")] if received else []
+        parts += [_sentence(self.todo)] if todo else []
         super().__init__(" ".join(parts))
 
 
@@ -45,6 +51,15 @@ class RefusedError(MauveLensError):
 
 class CancelledError(MauveLensError):
     """The owner of long work asked it to stop (exit code 1)."""
+
+
+def _one_line(text: str, most: int) -> str:
+    """The text in one line without control characters; of a long one, beginning and end. Files can hold anything."""
+    line = printable(" ".join(text.split()))
+    if len(line) <= most:
+        return line
+    half = most // 2
+    return f"{line[:half]} … {line[-half:]} ({len(line):,} characters)"
 
 
 def _sentence(text: str) -> str:

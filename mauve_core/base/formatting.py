@@ -235,6 +235,11 @@ def file_size(size: float) -> str:
     return f"{significant(size, 3)}{UNBROKEN}{_SIZES[unit]}"
 
 
+def printable(text: str) -> str:
+    """Escape control characters to get one line: text from files must not control the terminal."""
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
+
+
 def with_plain_spaces(text: str) -> str:
     """Replace non-breaking spaces with plain ones, for typing and searching."""
     return text.replace(UNBROKEN, " ")

@@ -9,9 +9,10 @@ from pathlib import Path
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.attributes_over_k import ALL, OWN, SPLITS, AttributeTable
-from mauve_core.scoring.tables import aligned, mean_and_spread, printable
+from mauve_core.scoring.tables import aligned, mean_and_spread
 from mauve_core.store import RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.comparison import TextFile

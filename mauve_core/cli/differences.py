@@ -9,7 +9,7 @@ import textwrap
 from mauve_core.analysis.precomputed import run_differences
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, significant, written
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
 from mauve_core.cli.options import write, write_json
 from mauve_core.experiments.text_measures import MEASURES, MeasureDifference, measure_title
 from mauve_core.experiments.text_measures.differences import difference_json as measure_difference_json
@@ -22,7 +22,7 @@ from mauve_core.experiments.text_measures.ranking import (
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.scoring.comparison_json import difference_json
 from mauve_core.scoring.result import Difference
-from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, printable, tests_sentence, texts_interval
+from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, tests_sentence, texts_interval
 from mauve_core.scoring.ties import disagreement_sentence
 from mauve_core.store import Run, RunStore
 

@@ -8,7 +8,7 @@ import textwrap
 from typing import Any
 
 from mauve_core.base.config import SCORES
-from mauve_core.base.formatting import NONE, correlation
+from mauve_core.base.formatting import NONE, correlation, printable
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
     LINE,
@@ -24,7 +24,7 @@ from mauve_core.experiments.encoders.positions import TEXTS, PositionTable
 from mauve_core.figures import encoders as figures
 from mauve_core.figures import positions as position_figures
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, printable, texts_interval
+from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, texts_interval
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.positions import PositionsTask

@@ -12,7 +12,7 @@ from typing import get_args
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
-from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, written
+from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, printable, written
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import write, write_json
 from mauve_core.corpus import Corpus
@@ -33,7 +33,7 @@ from mauve_core.judgments import (
     ratings_to_csv,
     with_digests,
 )
-from mauve_core.scoring.tables import aligned, printable
+from mauve_core.scoring.tables import aligned
 from mauve_core.store import Run, RunStore
 
 _READING = (

@@ -10,6 +10,7 @@ from typing import Any
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
     LINE,
@@ -30,7 +31,6 @@ from mauve_core.scoring.tables import (
     aligned,
     interval_of,
     mean_and_spread,
-    printable,
     standings,
     texts_interval,
     texts_scored,

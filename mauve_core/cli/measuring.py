@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import NONE, UNKNOWN, with_named_spreads
+from mauve_core.base.formatting import NONE, UNKNOWN, printable, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
     add_again_option,
@@ -39,7 +39,7 @@ from mauve_core.experiments.text_measures.ranking import (
     measure_tests_sentence,
 )
 from mauve_core.experiments.text_measures.stored import collection_of
-from mauve_core.scoring.tables import aligned, printable
+from mauve_core.scoring.tables import aligned
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.measure import MeasureTask

@@ -10,6 +10,7 @@ from mauve_core.base.formatting import (
     correlation,
     decimals_of,
     even_decimals,
+    printable,
     with_two_spreads,
     written,
 )
@@ -34,7 +35,7 @@ from mauve_core.figures.method_tests import LEVEL, Tested, about_corrections, ab
 from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals, mark
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import aligned, printable
+from mauve_core.scoring.tables import aligned
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 
 

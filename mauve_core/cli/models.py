@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
 from mauve_core.cli.options import (
     add_decoder_options,
     add_encoder_options,
@@ -18,7 +19,6 @@ from mauve_core.cli.options import (
 )
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.encoders.external_features import write_features
-from mauve_core.scoring.tables import printable
 from mauve_core.tasks.comparison import TextFile
 
 

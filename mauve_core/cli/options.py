@@ -21,14 +21,14 @@ from mauve_core.base.config import (
     UnitRows,
 )
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import UNBROKEN, with_plain_spaces
+from mauve_core.base.formatting import UNBROKEN, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.comparison_json import to_json
-from mauve_core.scoring.tables import printable, to_table
+from mauve_core.scoring.tables import to_table
 from mauve_core.store import Run
 from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
 

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import NONE, as_percent, with_plain_spaces
+from mauve_core.base.formatting import NONE, as_percent, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
@@ -22,7 +22,7 @@ from mauve_core.experiments.robustness import (
     summary,
 )
 from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
-from mauve_core.scoring.tables import aligned, printable
+from mauve_core.scoring.tables import aligned
 from mauve_core.tasks.probe import ProbeTask
 
 _TITLES = {

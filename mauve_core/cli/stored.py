@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePath
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import file_size, with_plain_spaces
+from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.cli import library
 from mauve_core.cli.options import LINE, add_output_options, progress_of, run_json, run_table, write, write_json
 from mauve_core.scoring import empty_clusters
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import aligned, printable
+from mauve_core.scoring.tables import aligned
 from mauve_core.store import RunStore, RunSummary
 
 _Command = Callable[[argparse.Namespace], int]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import NONE, with_two_spreads
+from mauve_core.base.formatting import NONE, printable, with_two_spreads
 from mauve_core.cli.options import add_output_options, show_result
 from mauve_core.experiments.methods import ESTIMATORS
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.sweeps import EVERY_AXIS, EstimatorSweep, Sweep
 from mauve_core.figures import estimator_sweeps
 from mauve_core.figures.sweeps import about_leaderboard
-from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread, printable
+from mauve_core.scoring.tables import TITLES, aligned, mean_and_spread
 from mauve_core.tasks.sweep import SweepTask
 
 _TITLES = {"length": "Tokens", "n": "n", "k": "k", "scale": "c", "decoder": "Parameter"}

@@ -7,11 +7,12 @@ import dataclasses
 import sys
 from collections.abc import Sequence
 
+from mauve_core.base.formatting import printable
 from mauve_core.base.progress import format_seconds
 from mauve_core.cli.options import write, write_json
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
-from mauve_core.scoring.tables import aligned, printable
+from mauve_core.scoring.tables import aligned
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -23,6 +23,8 @@ UPLOAD_DAYS_VARIABLE, UPLOAD_DAYS = "MAUVE_LENS_UPLOAD_DAYS", 14
 CACHE_VARIABLE, CACHE_MB = "MAUVE_LENS_CACHE_MB", 1000
 VALUES_VARIABLE, VALUES = "MAUVE_LENS_MAX_VALUES", 5_000_000
 
+MEMORY_VARIABLE = "MAUVE_LENS_MAX_MEMORY_MB"
+
 LINES_A_ROW = 10
 """Average lines per row, including blank lines and lines inside cells, at the limit of rows."""
 
@@ -78,6 +80,11 @@ def cache_mb() -> int:
 def values() -> int:
     """Maximum values of one JSON file of a run; each takes up to a hundred bytes in memory."""
     return _number(VALUES_VARIABLE, VALUES)
+
+
+def memory_mb() -> int | None:
+    """Maximum megabytes of memory of a job; None if nobody set it."""
+    return _number(MEMORY_VARIABLE, 0) or None
 
 
 def in_words() -> str:

@@ -78,7 +78,7 @@ class RowsOfLines:
         for number, line in self._lines:
             self._begins = self._begins if self._length else number
             self._length += len(line)
-            if self._length > self._longest:
+            if self._length > self._longest or number - self._begins > limits.characters():  # each line is a character
                 raise limits.too_long(self._path, f"The row that begins on line {self._begins}", limits.characters())
             yield line
 

@@ -26,6 +26,9 @@ MOST_JSON_BYTES = 32 * 2**20
 MOST_TOKENIZER_BYTES = 256 * 2**20
 """Maximum bytes of a vocabulary; large ones have 40 MB."""
 
+MOST_TENSORS = 100_000
+"""Most tensors of one file; the largest models have some ten thousand in all."""
+
 MOST_OF_A_KIND = 10_000
 """Maximum layers, experts, labels or the like in a configuration; models have up to a few hundred."""
 
@@ -267,9 +270,13 @@ def tensor_shapes(file: Path) -> dict[str, tuple[int, ...]]:
     require_plain_file(file, "model file")
     try:
         with safe_open(file, framework="numpy") as opened:
-            return {name: tuple(opened.get_slice(name).get_shape()) for name in opened.keys()}  # noqa: SIM118
+            names = list(opened.keys())
+            shapes = {name: tuple(opened.get_slice(name).get_shape()) for name in names[:MOST_TENSORS]}
     except (SafetensorError, OSError, ValueError) as error:
         raise damaged(file, f"it is not a safetensors file ({words_of(error)})") from error
+    if len(names) > MOST_TENSORS:
+        raise damaged(file, f"{len(names):,} tensors are more than any model has", f"at most {MOST_TENSORS:,}")
+    return shapes
 
 
 def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:

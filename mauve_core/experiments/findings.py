@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mauve_core.base.errors import MauveLensError
-from mauve_core.base.formatting import UNKNOWN, with_spread
+from mauve_core.base.formatting import UNKNOWN, printable, with_spread
 from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.robustness import stored_probes
 from mauve_core.experiments.robustness.detection import detections
@@ -22,7 +22,7 @@ from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.base import Value
 from mauve_core.experiments.text_measures.ranking import measure_standings
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.scoring.tables import TITLES, mean_and_spread, printable, standings
+from mauve_core.scoring.tables import TITLES, mean_and_spread, standings
 from mauve_core.store import Run
 
 Page = Literal["decoders", "probes", "encoders"]

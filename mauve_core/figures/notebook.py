@@ -9,14 +9,14 @@ from __future__ import annotations
 import html
 
 from mauve_core.base.config import SCORES
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, printable, with_spread
 from mauve_core.figures.by_name import FIGURES
 from mauve_core.figures.frontier import banded_names, bands_in_words, curve_points, error_curves
 from mauve_core.figures.leaderboard import leaderboard_frame, titled
 from mauve_core.figures.still import frontier_svg
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import places_sentence, printable, rank_label, standings, texts_interval
+from mauve_core.scoring.tables import places_sentence, rank_label, standings, texts_interval
 
 _CELL = "padding:4px 10px;text-align:left;white-space:nowrap"
 

@@ -25,7 +25,7 @@ from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
 from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import StageClock, StageClocks, format_seconds
-from mauve_core.jobs import estimates, queue
+from mauve_core.jobs import estimates, memory, queue
 from mauve_core.jobs.state import AMOUNT, CANCEL, LOG, TASK, JobState, read_json, read_state, write_state
 from mauve_core.store import Run
 from mauve_core.tasks.amounts import Amount
@@ -43,6 +43,9 @@ LOG_INTERVAL_S = 60.0
 """Progress within a stage is logged at most this often."""
 
 LONGEST_LINE = 2000
+
+FAILED = 1
+"""Exit code of a worker that gives up."""
 
 
 def work(folder: Path) -> JobState:
@@ -65,7 +68,8 @@ def work(folder: Path) -> JobState:
         with _logged(), reporter.turn():
             reporter.begin()
             task = read_task(read_state(folder).kind, read_json(folder / TASK))
-            run = task.perform(reporter, folder.name, reporter.stored)
+            with memory.watched(reporter.give_up):
+                run = task.perform(reporter, folder.name, reporter.stored)
             reporter.remember()
         return reporter.end(status="done", run=run)
     except CancelledError:
@@ -76,7 +80,7 @@ def work(folder: Path) -> JobState:
         raise
     except Exception as error:
         log(traceback.format_exc(), lines=True)
-        name = "Out of memory" if isinstance(error, MemoryError) else f"Error in this program: {_one_line(error)}"
+        name = "Out of memory" if memory.ran_out(error) else f"Error in this program: {_one_line(error)}"
         reporter.end(status="failed", message=f"{name}. See the log for details.")
         raise
 
@@ -134,6 +138,11 @@ class _Reporter:
         except StorageError as error:  # it will look interrupted, and its log says why
             log(f"This could not be recorded: {error}")
         return self._state
+
+    def give_up(self, error: MauveLensError) -> NoReturn:
+        """Record the error and end the process at once, whatever it is doing; what is on disk is whole at any time."""
+        self.end(status="failed", message=str(error))
+        os._exit(FAILED)
 
     def check(self) -> None:
         if (self._folder / CANCEL).exists():

@@ -120,11 +120,14 @@ def _without_repeats(ratings: Sequence[Rating], distinguishable: bool, notes: tu
 
 def _cells(data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """The header, and each row by column with the number of its first line."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{name} is not UTF-8 text", received=f"byte {error.start + 1}", allowed="UTF-8") from error
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="") as lines:  # by pieces: cells may be huge
+        header, rows = _read_cells(csv.reader(lines, strict=True), data, name)
+    if len(set(header)) != len(header):
+        raise InputError(f"The header of {name} repeats a column name", received=", ".join(header))
+    return header, rows
+
+
+def _read_cells(reader: Any, data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     header: list[str] = []
     rows: list[tuple[int, dict[str, str]]] = []
     begins = 1
@@ -143,9 +146,17 @@ def _cells(data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str,
                 rows.append((line, {column: _unguarded(cell) for column, cell in zip(header, cells, strict=True)}))
     except csv.Error as error:
         raise InputError(f"Line {begins} of {name} is not valid CSV: {error}") from error
-    if len(set(header)) != len(header):
-        raise InputError(f"The header of {name} repeats a column name", received=", ".join(header))
+    except UnicodeDecodeError as error:
+        received = f"byte {_first_undecodable(data) + 1}"
+        raise InputError(f"{name} is not UTF-8 text", received=received, allowed="UTF-8") from error
     return header, rows
+
+
+def _first_undecodable(data: bytes) -> int:
+    try:
+        return len(data.decode())
+    except UnicodeDecodeError as error:
+        return error.start
 
 
 def _rated(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
-from mauve_core.base.formatting import as_percent, with_plain_spaces
+from mauve_core.base.formatting import as_percent, printable, with_plain_spaces
 from mauve_core.corpus.normalizing_steps import STEPS, name_of, number_of
 from mauve_core.encoders.catalogue import weights_of
 from mauve_core.scoring.result import Comparison
-from mauve_core.scoring.tables import mean_and_spread, pairing_in_words, printable, tests_sentence
+from mauve_core.scoring.tables import mean_and_spread, pairing_in_words, tests_sentence
 
 BIBTEX = """\
 @inproceedings{pillutla2021mauve,

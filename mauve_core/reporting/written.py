@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mauve_core.base.config import SCORES, PartitionKind
-from mauve_core.base.formatting import SCORE_DECIMALS, as_formula, with_plain_spaces, with_spread, written
+from mauve_core.base.formatting import SCORE_DECIMALS, as_formula, printable, with_plain_spaces, with_spread, written
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.figures.leaderboard import leaderboard_frame, score_of_row, texts_of_row
 from mauve_core.scoring.reference import reference_sentences
@@ -21,7 +21,6 @@ from mauve_core.scoring.tables import (
     TITLES,
     pairing_sentence,
     places_sentence,
-    printable,
     rank_label,
     spread_sentence,
     texts_interval,

@@ -18,6 +18,7 @@ from mauve_core.base.formatting import (
     SCORE_DECIMALS,
     interval,
     over_generations,
+    printable,
     with_named_spreads,
     with_plain_spaces,
     with_spread,
@@ -177,11 +178,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = (_GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "\n".join(line.rstrip() for line in lines)
-
-
-def printable(text: str) -> str:
-    """Escape control characters to get one line: text from files must not control the terminal."""
-    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def mean_and_spread(estimate: Estimate | SeedSpread) -> str:

@@ -58,6 +58,14 @@ def test_rows_and_characters_up_to_the_limit(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small")
+def test_a_cell_that_does_not_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('text\n"' + "\n" * 7 + '"\n')
+    assert "The row that begins on line 2" in refusal(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text('text\n"' + "\n" * 5 + '"\n')
+    assert read_table(tmp_path / "a.csv").rows[0][1] == {"text": "\n" * 5}
+
+
+@pytest.mark.usefixtures("small")
 def test_folders_too(tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"{number}.txt").write_text("abc")

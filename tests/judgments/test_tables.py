@@ -104,7 +104,8 @@ class TestImport:
         [
             (b"", "lacks rater"),
             (b"text\nhello\n", "lacks rater"),
-            (b"\xff\xfe", "UTF-8"),
+            (b"\xff\xfe", "Received: byte 1."),
+            (b"\xef\xbb\xbfrater\n" + b"a\n" * 50_000 + b"\xe4", "Received: byte 100010."),
             (table("ann,p1"), "Line 2 of The file has 2 cells"),
             (table('ann,"p1,human'), "not valid CSV"),
             (table("a,a", header="rater,rater"), "repeats a column name"),

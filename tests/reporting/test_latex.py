@@ -127,7 +127,7 @@ def test_the_table_is_whole_whatever_the_names(name: str, kind: PartitionKind) -
 
 @given(st.text(st.characters(codec="ascii"), max_size=60))
 def test_every_name_is_printed_as_it_is(name: str) -> None:
-    from mauve_core.scoring.tables import printable
+    from mauve_core.base.formatting import printable
 
     assert printed(latex_escaped(name)) == printable(" ".join(name.split()))
 

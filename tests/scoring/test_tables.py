@@ -15,17 +15,12 @@ from hypothesis import strategies as st
 
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable
 from mauve_core.scoring import tables
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.reference import human_vs_human_sentence
 from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate
-from mauve_core.scoring.tables import (
-    aligned,
-    printable,
-    rank_sentence,
-    standings,
-    to_table,
-)
+from mauve_core.scoring.tables import aligned, rank_sentence, standings, to_table
 from mauve_core.scoring.ties import overlap, shared_ranks
 from tests.handmade import N, estimate, make_comparison, with_tests
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from mauve_core.base.formatting import decimals_of
+from mauve_core.base.formatting import decimals_of, printable
 from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.scoring.result import SIGNIFICANT
-from mauve_core.scoring.tables import printable
 from mauve_core.scoring.ties import overlap, shared_ranks
 
 

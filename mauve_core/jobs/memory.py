@@ -1,0 +1,122 @@
+"""The memory that a job may take: more of it ends the job alone, before the system ends something else.
+
+The memory is watched rather than limited by the system (``RLIMIT_AS``): libraries for GPUs reserve far more addresses
+than they use. Should a job outrun the watch, Linux ends it before any other process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mauve_core.base.errors import StorageError
+from mauve_core.corpus import limits
+
+INTERVAL_S = 0.1
+"""Time between two looks."""
+
+_ROOT = Path("/")
+_STATUS, _FIRST_TO_GO = "proc/self/status", "proc/self/oom_score_adj"
+_MACHINE, _GROUP = "proc/meminfo", "proc/self/cgroup"
+_SHARE = 0.9
+"""Of the memory that there is."""
+
+
+class MemoryLimitError(StorageError):
+    """The job took more memory than it may."""
+
+
+def limit_mb(root: Path = _ROOT) -> int | None:
+    """The most megabytes that a job may take: as set, or nine tenths of what the machine, or the control group that
+    this process is in, has; None where the system does not say. ``root`` is the folder that holds ``proc``.
+    """
+    chosen = limits.memory_mb()
+    if chosen is not None:
+        return chosen
+    there = [_machine_mb(root), _group_mb(root)]
+    known = [megabytes for megabytes in there if megabytes is not None]
+    return int(_SHARE * min(known)) if known else None
+
+
+def taken_mb(root: Path = _ROOT) -> float | None:
+    """The megabytes that this process takes, in memory or swapped out; None where the system does not say."""
+    fields = _fields(root / _STATUS)
+    return (fields["VmRSS"] + fields.get("VmSwap", 0)) / 1024 if "VmRSS" in fields else None
+
+
+@contextmanager
+def watched(exceeded: Callable[[MemoryLimitError], object]) -> Iterator[None]:
+    """While the block runs, call ``exceeded``, in another thread, once the process takes more than it may."""
+    most = limit_mb()
+    if most is None or taken_mb() is None:
+        yield
+        return
+    with suppress(OSError):  # a container may forbid it
+        (_ROOT / _FIRST_TO_GO).write_text("800")
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(INTERVAL_S):
+            taken = taken_mb() or 0
+            if taken > most:
+                exceeded(_too_much(most, taken))
+                return
+
+    watcher = threading.Thread(target=watch, name="memory", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+def ran_out(error: BaseException) -> bool:
+    """Whether the error says that memory was refused; PyTorch says so with a RuntimeError of that text."""
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate memory" in str(error))
+
+
+def _too_much(most: int, taken: float) -> MemoryLimitError:
+    return MemoryLimitError(
+        "The job took more memory than it may",
+        allowed=f"{most:,} MB",
+        received=f"{taken:,.0f} MB",
+        todo=f"Use fewer texts or resamples or a smaller model, or set {limits.MEMORY_VARIABLE}",
+    )
+
+
+def _machine_mb(root: Path) -> float | None:
+    kilobytes = _fields(root / _MACHINE).get("MemTotal")
+    return None if kilobytes is None else kilobytes / 1024
+
+
+def _group_mb(root: Path) -> float | None:
+    """The least limit of the process's control group and those above it, version 2; None without one."""
+    try:
+        lines = (root / _GROUP).read_text().splitlines()
+    except OSError:
+        return None
+    path = next((line[3:] for line in lines if line.startswith("0::")), None)
+    if path is None:
+        return None
+    mount = root / "sys/fs/cgroup"
+    group = mount / path.lstrip("/")
+    found = []
+    for folder in (group, *group.parents):
+        with suppress(OSError, ValueError):
+            found.append(int((folder / "memory.max").read_text()) / 2**20)  # "max" is no number
+        if folder == mount:
+            break
+    return min(found, default=None)
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """Lines such as ``MemTotal:  24576 kB`` by name."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return {}
+    pairs = (line.split(":", 1) for line in lines if line.endswith(" kB"))
+    return {name: int(value.removesuffix(" kB")) for name, value in pairs}

@@ -1,0 +1,298 @@
+"""Small files that claim, or unpack to, more than any memory holds: ``python -m tests.fuzz.bombs`` prints a table.
+
+Each must be refused within the bounds of one case. Large files are sparse: they take no room on the disk.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import struct
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mauve_core.corpus import read_corpus
+from mauve_core.encoders.external_features import open_features
+from mauve_core.encoders.gguf_files import check_header
+from mauve_core.encoders.vector_files import read_vectors
+from mauve_core.judgments.tables import ratings_from_csv
+from mauve_core.store.archive import MANIFEST
+from tests.fuzz import reading, samples
+from tests.fuzz.oracle import Outcome, judged
+
+GB = 1 << 30
+HUGE = 1 << 60
+
+
+@dataclass(frozen=True)
+class Bomb:
+    """A hostile input.
+
+    Attributes
+    ----------
+    make : callable
+        Writes it below a folder and returns its path.
+    read : callable
+        Does with it what the program does with a user's.
+    """
+
+    make: Callable[[Path], Path]
+    read: Callable[[Path], object]
+
+
+def bytes_(name: str, *parts: bytes) -> Callable[[Path], Path]:
+    """A file of these bytes."""
+
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.write_bytes(b"".join(parts))
+        return path
+
+    return make
+
+
+def packed(name: str, block: bytes, times: int, head: bytes = b"") -> Callable[[Path], Path]:
+    """A gzip file of a megabyte or so that unpacks to a head and then the block so often."""
+
+    def make(folder: Path) -> Path:
+        path = folder / name
+        with gzip.open(path, "wb", 9) as stream:
+            stream.write(head)
+            for _ in range(times):
+                stream.write(block)
+        return path
+
+    return make
+
+
+def sparse(name: str, head: bytes, size: int) -> Callable[[Path], Path]:
+    """A file that begins with these bytes and goes on with zeros up to the size."""
+
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.write_bytes(head)
+        os.truncate(path, size)
+        return path
+
+    return make
+
+
+def array(shape: object, dtype: str = "<f4", data: bytes = b"") -> bytes:
+    """A .npy file that claims that shape."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode()
+    return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(header) + 1) + header + b"\n" + data
+
+
+def model(**files: bytes) -> Callable[[Path], Path]:
+    """A sound model's folder with these files in place of its own; ``__`` stands for a dot."""
+
+    def make(folder: Path) -> Path:
+        path = samples.model(folder)
+        for name, data in files.items():
+            (path / name.replace("__", ".")).write_bytes(data)
+        return path
+
+    return make
+
+
+def config(**values: int) -> Callable[[Path], Path]:
+    """A sound model's folder whose configuration has these values."""
+
+    def make(folder: Path) -> Path:
+        path = samples.model(folder)
+        file = path / "config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | values))
+        return path
+
+    return make
+
+
+def weights(header: bytes, length: int | None = None) -> bytes:
+    """A safetensors file with that header."""
+    return struct.pack("<Q", len(header) if length is None else length) + header
+
+
+def gguf(tensors: int, fields: int, rest: bytes = b"") -> bytes:
+    """The beginning of a GGUF file with these counts."""
+    return b"GGUF" + struct.pack("<IQQ", 3, tensors, fields) + rest
+
+
+def gguf_string(text: bytes, length: int | None = None) -> bytes:
+    return struct.pack("<Q", len(text) if length is None else length) + text
+
+
+def archive(entries: Iterator[tuple[str, int]], manifest: bytes) -> Callable[[Path], Path]:
+    """An archive with such a manifest and entries of so many zeros."""
+
+    def make(folder: Path) -> Path:
+        path = folder / "run.zip"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
+            written.writestr(MANIFEST, manifest)
+            for name, size in entries:
+                with written.open(name, "w", force_zip64=True) as stream:
+                    for _ in range(size >> 20):
+                        stream.write(bytes(1 << 20))
+        return path
+
+    return make
+
+
+def lying_archive(folder: Path) -> Path:
+    """An entry that says that it is small and unpacks to a gigabyte."""
+    path, data = folder / "run.zip", zlib.compress(bytes(GB), 9)[2:-4]
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as written:
+        files = {"comparison.json": {"size": 10, "sha256": "0" * 64}}
+        written.writestr(MANIFEST, json.dumps({"format": 1, "program": "1", "id": "a", "files": files}))
+        written.writestr("comparison.json", "x" * 10)
+    whole = stream.getvalue()
+    local = whole.index(b"PK\x03\x04", 4)
+    head = bytearray(whole[local : local + 30 + len("comparison.json")])
+    struct.pack_into("<I", head, 18, len(data))
+    central = bytearray(whole[whole.index(b"PK\x01\x02") :])
+    last = central.rindex(b"PK\x01\x02")
+    struct.pack_into("<I", central, last + 20, len(data))
+    end = central.rindex(b"PK\x05\x06")
+    struct.pack_into("<I", central, end + 16, local + len(head) + len(data))
+    path.write_bytes(whole[:local] + bytes(head) + data + bytes(central))
+    return path
+
+
+MEGABYTE = b"a" * (1 << 20)
+DEEP = 1_000_000
+
+TEXTS = {
+    "10 GB of one line, gzipped": packed("a.jsonl.gz", MEGABYTE, 10_000),
+    "a thousand million empty lines, gzipped": packed("a.txt.gz", b"\n" * (1 << 20), 1000),
+    "a value of 1 GB, gzipped": packed("a.csv.gz", MEGABYTE, 1000, b'text\n"'),
+    "a million brackets deep": bytes_("a.jsonl", b'{"text": ', b"[" * DEEP, b"]" * DEEP, b"}\n"),
+    "a million objects deep": bytes_("a.json", b'{"a":' * DEEP, b"1", b"}" * DEEP),
+    "a million columns": bytes_("a.csv", b",".join(b"c%d" % i for i in range(DEEP)), b"\n", b"," * (DEEP - 1), b"\n"),
+    "a million keys in each of a thousand rows, gzipped": packed(
+        "b.jsonl.gz", json.dumps({f"k{i}": i for i in range(100_000)}).encode() + b"\n", 1000
+    ),
+    "a number of ten million digits": bytes_("a.jsonl", b'{"text": "a", "n": ', b"9" * 10_000_000, b"}\n"),
+    "a quote that does not end": packed("q.tsv.gz", b"\n" * (1 << 20), 200, b'text\n"'),
+    "8 GB of zeros": sparse("a.txt", b"text\n", 8 * GB),
+    "8 GB of zeros called Parquet": sparse("a.parquet", b"PAR1", 8 * GB),
+}
+FEATURES = {
+    "an array of 2^60 rows": bytes_("a.npy", array((HUGE, 8))),
+    "an array of 2^60 columns": bytes_("a.npy", array((8, HUGE))),
+    "an array of 16 GB in one row": sparse("a.npy", array((1, 4 * GB)), 16 * GB + 200),
+    "an array of no bytes a row": bytes_("a.npy", array((HUGE, 0))),
+    "a header of 4 GB": sparse("a.npy", b"\x93NUMPY\x02\x00\xff\xff\xff\xff", 8 * GB),
+    "a header a million brackets deep": bytes_("a.npy", array("(" * DEEP)),
+    "a type of 2^40 bytes": bytes_("a.npy", array((1, 1), f"<U{1 << 40}")),
+    "a list of pickled objects": bytes_("a.npy", array((9, 9), "|O", b"\x80\x04\x95" + b"\xff" * 100)),
+}
+VECTORS = {
+    "a line of 8 GB": sparse("v.txt", b"the 0.1 0.2\n", 8 * GB),
+    "10 GB, gzipped": packed("v.txt.gz", MEGABYTE, 10_000, b"the 0.1 0.2\nword 0.1 "),
+}
+MODELS = {
+    "2^60 words": config(vocab_size=HUGE),
+    "2^40 dimensions": config(n_embd=1 << 40),
+    "ten million layers": config(n_layer=10_000_000),
+    "2^60 positions": config(n_positions=HUGE),
+    "weights with a header of 2^60 bytes": model(model__safetensors=weights(b"{}", HUGE)),
+    "weights of 2^60 numbers": model(
+        model__safetensors=weights(
+            b'{"wte.weight":{"dtype":"F32","shape":[1073741824,1073741824],"data_offsets":[0,4]}}'
+        )
+    ),
+    "weights of half a million tensors": model(
+        model__safetensors=weights(
+            json.dumps(
+                {f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(500_000)}
+            ).encode()
+        )
+    ),
+    "a configuration a million brackets deep": model(config__json=b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}"),
+    "a tokenizer a million brackets deep": model(tokenizer__json=b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}"),
+    "a tokenizer of a gigabyte": lambda folder: _sparse_in(samples.model(folder), "tokenizer.json"),
+    "a configuration of a gigabyte": lambda folder: _sparse_in(samples.model(folder), "config.json"),
+}
+GGUFS = {
+    "2^60 fields": bytes_("m.gguf", gguf(0, HUGE)),
+    "2^60 tensors": bytes_("m.gguf", gguf(HUGE, 0)),
+    "a name of 2^60 bytes": bytes_("m.gguf", gguf(0, 1, gguf_string(b"a", HUGE))),
+    "an array of 2^60 arrays": bytes_(
+        "m.gguf", gguf(0, 1, gguf_string(b"a") + struct.pack("<IIQ", 9, 9, HUGE) + struct.pack("<IQ", 9, HUGE) * 99)
+    ),
+    "a tensor of 2^240 numbers": bytes_(
+        "m.gguf", gguf(1, 0, gguf_string(b"t") + struct.pack("<IQQQQIQ", 4, HUGE, HUGE, HUGE, HUGE, 0, 0))
+    ),
+}
+_LISTED = json.dumps({"format": 1, "program": "1", "id": "a", "files": {}}).encode()
+ARCHIVES = {
+    "an entry of 10 GB": archive(iter([("features-0.npy", 10 * GB)]), _LISTED),
+    "an entry that says it is small": lying_archive,
+    "ten thousand entries": archive(((f"texts-{i}.parquet", 0) for i in range(10_000)), _LISTED),
+    "a manifest of 1 GB": archive(iter([]), b" " * GB),
+    "a manifest a million brackets deep": archive(iter([]), b"[" * DEEP),
+    "a manifest of a million files": archive(
+        iter([]),
+        json.dumps(
+            {"format": 1, "id": "a", "files": {f"a{i}": {"size": 0, "sha256": ""} for i in range(DEEP)}}
+        ).encode(),
+    ),
+}
+RATINGS = {"a cell of 100 MB": bytes_("r.csv", b'rater,left,right,option\n"', b"a" * 100_000_000, b'",a,b,tie\n')}
+
+
+def _sparse_in(folder: Path, name: str) -> Path:
+    sparse(name, b"{", GB)(folder)
+    return folder
+
+
+def _bombs() -> dict[str, Bomb]:
+    ids = {b"the": 0, b"and": 1}
+    groups: dict[str, tuple[dict[str, Callable[[Path], Path]], Callable[[Path], object]]] = {
+        "texts": (TEXTS, read_corpus),
+        "features": (FEATURES, lambda path: np.isfinite(open_features(path)).all() and reading.scored(path)),
+        "word vectors": (VECTORS, lambda path: read_vectors(path, ids)),
+        "model": (MODELS, reading.encoded),
+        "GGUF": (GGUFS, check_header),
+        "archive": (ARCHIVES, reading.imported),
+        "ratings": (RATINGS, lambda path: ratings_from_csv(path.read_bytes())),
+    }
+    return {
+        f"{group}: {name}": Bomb(make, read) for group, (made, read) in groups.items() for name, make in made.items()
+    }
+
+
+BOMBS = _bombs()
+
+
+def exploded(bomb: Bomb, folder: Path) -> Outcome:
+    """What became of the bomb, made below the folder."""
+    path = bomb.make(folder)
+    return judged(lambda: bomb.read(path), folder)
+
+
+def main() -> int:
+    """Print a row for each bomb."""
+    wrong = 0
+    sys.stdout.write("| bomb | seconds | MB | answer |\n| --- | ---: | ---: | --- |\n")
+    for name, bomb in BOMBS.items():
+        with tempfile.TemporaryDirectory() as folder:
+            found = exploded(bomb, Path(folder))
+            answer = (found.wrong or found.answer or "ACCEPTED").replace(folder, "").splitlines()[0]
+        wrong += bool(found.wrong) or not found.answer
+        sys.stdout.write(f"| {name} | {found.seconds:.1f} | {found.megabytes:.0f} | {answer} |\n")
+        sys.stdout.flush()
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,203 @@
+"""A worker killed, or refused by the disk, at each change of a file in turn: nothing half-written is seen, and the run
+comes out as if nothing had happened.
+
+Workers are forked from the test, which spares them the interpreter's start. An audit hook of the interpreter sees every
+file that is opened for writing, renamed or removed, before it happens.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mauve_core.base.files import HOME_VARIABLE, private_opener
+from mauve_core.jobs import queue, worker
+from mauve_core.jobs.leftovers import remove_leftovers
+from mauve_core.jobs.state import LOG, JobState
+from mauve_core.store import RunStore
+from mauve_core.tasks.comparison import ComparisonTask
+from tests.long_jobs import contents, make_task, require_no_leftovers, require_whole
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.trial,
+    pytest.mark.skipif(sys.platform != "linux", reason="workers are forked"),
+]
+
+KILLS, REFUSALS = 40, 12
+REFUSED = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
+SIZES = (0, 200, 2000, 20_000)
+"""Bytes beyond which a file cannot grow."""
+
+CHANGES = frozenset({"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate", "sqlite3.connect"})
+"""Audit events that announce a change; ``open`` is one if the file is opened for writing."""
+
+Fault = Callable[[int, str], None]
+"""Called before each change, with its number from 1 and what it is."""
+
+
+def nothing(number: int, what: str) -> None:
+    """No fault."""
+
+
+def killed_at(number: int) -> Fault:
+    def fault(now: int, what: str) -> None:
+        if now == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return fault
+
+
+def refused_from(number: int, code: int) -> Fault:
+    """The disk refuses that change and all later ones."""
+
+    def fault(now: int, what: str) -> None:
+        if now >= number:
+            raise OSError(code, os.strerror(code), what)
+
+    return fault
+
+
+def no_file_above(size: int) -> Fault:
+    """No file grows beyond so many bytes, as on a full disk."""
+
+    def fault(now: int, what: str) -> None:
+        if now == 1:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+    return fault
+
+
+def in_child(folder: Path, fault: Fault, trace: Path | None = None) -> int:
+    """Do the job in a forked child; its exit status."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    try:
+        os.dup2(os.open(folder / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), 2)
+        home, count = str(Path(os.environ[HOME_VARIABLE])), 0
+        lines = [] if trace is None else [os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)]
+
+        def hook(event: str, arguments: tuple[Any, ...]) -> None:
+            nonlocal count
+            writes = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if (writes or event in CHANGES) and str(arguments[0]).startswith(home):
+                count += 1
+                if lines:
+                    os.write(lines[0], f"{event} {arguments[0]}\n".encode())
+                fault(count, str(arguments[0]))
+
+        sys.addaudithook(hook)
+        worker.work(folder)
+    except BaseException:  # noqa: BLE001 (its state and log say what it was)
+        os._exit(1)
+    os._exit(0)
+
+
+class Workers:
+    """Stands for the processes that the queue starts."""
+
+    def __init__(self) -> None:
+        self.fault: Fault = nothing
+        self.trace: Path | None = None
+
+    def spawn(self, folder: Path, lock: int) -> None:
+        private_opener(str(folder / LOG), os.O_WRONLY | os.O_CREAT)
+        in_child(folder, self.fault, self.trace)
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Workers:
+    made = Workers()
+    monkeypatch.setattr(queue, "_spawn", made.spawn)
+    return made
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparisonTask]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield make_task(tmp_path_factory.mktemp("files"), 24)
+
+
+@pytest.fixture
+def expected(task: ComparisonTask, workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the run holds, and in ``workers.trace`` the changes on the way to it."""
+    workers.trace = tmp_path / "trace.txt"
+    job = started(task, workers, nothing, tmp_path / "first", monkeypatch)
+    assert job.status == "done", job
+    found = contents(RunStore().root / "study")
+    workers.trace = None
+    return found
+
+
+def started(
+    task: ComparisonTask, workers: Workers, fault: Fault, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> JobState:
+    """The job in a new home, once its worker has ended."""
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+    workers.fault = fault
+    job = queue.start(task)
+    workers.fault = nothing
+    return queue.status(job.id)
+
+
+def spread(count: int, most: int) -> list[int]:
+    """So many numbers from 1 to ``most``, evenly spread."""
+    return sorted({1 + (most - 1) * place // (count - 1) for place in range(count)})
+
+
+def require_mended(job: JobState, expected: dict[str, Any]) -> None:
+    """Whatever is visible is whole; after the next start the job ends as if nothing had happened."""
+    require_whole(job)
+    remove_leftovers()
+    if job.status != "done":
+        job = queue.status(queue.resume(job.id).id)
+    assert (job.status, job.run) == ("done", "study")
+    assert contents(RunStore().root / "study") == expected
+    require_whole(job)
+    require_no_leftovers(job)
+
+
+def test_killed_before_each_change(
+    task: ComparisonTask,
+    workers: Workers,
+    expected: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changes = (tmp_path / "trace.txt").read_text().splitlines()
+    assert len(changes) >= KILLS
+    assert {"os.rename", "os.mkdir", "open", "sqlite3.connect"} <= {change.split()[0] for change in changes}
+    for number in spread(KILLS, len(changes)):
+        job = started(task, workers, killed_at(number), tmp_path / f"killed-{number}", monkeypatch)
+        assert job.status in ("interrupted", "done"), (number, changes[number - 1], job)
+        require_mended(job, expected)
+
+
+def test_refused_by_the_disk(
+    task: ComparisonTask,
+    workers: Workers,
+    expected: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    changes = (tmp_path / "trace.txt").read_text().splitlines()
+    faults = {
+        f"{errno.errorcode[code]} from change {number}, {changes[number - 1]}": refused_from(number, code)
+        for number, code in zip(spread(REFUSALS, len(changes)), REFUSED * REFUSALS, strict=False)
+    }
+    faults |= {f"no file above {size} bytes": no_file_above(size) for size in SIZES}
+    for place, (name, fault) in enumerate(faults.items()):
+        job = started(task, workers, fault, tmp_path / f"refused-{place}", monkeypatch)
+        assert job.status in ("failed", "interrupted", "done"), (name, job)
+        assert "Error in this program" not in job.message, (name, job)
+        require_mended(job, expected)
