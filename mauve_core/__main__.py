@@ -14,11 +14,13 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
+from mauve_core.base import faults
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import printable
 from mauve_core.cli import (
     attributes,
     comparing,
+    debugging,
     differences,
     encoders,
     judging,
@@ -71,6 +73,7 @@ def build_parser() -> Parser:
         sweeping,
         working,
         serving,
+        debugging,
     ):
         group.add_commands(commands)
     return parser
@@ -90,8 +93,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at exit
         return FAILED
     except Exception as error:  # noqa: BLE001 (the outermost boundary: a defect becomes one line and exit code 1)
-        name = type(error).__name__
-        return _fail(f"Unexpected {name}: {error} (set {DEBUG_VARIABLE}=1 for the traceback)", FAILED)
+        faults.remember(error, "command line")
+        told = MauveLensError(f"Unexpected {type(error).__name__}: {error}", todo=faults.REPORT)
+        return _fail(str(told), FAILED)
     return code
 
 

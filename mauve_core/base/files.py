@@ -32,7 +32,7 @@ SECRETS = "secrets.toml"
 """File below the home folder that its owner writes. Its mode is checked and never changed (``sharing.py``)."""
 
 PARTS = frozenset(
-    {"features", "jobs", "likelihoods", "models", "runs", "signed-out", "studies", "unfinished", "uploads"}
+    {"faults", "features", "jobs", "likelihoods", "models", "runs", "signed-out", "studies", "unfinished", "uploads"}
 )
 """Folders that the program makes below its home folder."""
 

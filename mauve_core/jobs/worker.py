@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
+from mauve_core.base import faults
 from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
 from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.base.json_codec import from_json
@@ -80,8 +81,12 @@ def work(folder: Path) -> JobState:
         raise
     except Exception as error:
         log(traceback.format_exc(), lines=True)
-        name = "Out of memory" if memory.ran_out(error) else f"Error in this program: {_one_line(error)}"
-        reporter.end(status="failed", message=f"{name}. See the log for details.")
+        if memory.ran_out(error):
+            message = f"Out of memory. Use fewer texts or a smaller model. {_one_line(error)}"
+        else:
+            faults.remember(error, f"job {read_state(folder).kind}")
+            message = f"Error in this program: {_one_line(error)}. See the log for details. {faults.REPORT}."
+        reporter.end(status="failed", message=message)
         raise
 
 

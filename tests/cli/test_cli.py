@@ -299,7 +299,11 @@ def test_a_missing_app_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (InputError("wrong\nfile", todo="Do this"), 2, "mauve-lens: wrong file. Do this.\n"),
         (StorageError("full"), 1, "mauve-lens: full.\n"),
-        (ZeroDivisionError("by zero"), 1, "mauve-lens: Unexpected ZeroDivisionError: by zero (set MAUVE_LENS_DEBUG=1"),
+        (
+            ZeroDivisionError("by zero"),
+            1,
+            "mauve-lens: Unexpected ZeroDivisionError: by zero. This is a fault of MAUVE Lens: please report it",
+        ),
         (KeyboardInterrupt(), 130, "mauve-lens: Stopped."),
         (InputError("\x1b[2J"), 2, "mauve-lens: \\x1b[2J.\n"),
     ],

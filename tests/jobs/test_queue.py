@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from mauve_core.base import faults
 from mauve_core.base.errors import CancelledError, InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.progress import Progress
@@ -441,7 +442,9 @@ def test_a_defect_is_told_with_its_place_in_the_log(
         run_worker(monkeypatch, task, perform)
     state = queue.list()[0]
     assert state.status == "failed"
-    assert state.message == "Error in this program: ZeroDivisionError: a b. See the log for details."
+    told = "Error in this program: ZeroDivisionError: a b. See the log for details."
+    assert state.message == f"{told} {faults.REPORT}."
+    assert [fault["during"] for fault in faults.remembered()] == ["job comparison"]
     written = capsys.readouterr().err
     assert "Warning: odd texts" in written
     assert "Traceback (most recent call last)" in written
