@@ -24,12 +24,14 @@ from mauve_core.experiments.encoders.table import ATTACHMENT as ENCODERS
 from mauve_core.experiments.methods import PRESETS
 from mauve_core.experiments.methods.table import ATTACHMENT as METHODS
 from mauve_core.experiments.sweeps import EVERY_AXIS, attachment_name
+from mauve_core.experiments.text_measures.over_lengths import ATTACHMENT as LENGTHS
 from mauve_core.experiments.text_measures.over_neighbours import ATTACHMENT as NEIGHBOURS
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.base import RunTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.neighbours import NeighboursTask
 from mauve_core.tasks.positions import PositionsTask
 from mauve_core.tasks.sweep import SweepTask
@@ -53,6 +55,7 @@ def analyses(run: str) -> dict[str, RunTask]:
         ATTRIBUTES: AttributesTask(run),
         NEIGHBOURS: NeighboursTask(run),
         POSITIONS: PositionsTask(run, (USUAL[1], USUAL[3])),
+        LENGTHS: LengthsTask(run, (32, 64, 128), ("frechet", "precision", "recall", "repetition", "distinct", "zipf")),
     }
 
 
