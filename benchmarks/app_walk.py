@@ -94,50 +94,50 @@ def walk(reader: Walker, turn: int) -> None:
     """A reader's way through a run of four sides; each turn looks at another candidate, cluster and area."""
     tab = reader.tab
     reader.open("open the app")
-    reader.move("choose a run", "run_picker", next(name for name in tab.options("run_picker") if "four" in name))
+    reader.move("choose a run", "url_run", next(name for name in tab.options("url_run") if "four" in name))
     for scale in ("1", "2", "3"):
-        reader.move("Compare: scaling constant", "control_scale", [scale])
+        reader.move("Compare: scaling constant", "url_scale", [scale])
     for weight in (0.3, 0.6):
-        reader.move("Compare: mixture weight", "control_weight", [weight])
+        reader.move("Compare: mixture weight", "url_weight", [weight])
     for smoothing in ("Krichevsky–Trofimov", "Laplace", "None"):
-        reader.move("Compare: smoothing", "control_smoothing", smoothing)
-    reader.move("Compare: partition", "control_partition", ["Joint"])
-    reader.move("Compare: partition", "control_partition", ["Pairwise (as published)"])
+        reader.move("Compare: smoothing", "url_smoothing", smoothing)
+    reader.move("Compare: partition", "url_partition", ["Joint"])
+    reader.move("Compare: partition", "url_partition", ["Pairwise (as published)"])
 
     reader.open("view: Clusters", "clusters")
-    reader.move("Clusters: candidate", "focus_candidate", f"model {1 + turn % 3}")
-    reader.move("Clusters: mixture weight", "focus_weight", [0.4])
-    reader.move("Clusters: sort", "clusters_order", "Type I error")
+    reader.move("Clusters: candidate", "url_candidate", f"model {1 + turn % 3}")
+    reader.move("Clusters: mixture weight", "url_weight", [0.4])
+    reader.move("Clusters: sort", "url_order", "Type I error")
     for place in (3 * turn, 3 * turn + 1, 3 * turn + 2):
         reader.move("Clusters: click a bar", "clusters_chart", points_event(_bar(tab, "clusters_chart", place)))
     for name in ("Why", "Words", "Metadata", "Texts"):
         reader.show_tab(f"Clusters: tab {name}", "cluster_detail_tabs", name)
-    reader.move("Clusters: smoothing", "control_smoothing", "Laplace")
-    reader.move("Clusters: smoothing", "control_smoothing", "None")
+    reader.move("Clusters: smoothing", "url_smoothing", "Laplace")
+    reader.move("Clusters: smoothing", "url_smoothing", "None")
 
     reader.open("view: Gap", "gap")
     reader.move("Gap: click a bar", "gap_ledger_adds", points_event(_bar(tab, "gap_ledger_adds", 1 + turn)))
-    reader.move("Gap: mixture weight", "focus_weight", [0.6])
-    reader.move("Gap: scaling constant", "control_scale", ["3"])
+    reader.move("Gap: mixture weight", "url_weight", [0.6])
+    reader.move("Gap: scaling constant", "url_scale", ["3"])
     reader.show_tab("Gap: tab What would close the gap", "gap_tabs", "What would close the gap")
-    reader.move("Gap: what-if, clusters", "what_if_chosen", tab.options("what_if_chosen")[turn : turn + 2])
-    reader.move("Gap: what-if, side", "what_if_side", ["both"])
-    reader.move("Gap: what-if, cap", "what_if_action", "Cap at the human share")
+    reader.move("Gap: what-if, clusters", "url_chosen", tab.options("url_chosen")[turn : turn + 2])
+    reader.move("Gap: what-if, side", "url_side", ["both"])
+    reader.move("Gap: what-if, cap", "url_action", "Cap at the human share")
     reader.show_tab("Gap: tab The few clusters", "gap_tabs", "The few clusters that make up most of it")
 
     reader.open("view: Map", "map")
-    for colour in ("Cluster", "Log ratio", "Adds", "Source"):
-        reader.move("Map: colour", "map_colouring", [colour])
+    for colour in ("Cluster", "Log ratio", "Cost", "Source"):
+        reader.move("Map: colour", "url_colour", [colour])
     reader.move("Map: lasso", "map_chart", _lasso(tab, turn))
-    reader.move("Map: colour after a lasso", "map_colouring", ["Misses"])
+    reader.move("Map: colour after a lasso", "url_colour", ["Cost"])
     reader.move("Map: clear the lasso", "map_clear", True)
-    reader.move("Map: hide a source", "map_shown", tab.options("map_shown")[:2])
+    reader.move("Map: hide a source", "url_hidden", tab.options("url_hidden")[:2])
 
     for page, title in (("methods", "Methods"), ("probes", "Probes"), ("decoders", "Decoders"), ("judge", "Judge")):
         reader.open(f"view: {title}", page)
     reader.open("view: Compare", "")
-    reader.move("choose another run", "run_picker", next(name for name in tab.options("run_picker") if "two" in name))
-    reader.move("Compare: scaling constant", "control_scale", ["8"])
+    reader.move("choose another run", "url_run", next(name for name in tab.options("url_run") if "two" in name))
+    reader.move("Compare: scaling constant", "url_scale", ["8"])
 
 
 def _bar(tab: Tab, key: str, place: int) -> dict[str, Any]:

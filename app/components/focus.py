@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -39,12 +40,12 @@ class Focus:
     partition: Partition
     cluster: int | None
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Name of each cluster, by number; untrusted."""
         return cache.cluster_names(*self.key)
 
-    @property
+    @cached_property
     def colour(self) -> str:
         """The candidate's color, as on all pages."""
         return candidate_colour([candidate.name for candidate in self.run.comparison.candidates], self.candidate)

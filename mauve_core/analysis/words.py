@@ -191,6 +191,7 @@ def count_words(
     stop_words: str | Sequence[str] | None = "english",
     longest: int = 1,
     pattern: str = TOKEN_PATTERN,
+    min_texts: int = 1,
 ) -> WordCounts:
     """Count the words of each text, or phrases of several words (scikit-learn's CountVectorizer).
 
@@ -203,22 +204,32 @@ def count_words(
         Count phrases of 1 to this many words, joined by a space, after stop words are left out.
     pattern : str
         Regular expression of a word.
+    min_texts : int
+        Words of fewer texts are left out; those of one text are most of all phrases.
 
     Returns
     -------
     WordCounts
-        With an empty vocabulary if no text has a countable word.
+        With an empty vocabulary if no text has a countable word, or no word is in so many texts.
     """
     from scipy.sparse import csr_matrix
     from sklearn.feature_extraction.text import CountVectorizer
 
     texts = text_list(texts, "The texts")
     stop = list(stop_words) if stop_words is not None and not isinstance(stop_words, str) else stop_words
-    vectorizer = CountVectorizer(token_pattern=pattern, stop_words=stop, ngram_range=(1, longest), dtype=np.int32)
+    vectorizer = CountVectorizer(
+        token_pattern=pattern, stop_words=stop, ngram_range=(1, longest), min_df=min_texts, dtype=np.int32
+    )
+    nothing = WordCounts(np.array([], dtype=object), csr_matrix((len(texts), 0), dtype=np.int32))
     analyze = vectorizer.build_analyzer()
-    if not any(analyze(text) for text in texts):
-        return WordCounts(np.array([], dtype=object), csr_matrix((len(texts), 0), dtype=np.int32))
-    matrix = csr_matrix(vectorizer.fit_transform(texts))
+    if len(texts) < min_texts or not any(analyze(text) for text in texts):
+        return nothing
+    try:
+        matrix = csr_matrix(vectorizer.fit_transform(texts))
+    except ValueError:  # no word is in so many texts
+        if min_texts == 1:
+            raise
+        return nothing
     return WordCounts(vectorizer.get_feature_names_out(), matrix)
 
 

@@ -11,6 +11,7 @@ import html
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -218,8 +219,9 @@ def _scatter(
     )
 
 
+@lru_cache(maxsize=20_000)
 def _paragraph(text: str) -> str:
-    """An untrusted text in the lines of a hover, escaped."""
+    """An untrusted text in the lines of a hover, escaped; kept, as every change of the map shows the same texts."""
     return "<br>".join(html.escape(line) for line in textwrap.wrap(text, _HOVER_LINE))
 
 

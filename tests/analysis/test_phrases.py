@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 
+from mauve_core.analysis import phrases
 from mauve_core.analysis.phrases import PRIOR, distinctive_phrases
 from mauve_core.analysis.properties import stop_words
+from mauve_core.analysis.words import WordCounts, count_words
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.statistics.log_odds import log_odds
 
@@ -98,3 +103,29 @@ def test_contractions_apart_from_their_words_are_no_phrases(mark: str) -> None:
     assert not {"s", "ll"} & {word for phrase in found for word in phrase.text.split()}
     joined, _ = distinctive_phrases([f"it{mark}s late"] * 20, ["a letter came"] * 20, min_texts=1)
     assert f"it{mark}s late" in {phrase.text for phrase in joined}
+
+
+@pytest.mark.parametrize("min_texts", [0, 1, 2, 5])
+@pytest.mark.parametrize("unit", ["documents", "tokens"])
+def test_leaving_out_rare_phrases_early_changes_nothing(
+    unit: str, min_texts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{number}" for number in range(30)]
+    first, second = (
+        [" ".join(rng.choice(words, 12, p=share)) for _ in range(40)] for share in rng.dirichlet(np.ones(30), 2)
+    )
+    found = distinctive_phrases(first, second, unit=unit, min_texts=min_texts)
+    assert found[0]
+    assert found[1]
+
+    def count_all(texts: Sequence[str], *, min_texts: int, **settings: Any) -> WordCounts:
+        return count_words(texts, **settings)
+
+    monkeypatch.setattr(phrases, "count_words", count_all)
+    assert distinctive_phrases(first, second, unit=unit, min_texts=min_texts) == found
+
+
+def test_texts_without_a_common_phrase() -> None:
+    assert distinctive_phrases(["one", "two"], ["three", "four"]) == ((), ())
+    assert distinctive_phrases(["one"], ["two"], min_texts=3) == ((), ())
