@@ -51,12 +51,14 @@ def placed_names(
     """
     placed: list[dict[str, Any]] = []
     taken: list[tuple[float, float, float, float]] = []
+    middles, sizes = _middles(xy, cluster, len(names))
     for number in order:
-        own = xy[cluster == number]
-        if not len(own) or len(placed) == MOST_NAMES:
+        if len(placed) == MOST_NAMES:
+            break
+        if not sizes[number]:
             continue
         text = "<br>".join(html.escape(line) for line in textwrap.wrap(names[number], _LINE))
-        middle = np.median(own, axis=0).astype(np.float64)
+        middle = middles[number]
         size = box_size(text)
         for shift in _SHIFTS:
             up = shift * size[1]
@@ -66,6 +68,23 @@ def placed_names(
                 placed.append(_annotation(text, middle, up))
                 break
     return placed
+
+
+def _middles(
+    xy: NDArray[np.float32], cluster: NDArray[np.int32], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """The (k, 2) medians of both axes over each cluster's texts, NaN without any, and the (k,) numbers of texts."""
+    inside = cluster >= 0
+    sizes = np.bincount(cluster[inside], minlength=k)[:k]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    found = np.full((k, 2), np.nan)
+    some = sizes > 0
+    low, high = (starts + (sizes - 1) // 2)[some], (starts + sizes // 2)[some]
+    for axis in range(2):
+        values = xy[inside, axis]
+        values = values[np.lexsort((values, cluster[inside]))]
+        found[some, axis] = (values[low] + values[high]) / 2
+    return found, sizes
 
 
 def box_size(text: str) -> tuple[float, float]:

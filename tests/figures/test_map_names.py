@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mauve_core.figures import map_names
 from mauve_core.figures.map_names import MOST_NAMES, box_size, placed_names
 
 PIXELS = np.array([100.0, 100.0])
@@ -52,3 +53,16 @@ def test_clusters_without_a_text_have_no_name() -> None:
     xy, cluster = scattered(2, 30.0)
     placed = placed_names(xy, cluster, ["a", "b", "c"], [2, 1], PIXELS)
     assert [each["text"] for each in placed] == ["b"]
+
+
+@pytest.mark.parametrize("k", [1, 5, 40])
+def test_a_name_stands_at_the_median_of_its_texts(k: int) -> None:
+    rng = np.random.default_rng(k)
+    xy, cluster = rng.normal(size=(300, 2)).astype(np.float32), rng.integers(-1, k, 300).astype(np.int32)
+    cluster[cluster == 3] = -1
+    middles, sizes = map_names._middles(xy, cluster, k + 2)
+    for number in range(k + 2):
+        own = xy[cluster == number]
+        assert sizes[number] == len(own)
+        expected = np.median(own, axis=0).astype(np.float64) if len(own) else [np.nan, np.nan]
+        np.testing.assert_array_equal(middles[number], expected)
