@@ -21,7 +21,8 @@ REMEMBERED = 20
 
 REPORT = "This is a fault of MAUVE Lens: please report it with the file that mauve-lens debug writes"
 
-_FOLDER, _FILE = "faults", "faults.json"
+_FOLDER = "faults"
+_FILE = "faults.json"
 _PACKAGES = ("mauve_core", "app", "site-packages", "dist-packages")
 
 
