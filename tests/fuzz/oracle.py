@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,7 @@ def _in_child(work: Callable[[], object], writing: int) -> None:
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
+        warnings.simplefilter("ignore")  # pytest makes errors of them
         answer = {"megabytes": str(_resident())}
         try:
             work()

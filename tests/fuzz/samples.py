@@ -42,7 +42,7 @@ def table(name: str) -> Callable[[Path], Path]:
         lines = frame.to_json(orient="records", lines=True, force_ascii=False)
         formats: dict[str, Callable[[], bytes]] = {
             ".jsonl": lines.encode,
-            ".json": lambda: frame.to_json(orient="records").encode(),
+            ".json": lines.encode,
             ".csv": lambda: frame.to_csv(index=False).encode(),
             ".tsv": lambda: frame.to_csv(index=False, sep="\t").encode(),
             ".txt": "\n".join(written).encode,

@@ -55,7 +55,7 @@ def _targets() -> dict[str, Target]:
             name: Target(
                 "text files",
                 samples.table(name),
-                the_file(one_of(in_bytes, in_json_lines) if name.endswith(".jsonl") else in_bytes),
+                the_file(one_of(in_bytes, in_json_lines) if ".json" in name and not name.endswith(".gz") else in_bytes),
                 read_corpus,
             )
             for name in TEXT_FILES
