@@ -38,6 +38,7 @@ from mauve_core.cli import (
 )
 from mauve_core.cli.options import Parser
 from mauve_core.cli.serving import DEBUG_VARIABLE
+from mauve_core.jobs import memory
 
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -93,6 +94,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at exit
         return FAILED
     except Exception as error:  # noqa: BLE001 (the outermost boundary: a defect becomes one line and exit code 1)
+        if memory.ran_out(error):
+            told = MauveLensError("Out of memory", received=str(error), todo="Use fewer texts or a smaller model")
+            return _fail(str(told), FAILED)
         faults.remember(error, "command line")
         told = MauveLensError(f"Unexpected {type(error).__name__}: {error}", todo=faults.REPORT)
         return _fail(str(told), FAILED)

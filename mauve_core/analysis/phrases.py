@@ -109,9 +109,8 @@ def distinctive_phrases(
         raise InputError("No unit of that name", allowed=", ".join(UNITS), received=repr(unit))
     if not 0 < confidence < 1:
         raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
-    least = (
-        max(min_texts, 1) if unit == "documents" else 1
-    )  # the tokens of all phrases count in the other unit's totals
+    # In tokens, the totals count every phrase, however rare.
+    least = max(min_texts, 1) if unit == "documents" else 1
     counted = count_words([*first, *second], stop_words=None, longest=LONGEST, pattern=PATTERN, min_texts=least)
     if not counted.vocabulary.size:
         return (), ()

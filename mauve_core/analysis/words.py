@@ -226,8 +226,8 @@ def count_words(
         return nothing
     try:
         matrix = csr_matrix(vectorizer.fit_transform(texts))
-    except ValueError:  # no word is in so many texts
-        if min_texts == 1:
+    except ValueError as error:
+        if "no terms remain" not in str(error):  # no word is in so many texts
             raise
         return nothing
     return WordCounts(vectorizer.get_feature_names_out(), matrix)

@@ -1,9 +1,9 @@
 """Analyses of the demo study from committed files, so that no page of it waits: sweeps, methods, encoders and others.
 
-Each is a task with its defaults, but that there are more methods and encoders; the file is the result as the task keeps
-it beside the run. Most results follow the run's clusters, and k-means follows the last digits of a machine's
-arithmetic. So the manifest has a digest of the clusters, and a run with others goes without the files: its pages
-compute the analyses anew.
+Each is a task with its defaults, but that there are more methods and encoders, and other measures over length; the file
+is the result as the task keeps it beside the run. Most results follow the run's clusters, and k-means follows the last
+digits of a machine's arithmetic. So the manifest has a digest of the clusters, and a run with others goes without the
+files: its pages compute the analyses anew.
 """
 
 from __future__ import annotations

@@ -74,8 +74,11 @@ def watched(exceeded: Callable[[MemoryLimitError], object]) -> Iterator[None]:
 
 
 def ran_out(error: BaseException) -> bool:
-    """Whether the error says that memory was refused; PyTorch says so with a RuntimeError of that text."""
-    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "allocate memory" in str(error))
+    """Whether the error says that memory was refused; PyTorch says so with a RuntimeError, of a CPU or of a GPU."""
+    said = str(error)
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and ("allocate memory" in said or "out of memory" in said)
+    )
 
 
 def _too_much(most: int, taken: float) -> MemoryLimitError:

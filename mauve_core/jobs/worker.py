@@ -11,6 +11,7 @@ import fcntl
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
 import warnings
@@ -84,7 +85,7 @@ def work(folder: Path) -> JobState:
         if memory.ran_out(error):
             message = f"Out of memory. Use fewer texts or a smaller model. {_one_line(error)}"
         else:
-            faults.remember(error, f"job {read_state(folder).kind}")
+            faults.remember(error, f"job {reporter.kind}")
             message = f"Error in this program: {_one_line(error)}. See the log for details. {faults.REPORT}."
         reporter.end(status="failed", message=message)
         raise
@@ -109,8 +110,14 @@ class _Reporter:
         self._begun = time.monotonic()
         self._clocks = StageClocks()
         self._encoded = False
+        self._writing = threading.RLock()
         log_file = folder / LOG
         self._resumed = log_file.exists() and log_file.stat().st_size > 0
+
+    @property
+    def kind(self) -> str:
+        """The job's kind."""
+        return self._state.kind
 
     def begin(self) -> None:
         self._begun = time.monotonic()
@@ -146,6 +153,7 @@ class _Reporter:
 
     def give_up(self, error: MauveLensError) -> NoReturn:
         """Record the error and end the process at once, whatever it is doing; what is on disk is whole at any time."""
+        self._writing.acquire()  # for good: no progress of the work replaces the end
         self.end(status="failed", message=str(error))
         os._exit(FAILED)
 
@@ -204,8 +212,9 @@ class _Reporter:
             os.close(handle)
 
     def _write(self, state: JobState) -> None:
-        self._state = write_state(self._folder, state)
-        self._written = time.monotonic()
+        with self._writing:
+            self._state = write_state(self._folder, state)
+            self._written = time.monotonic()
 
     def _log(self, text: str) -> None:
         self._logged = time.monotonic()

@@ -63,6 +63,7 @@ def test_a_home_that_cannot_be_written_is_no_second_fault(tmp_path: Path, monkey
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "file"))
     remember()
+    assert (tmp_path / "file").read_text() == ""
 
 
 def test_the_file_holds_versions_counts_and_faults(

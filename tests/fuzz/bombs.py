@@ -18,10 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from mauve_core.corpus import read_corpus
-from mauve_core.encoders.external_features import open_features
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.judgments.tables import ratings_from_csv
@@ -259,7 +256,7 @@ def _bombs() -> dict[str, Bomb]:
     ids = {b"the": 0, b"and": 1}
     groups: dict[str, tuple[dict[str, Callable[[Path], Path]], Callable[[Path], object]]] = {
         "texts": (TEXTS, read_corpus),
-        "features": (FEATURES, lambda path: np.isfinite(open_features(path)).all() and reading.scored(path)),
+        "features": (FEATURES, reading.scored),
         "word vectors": (VECTORS, lambda path: read_vectors(path, ids)),
         "model": (MODELS, reading.encoded),
         "GGUF": (GGUFS, check_header),

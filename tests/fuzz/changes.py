@@ -31,7 +31,7 @@ def the_file(change: Change) -> ChangeSample:
     return changed
 
 
-def one_file(changes: Mapping[str, Change | ChangeSample]) -> ChangeSample:
+def one_file(changes: Mapping[str, Change]) -> ChangeSample:
     """Change one file of a folder, as the first pattern says that its name matches; now and then remove it, empty it,
     or put a folder in its place.
     """

@@ -21,10 +21,10 @@ from pathlib import Path
 from mauve_core.base.errors import MauveLensError
 
 SECONDS = 20
-MEGABYTES = 800
+MEGABYTES = 600
 """Bounds of one case, above what the process takes before it. A case has a few kilobytes."""
 
-CHARACTERS = 1000
+CHARACTERS = 700
 """Longest message, paths left out."""
 
 
@@ -65,8 +65,8 @@ def judged(work: Callable[[], object], paths: Path, seconds: float = SECONDS) ->
 
 def _in_child(work: Callable[[], object], writing: int) -> None:
     try:
-        limit = resource.getrlimit(resource.RLIMIT_AS)[1]
-        resource.setrlimit(resource.RLIMIT_AS, (_virtual() + (4 * MEGABYTES << 20), limit))
+        limit = resource.getrlimit(resource.RLIMIT_DATA)[1]
+        resource.setrlimit(resource.RLIMIT_DATA, (_data() + (4 * MEGABYTES << 20), limit))
         null = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(null, stream)
@@ -119,8 +119,9 @@ def _resident() -> float:
     return _pages(1) * resource.getpagesize() / 2**20
 
 
-def _virtual() -> int:
-    return _pages(0) * resource.getpagesize()
+def _data() -> int:
+    """Bytes that count against RLIMIT_DATA: a file that is mapped to be read does not."""
+    return _pages(5) * resource.getpagesize()
 
 
 def _pages(which: int) -> int:

@@ -100,6 +100,7 @@ def test_refused_memory_is_called_that() -> None:
         torch.empty(1 << 50)
     assert memory.ran_out(refused.value)
     assert memory.ran_out(MemoryError())
+    assert memory.ran_out(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB."))
     assert not memory.ran_out(RuntimeError("shapes do not fit"))
 
 
