@@ -16,6 +16,7 @@ from mauve_core.experiments.published import (
     Agreement,
     ColumnAgreement,
     agreements,
+    answer,
     as_dict,
     column_agreements,
     notes,
@@ -58,7 +59,7 @@ def _table(paper: str) -> str:
         if row.paper == paper:
             names = [DOMAINS[row.domain].title, REFERENCES[row.reference].title, PUBLISHED_COLUMNS[row.measure].title]
             rows.append([*names, str(row.n), written(row.plain, 3), _worst(row), *_beside(row), OUTCOMES[row.outcome]])
-    return f"{PAPERS[paper].title}\n{aligned(rows)}"
+    return f"{PAPERS[paper].title}\n{textwrap.fill(answer(paper), _WIDTH)}\n{aligned(rows)}"
 
 
 def _columns() -> str:

@@ -17,7 +17,9 @@ from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
-FOLDED = dict.fromkeys(("clusters_capture", "probes_all", "methods_sampling"), True)
+FOLDED = dict.fromkeys(
+    ("clusters_capture", "probes_all", "methods_sampling", "methods_agreement", "published_settings"), True
+)
 """Folded parts that page tests open unless they say otherwise."""
 
 

@@ -112,6 +112,7 @@ def test_the_tab_of_gap(copying: Page, page: Page, live_app: str) -> None:
 
 def test_published(copying: Page, page: Page, live_app: str) -> None:
     open_view(copying, live_app, "published")
+    copying.get_by_text("The figures behind a number").click()
     expect(charts.chart(copying, "published_settings_chart")).to_be_visible()
     copying.get_by_role("radio", name="Ranks").click()
     expect(copying).to_have_url(re.compile("plane=ranks"))

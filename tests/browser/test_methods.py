@@ -39,6 +39,7 @@ def expect_lit(page: Page, name: str, *, lit: bool) -> None:
 
 
 SAMPLING = "How many texts, how many clusters"
+AGREEMENT = "Agreement of every pair of methods"
 """Title of the folded part with the errors of resampling."""
 
 
@@ -87,6 +88,7 @@ def expect_result(page: Page, table: MethodTable, run: Run) -> None:
     expect(page.get_by_role("heading", name="Ranking by each method")).to_be_visible(timeout=JOB_TIMEOUT_MS)
     expect_table(page, table, run)
     assert drawn_places(page) == expected_places(table, run)
+    page.get_by_text(AGREEMENT).click()
     assert drawn_agreement(page) == [correlation(value) for value in table.agreement().ravel()]
 
 
@@ -138,6 +140,7 @@ def test_every_text_of_the_charts_is_readable_in_the_dark(
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     dark_page.goto(f"{empty_app}/methods?run={run.id}")
     dark_page.get_by_text(SAMPLING).click()
+    dark_page.get_by_text(AGREEMENT).click()
     for key in ("methods_chart", "agreement_chart", "sampling_n", "sampling_k"):
         fills = charts.read_chart(
             dark_page,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import itertools
 import json
 from pathlib import Path
@@ -20,7 +21,9 @@ from mauve_core.experiments.published import (
     PUBLISHED_COLUMNS,
     REFERENCES,
     TABLES,
+    agreement,
     agreements,
+    answer,
     as_dict,
     column_agreements,
     notes,
@@ -239,6 +242,23 @@ class TestAgreements:
                 assert row.low < row.high
                 assert row.low - TOLERANCE <= row.published <= row.high + TOLERANCE
 
+    def test_the_answer_names_the_best_measure_and_counts_what_is_reproduced(self) -> None:
+        assert answer("jmlr-2023") == (
+            "MAUVE* has the highest correlation with 5 of 5 references, 1 of them tied, each over 8 or 9 settings. "
+            "Of the 30 published correlations: 19 reproduced, 5 explained by rounding, 6 not reproduced."
+        )
+        assert answer("neurips-2021").startswith("MAUVE has the highest correlation with 5 of 5 references, each over")
+
+    def test_the_answer_names_another_measure_if_it_agrees_better(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rows = [
+            dataclasses.replace(
+                row, worst=None, plain=0.99 if row.measure == "zipf" and row.domain == "webtext" else 0.5
+            )
+            for row in agreements()
+        ]
+        monkeypatch.setattr(agreement, "agreements", lambda: tuple(rows))
+        assert answer("jmlr-2023").startswith("Zipf coefficient has the highest correlation with 5 of 5 references, 2")
+
     def test_human_scores_correlate_as_published_but_at_other_places(self) -> None:
         # NeurIPS 2021, supplement, table 13: 0.917, 0.917, 0.967 in the order of these pairs; nine players.
         found = {(row.first, row.second): row for row in column_agreements()}
@@ -337,7 +357,7 @@ class TestCommand:
         assert main(["published", "--json"]) == 0
         record = json.loads(capsys.readouterr().out)
         assert record == json.loads(json.dumps(as_dict()))
-        assert set(record) == {"correlations", "columns", "notes"}
+        assert set(record) == {"answers", "correlations", "columns", "notes"}
         assert len(record["correlations"]) == 60
         one = next(
             row
@@ -352,14 +372,15 @@ class TestCommand:
         assert main(["published"]) == 0
         out = capsys.readouterr().out
         blocks = out.split("\n\n")
-        for block, paper in zip(blocks, PAPERS.values(), strict=False):
+        for block, (name, paper) in zip(blocks, PAPERS.items(), strict=False):
             lines = block.splitlines()
             assert lines[0] == paper.title
-            assert len(lines) == 2 + 30
+            assert " ".join(lines[1:3]) == answer(name)
+            assert len(lines) == 4 + 30
         lines = [" ".join(line.split()) for line in out.splitlines()]
-        name = "Web text, GPT-2 Human-like Self-BLEU 8"
-        assert f"{name} 0.595 0.515 0.500 (w) +0.015 0.500 to 0.524 explained by rounding" in lines
-        assert f"{name} 0.595 0.515 0.595 0.000 0.571 to 0.595 reproduced" in lines
+        row = "Web text, GPT-2 Human-like Self-BLEU 8"
+        assert f"{row} 0.595 0.515 0.500 (w) +0.015 0.500 to 0.524 explained by rounding" in lines
+        assert f"{row} 0.595 0.515 0.595 0.000 0.571 to 0.595 reproduced" in lines
         assert any(line.startswith("News, Grover Discriminator accuracy MAUVE* 9 0.953 – 0.956") for line in lines)
         assert all(" ".join(note.split()) in " ".join(out.split()) for note in notes())
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, settings_tree
+from app.components import charts, folded, settings_tree
 from app.components.markup import escaped
 from mauve_core.base.formatting import written
 from mauve_core.experiments.methods import Disagreement, Method, MethodTable, disagreements, method_standings
@@ -33,8 +33,8 @@ def show(run: Run, table: MethodTable) -> None:
         st.markdown(escaped(said))
     _ranks_panel(run, table, order)
     _scores(run, table)
-    _agreement(run, table)
     _disagreements(run, table)
+    _agreement(run, table)
     _settings(table)
 
 
@@ -125,22 +125,23 @@ def _scores(run: Run, table: MethodTable) -> None:
 def _agreement(run: Run, table: MethodTable) -> None:
     if len(table.results) < 2:
         return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header("Agreement", anchor=False, help="Spearman's rank correlation of the candidates' values.")
-        st.space("stretch")
-        charts.csv_button(
-            lambda: agreement.agreement_frame(table), key="agreement_csv", file_name=f"{run.name}-agreement"
+    with folded.part("Agreement of every pair of methods", "methods_agreement", "grid_on", asked=False) as part:
+        if not part.open:
+            return
+        with st.container(horizontal=True, horizontal_alignment="right"):
+            charts.csv_button(
+                lambda: agreement.agreement_frame(table), key="agreement_csv", file_name=f"{run.name}-agreement"
+            )
+        charts.show_chart(
+            agreement.agreement_figure(table),
+            key="agreement_chart",
+            file_name=f"{run.name}-agreement",
+            alt="Spearman correlation of every pair of methods; the CSV has the numbers.",
         )
-    charts.show_chart(
-        agreement.agreement_figure(table),
-        key="agreement_chart",
-        file_name=f"{run.name}-agreement",
-        alt="Spearman correlation of every pair of methods; the CSV has the numbers.",
-    )
-    st.caption(
-        f"Spearman's correlation over {len(table.candidates):,} candidates: 1 is the same order, −1 the opposite one. "
-        "It ignores the spread: methods may swap candidates that none of them can tell apart."
-    )
+        st.caption(
+            f"Spearman's correlation over {len(table.candidates):,} candidates: 1 is the same order, −1 the opposite "
+            "one. It ignores the spread: methods may swap candidates that none of them can tell apart."
+        )
 
 
 def _disagreements(run: Run, table: MethodTable) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from app.components import charts, page_chrome
+from app.components import charts, folded, page_chrome
 from app.components.markup import escaped
 from app.components.messages import or_error
-from app.url import bound
+from app.url import bound, session
 from app.url.parameters import PlotAxes
 from app.views.published import published_tables
 from app.views.published.published_tables import COLUMN_HELP, EMPTY
@@ -23,6 +23,7 @@ from mauve_core.experiments.published import (
     REFERENCES,
     Agreement,
     agreements,
+    answer,
     column_agreements,
     notes,
     settings,
@@ -41,10 +42,7 @@ def main() -> None:
     rows = or_error(agreements)
     if rows is None:
         page_chrome.end()
-    st.caption(
-        "The papers' correlation tables, recomputed from the figures they print. 1: the measure orders all settings "
-        "(a model with a decoder) as people do."
-    )
+    said = st.container()
     paper = bound.segmented_control(
         "published_paper",
         "Correlation table",
@@ -53,9 +51,10 @@ def main() -> None:
         help="NeurIPS 2021 prints plain Spearman correlations. For human scores, JMLR 2023 prints the lowest that "
         "they can be when each value moves by one standard deviation; it has MAUVE* in place of MAUVE.",
     )
+    said.markdown(escaped(answer(paper)))
     _correlations([row for row in rows if row.paper == paper])
     _notes()
-    _settings_plot(paper)
+    _settings(paper)
     _all_numbers([row for row in rows if row.paper == paper])
     published_tables.show()
 
@@ -66,8 +65,10 @@ def _correlations(rows: list[Agreement]) -> None:
         st.header(
             "Agreement with people and with discriminators",
             anchor=False,
-            help="Each cell: our number, the published one, and below them ours minus the published one. Measures "
-            "other than MAUVE enter as the gap |T(Q) − T(P)| between model and human text; smaller is closer.",
+            help="The papers' correlation tables, recomputed from the figures they print. 1: the measure orders all "
+            "settings (a model with a decoder) as people do. Each cell: our number, the published one, and below them "
+            "ours minus the published one. Measures other than MAUVE enter as the gap |T(Q) − T(P)| between model and "
+            "human text; smaller is closer.",
         )
         st.space("stretch")
         charts.csv_button(lambda: frame, key="published_csv", file_name=f"published-{rows[0].paper}")
@@ -98,15 +99,22 @@ def _notes() -> None:
             st.markdown(f":orange[:material/info:] {escaped(note)}")
 
 
+def _settings(paper: str) -> None:
+    state = session.current()
+    asked = bool(state.published_measure or state.published_reference) or state.published_axes != "figures"
+    with folded.part("The figures behind a number", "published_settings", "scatter_plot", asked=asked) as part:
+        if part.open:
+            _settings_plot(paper)
+
+
 @st.fragment
 def _settings_plot(paper: str) -> None:
     pairs = [(domain.name, reference) for domain in DOMAINS.values() for reference in domain.references]
     measures = list(dict.fromkeys(row.measure for row in agreements() if row.paper == paper))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header("The figures behind a number", anchor=False)
+        measure, (domain, reference), axes = _plot_controls(paper, measures, pairs)
         st.space("stretch")
         csv_slot = st.container(width="content")
-    measure, (domain, reference), axes = _plot_controls(paper, measures, pairs)
     frame = settings(paper, domain, measure, reference)
     name = f"published-{measure}-{reference}-{domain}"
     with csv_slot:
@@ -145,20 +153,19 @@ def _plot_controls(
     paper: str, measures: list[str], pairs: list[tuple[str, str]]
 ) -> tuple[str, tuple[str, str], PlotAxes]:
     """The measure, the text type and reference with which it is correlated, and the axes."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        titles = {name: PUBLISHED_COLUMNS[name].title for name in measures}
-        key = f"url_published_{paper}"
-        measure = bound.selectbox("published_measure", "Measure", titles, measures[-1], key=key, width=220)
-        against = bound.selectbox(
-            "published_reference",
-            "Reference",
-            {pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}" for pair in pairs},
-            pairs[0],
-            width=340,
-            help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
-        )
-        help_text = "Spearman's correlation uses only the ranks."
-        axes = bound.segmented_control("published_axes", "Axes", PLOT_AXES, key="url_plot_axes", help=help_text)
+    titles = {name: PUBLISHED_COLUMNS[name].title for name in measures}
+    key = f"url_published_{paper}"
+    measure = bound.selectbox("published_measure", "Measure", titles, measures[-1], key=key, width=220)
+    against = bound.selectbox(
+        "published_reference",
+        "Reference",
+        {pair: f"{REFERENCES[pair[1]].title} · {DOMAINS[pair[0]].title}" for pair in pairs},
+        pairs[0],
+        width=340,
+        help="Bradley–Terry scores of a pairwise human evaluation, or the accuracy of a discriminator.",
+    )
+    help_text = "Spearman's correlation uses only the ranks."
+    axes = bound.segmented_control("published_axes", "Axes", PLOT_AXES, key="url_plot_axes", help=help_text)
     return measure, against, axes
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -26,6 +27,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, written
 from mauve_core.experiments.published.tables import (
     DOMAINS,
+    PAPERS,
     PUBLISHED_COLUMNS,
     REFERENCES,
     UNIT,
@@ -158,9 +160,37 @@ def notes() -> tuple[str, ...]:
     return (*_joint_notes(), *_swapped_notes(), *_news_notes())
 
 
+def answer(paper: str) -> str:
+    """In words: which of the paper's measures agrees best with its references, and how many numbers are reproduced."""
+    rows = [row for row in agreements() if row.paper == paper]
+    by_reference: dict[tuple[str, str], list[Agreement]] = {}
+    for row in rows:
+        by_reference.setdefault((row.domain, row.reference), []).append(row)
+    first = {pair: _highest(group) for pair, group in by_reference.items()}
+    wins = Counter(measure for measures in first.values() for measure in measures)
+    best, won = wins.most_common(1)[0]
+    tied = sum(best in measures and len(measures) > 1 for measures in first.values())
+    ties = f", {tied} of them tied" if tied else ""
+    n = " or ".join(map(str, sorted({row.n for row in rows})))
+    outcomes = Counter(row.outcome for row in rows)
+    counted = ", ".join(f"{outcomes[key]} {title}" for key, title in OUTCOMES.items() if outcomes[key])
+    return (
+        f"{PUBLISHED_COLUMNS[best].title} has the highest correlation with {won} of {len(by_reference)} references"
+        f"{ties}, each over {n} settings. Of the {len(rows)} published correlations: {counted}."
+    )
+
+
+def _highest(rows: Iterable[Agreement]) -> list[str]:
+    """The measures with the highest recomputed value; several if they tie."""
+    values = {row.measure: row.ours for row in rows}
+    most = max(values.values())
+    return [measure for measure, value in values.items() if value > most - TOLERANCE]
+
+
 def as_dict() -> dict[str, Any]:
-    """All results as JSON values: ``correlations`` and ``columns`` (one object per number), ``notes``."""
+    """All results as JSON values: ``answers`` by paper, ``correlations`` and ``columns`` (objects), ``notes``."""
     return {
+        "answers": {paper: answer(paper) for paper in PAPERS},
         "correlations": [
             {**dataclasses.asdict(row), "ours": row.ours, "difference": row.difference} for row in agreements()
         ],
