@@ -66,7 +66,7 @@ with st.sidebar:
 share.show(page.url_path, visitor)
 tour_panel.show(page.url_path)
 job_progress.begin_page()
-with suppress(page_chrome.EndOfPageError), page_chrome.faults_kept(page.url_path):
+with suppress(page_chrome.EndOfPageError):
     page.run()
 with jobs:  # those that the page does not show itself
     sidebar.show_jobs()

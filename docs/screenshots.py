@@ -68,7 +68,7 @@ class View:
 _LASSO = "-100,-100;100,-100;100,100;-100,100"
 
 FAULTS = """() => [
-    ...[...document.querySelectorAll('[data-testid="stException"]')].map(found => found.innerText),
+    ...[...document.querySelectorAll('[data-testid="stException"], .st-key-fault')].map(found => found.innerText),
     ...(document.body.innerText.includes('WebGL is not supported') ? ['WebGL is not supported'] : []),
     ...(document.querySelector('.st-key-map_plain') ? ['The map is drawn without WebGL'] : [])]"""
 """What no picture may show."""

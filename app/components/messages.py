@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from app.components.markup import escaped
 from app.server import access
+from mauve_core.base import faults
 from mauve_core.base.errors import MauveLensError
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+FAULT = "fault"
+"""Key of the message about a fault."""
 
 
 def or_error(read: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
@@ -31,3 +36,17 @@ def change(act: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
         act(*args, **kwargs)
     except MauveLensError as error:
         st.toast(escaped(str(error)), icon=":material/error:")
+
+
+def uncaught(error: Exception) -> bool:
+    """Streamlit's handler of what a page, a part of it or a click on it did not catch: say it, and keep a fault for a
+    report. True: Streamlit need not say it too.
+    """
+    if isinstance(error, MauveLensError):
+        st.error(escaped(str(error)), icon=":material/error:")
+        return True
+    page = urlsplit(st.context.url or "").path.rpartition("/")[2]
+    faults.remember(error, f"page {page or 'compare'}")
+    with st.container(key=FAULT):
+        st.error(f"{faults.REPORT}. Reload the page to go on.", icon=":material/bug_report:")
+    return True

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -12,8 +10,6 @@ from streamlit.delta_generator import DeltaGenerator
 
 from app.components.browser import component
 from app.server import access
-from mauve_core.base import faults
-from mauve_core.base.errors import MauveLensError
 
 _KEY, _WEBGL = "face", "face_webgl"
 _STYLES = Path(__file__).with_suffix(".css")
@@ -27,19 +23,6 @@ class EndOfPageError(Exception):
 def end() -> NoReturn:
     """End the page here, unlike ``st.stop``, which would end the frame around it as well."""
     raise EndOfPageError
-
-
-@contextmanager
-def faults_kept(path: str) -> Iterator[None]:
-    """Keep a fault of this program on the page at that path for a report, and say so above what Streamlit says."""
-    try:
-        yield
-    except (EndOfPageError, MauveLensError):
-        raise
-    except Exception as error:
-        faults.remember(error, f"page {path}")
-        st.error(f"{faults.REPORT}.", icon=":material/bug_report:")
-        raise
 
 
 def head(name: str, question: str) -> DeltaGenerator:

@@ -108,14 +108,20 @@ def application() -> App:
     from starlette.middleware import Middleware
     from starlette.routing import Route
 
-    from app.components import job_progress, news
+    from app.components import job_progress, messages, news
     from app.server import ended_sessions, middleware, own_server, run_export, sign_in
 
     stack = [Middleware(ended_sessions.Tidied), Middleware(middleware.Headers), Middleware(middleware.Gate)]
     routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
     routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
     own_server.begin()
-    return st.App(MAIN, middleware=stack, routes=routes, lifespan=ended_sessions.looked_after)
+    return st.App(
+        MAIN,
+        middleware=stack,
+        routes=routes,
+        lifespan=ended_sessions.looked_after,
+        on_script_error=messages.uncaught,
+    )
 
 
 async def _to_first_page(request: Request) -> Response:

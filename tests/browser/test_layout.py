@@ -240,6 +240,9 @@ def test_pictures_that_show_a_fault_are_named(chromium: Browser, plain: Browser,
     assert take(chromium, *asked) == []
     assert take(plain, *asked) == ["map-1280-light: The map is drawn without WebGL"]
     page = chromium.new_page()
-    page.set_content('<p>WebGL is not supported by your browser</p><p data-testid="stException">KeyError</p>')
-    assert page.evaluate(FAULTS) == ["KeyError", "WebGL is not supported"]
+    page.set_content(
+        '<p>WebGL is not supported by your browser</p><p data-testid="stException">KeyError</p>'
+        '<p class="st-key-fault">report</p>'
+    )
+    assert page.evaluate(FAULTS) == ["KeyError", "report", "WebGL is not supported"]
     page.close()
