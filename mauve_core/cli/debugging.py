@@ -9,6 +9,7 @@ import platform
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -53,15 +54,15 @@ def described() -> dict[str, Any]:
         "system": platform.platform(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "cores": os.cpu_count(),
-        "memory_limit_mb": memory.limit_mb(),
-        "free_disk_mb": shutil.disk_usage(folder).free >> 20,
+        "memory_limit_mb": _or_error(memory.limit_mb),
+        "free_disk_mb": _or_error(lambda: shutil.disk_usage(folder).free >> 20),
         "settings": {
             name: value if name.startswith(_LIMITS) else "set"
             for name, value in sorted(os.environ.items())
             if name.startswith(_PREFIX)
         },
-        "runs": _runs(),
-        "jobs": dict(Counter(f"{job.kind}: {job.status}" for job in queue.list())),
+        "runs": _or_error(_runs),
+        "jobs": _or_error(_jobs),
         "faults": faults.remembered(),
     }
 
@@ -73,10 +74,19 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _runs() -> dict[str, Any]:
+def _or_error(find: Callable[[], Any]) -> Any:
+    """What it finds, or the type of what stands in its way: a report is wanted most where things are broken."""
     try:
-        store = RunStore()
-        found = {"whole": len(store.list()), "damaged": len(store.damaged()), "deleted": len(store.deleted())}
-    except MauveLensError as error:
+        return find()
+    except (MauveLensError, OSError) as error:
         return {"error": type(error).__name__}
+
+
+def _runs() -> dict[str, Any]:
+    store = RunStore()
+    found = {"whole": len(store.list()), "damaged": len(store.damaged()), "deleted": len(store.deleted())}
     return {**found, "catalogue": "usable" if store.index_failure() is None else "unusable"}
+
+
+def _jobs() -> dict[str, int]:
+    return dict(Counter(f"{job.kind}: {job.status}" for job in queue.list()))

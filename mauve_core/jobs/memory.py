@@ -6,12 +6,13 @@ than they use. Should a job outrun the watch, Linux ends it before any other pro
 
 from __future__ import annotations
 
+import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mauve_core.base.errors import StorageError
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import limits
 
 INTERVAL_S = 0.1
@@ -20,6 +21,10 @@ INTERVAL_S = 0.1
 _ROOT = Path("/")
 _STATUS, _FIRST_TO_GO = "proc/self/status", "proc/self/oom_score_adj"
 _MACHINE, _GROUP = "proc/meminfo", "proc/self/cgroup"
+_LIMITS = {"": ("sys/fs/cgroup", "memory.max"), "memory": ("sys/fs/cgroup/memory", "memory.limit_in_bytes")}
+"""By the controller that a line of ``_GROUP`` names, none in version 2 and ``memory`` in version 1: the folder of all
+groups, and the file with the limit in bytes."""
+
 _SHARE = 0.9
 """Of the memory that there is."""
 
@@ -31,9 +36,21 @@ class MemoryLimitError(StorageError):
 def limit_mb(root: Path = _ROOT) -> int | None:
     """The most megabytes that a job may take: as set, or nine tenths of what the machine, or the control group that
     this process is in, has; None where the system does not say. ``root`` is the folder that holds ``proc``.
+
+    Raises
+    ------
+    InputError
+        It is set to something else than a number, or on a system that does not say what a process takes.
     """
     chosen = limits.memory_mb()
     if chosen is not None:
+        if taken_mb(root) is None:
+            raise InputError(
+                f"{limits.MEMORY_VARIABLE} is set, but this system does not say how much memory a process takes",
+                allowed="Linux",
+                received=platform.system(),
+                todo="Unset it",
+            )
         return chosen
     there = [_machine_mb(root), _group_mb(root)]
     known = [megabytes for megabytes in there if megabytes is not None]
@@ -96,22 +113,22 @@ def _machine_mb(root: Path) -> float | None:
 
 
 def _group_mb(root: Path) -> float | None:
-    """The least limit of the process's control group and those above it, version 2; None without one."""
+    """The least limit of the process's control groups and those above them; None without one."""
     try:
         lines = (root / _GROUP).read_text().splitlines()
     except OSError:
         return None
-    path = next((line[3:] for line in lines if line.startswith("0::")), None)
-    if path is None:
-        return None
-    mount = root / "sys/fs/cgroup"
-    group = mount / path.lstrip("/")
     found = []
-    for folder in (group, *group.parents):
-        with suppress(OSError, ValueError):
-            found.append(int((folder / "memory.max").read_text()) / 2**20)  # "max" is no number
-        if folder == mount:
-            break
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        for version, (mount, file) in _LIMITS.items():
+            if version in controllers.split(","):
+                group = root / mount / path.lstrip("/")
+                for folder in (group, *group.parents):
+                    with suppress(OSError, ValueError):
+                        found.append(int((folder / file).read_text()) / 2**20)  # "max" is no number
+                    if folder == root / mount:
+                        break
     return min(found, default=None)
 
 

@@ -88,6 +88,19 @@ def test_the_file_holds_versions_counts_and_faults(
     assert json.loads(capsys.readouterr().out)["faults"] == found["faults"]
 
 
+def test_the_file_is_written_where_things_are_broken(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home.mkdir()
+    (home / "runs").write_text("no folder")
+    monkeypatch.setenv(limits.MEMORY_VARIABLE, "much")
+    assert main(["debug", "--out", "-"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"] == {"error": "StorageError"}
+    assert found["memory_limit_mb"] == {"error": "InputError"}
+    assert found["packages"]["numpy"]
+
+
 def test_a_fault_of_a_command_is_kept(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("mauve_core.store.RunStore.list", lambda *_: fail(SECRET))
     assert main(["runs"]) == 1
