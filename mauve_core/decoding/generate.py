@@ -34,7 +34,7 @@ from mauve_core.corpus.generations import GENERATION, generation_id
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.encoders.catalogue import package_version
 from mauve_core.encoders.models import LoadedModel, load_model
-from mauve_core.encoders.tokenizing import refuse_unknown_tokens
+from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
 
 DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256
@@ -184,7 +184,8 @@ def continue_prompts(
     from transformers import GenerationConfig, LogitsProcessorList
 
     tokenizer = loaded.tokenizer
-    batch = tokenizer(list(prompts.texts), padding=True, padding_side="left", return_tensors="pt").to(loaded.device)
+    batch = read_texts(tokenizer, list(prompts.texts), padding=True, padding_side="left", return_tensors="pt")
+    batch = batch.to(loaded.device)
     width = batch["input_ids"].shape[1]
     if int(batch["attention_mask"].sum(dim=1).min()) == 0:
         raise InputError("A prompt has no tokens", todo="Remove empty prompts")
@@ -273,7 +274,7 @@ def _batches(loaded: LoadedModel, prompts: Prompts, settings: GenerationSettings
 
     A decoder that follows several ``branches`` of a prompt uses one row for each.
     """
-    lengths = [len(ids) for ids in loaded.tokenizer(list(prompts.texts))["input_ids"]]
+    lengths = [len(ids) for ids in read_texts(loaded.tokenizer, list(prompts.texts))["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     start = 0
     while start < len(order):

@@ -20,7 +20,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
 from mauve_core.encoders.batching import TokenIds, pad, plan_batches
 from mauve_core.encoders.models import LoadedModel
-from mauve_core.encoders.tokenizing import refuse_unknown_tokens
+from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
 
 if TYPE_CHECKING:
     import torch
@@ -153,7 +153,7 @@ def _listed(texts: Sequence[str], prompts: Sequence[str] | None) -> tuple[list[s
 
 def _row(tokenizer: Any, text: str, prompt: str, limit: int) -> _Row:
     """Tokenize prompt and text together; the text's tokens are those that extend past the prompt's end."""
-    encoded = tokenizer(prompt + text, return_offsets_mapping=True, verbose=False)
+    encoded = read_texts(tokenizer, prompt + text, return_offsets_mapping=True)
     ids = encoded["input_ids"]
     own = sum(end > len(prompt) for _, end in encoded["offset_mapping"])
     if own == len(ids):

@@ -10,10 +10,12 @@ masks and positions, which older versions saved.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,9 @@ ALWAYS_FINE = 100
 
 CONVERTED = ("tekken.json", "tokenizer.model*", "tiktoken.model")
 """Vocabularies that transformers reads instead of a tokenizer's own files."""
+
+MOST_GROWTH = 1000
+"""Maximum of that by which replacements make a text longer; models replace a character by three or so."""
 
 SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
 
@@ -99,6 +104,13 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
     if not complete and not all((folder / file).exists() for file in files.values()):
         # transformers would create an empty tokenizer, which knows no text.
         raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {tokenizer_file}" if tokenizer_file else ""))
+    growth = _growth(tokenizer)
+    if growth > MOST_GROWTH:
+        raise damaged(
+            folder / "tokenizer.json",
+            f"its normalizers make texts up to {growth:,} times as long",
+            "tokenizer files of a model",
+        )
     longest = tokenizer.model_max_length
     if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
         raise damaged(settings, f"model_max_length is {longest!r}", "a number of at least 1")
@@ -251,15 +263,35 @@ def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
     """Turn any error of a library about a model's files into a ModelUnavailableError that names them."""
     try:
         yield
-    except (MauveLensError, MemoryError):
-        raise
-    except Exception as error:
+    except BaseException as error:
+        if not is_of_library(error):
+            raise
         if "trust_remote_code" in str(error):
             raise _own_code(name, folder) from error
         raise ModelUnavailableError(
             f"{what} cannot be loaded: {words_of(error)}",
             todo="Copy, download or save (save_pretrained) the model again",
         ) from error
+
+
+def is_of_library(error: BaseException) -> bool:
+    """Whether a library failed, rather than this program, its memory or its user. A panic in Rust is no ``Exception``."""
+    if isinstance(error, Exception):
+        return not isinstance(error, MauveLensError | MemoryError)
+    return type(error).__name__ == "PanicException"
+
+
+def _growth(tokenizer: Any) -> int:
+    """How many times longer a text may become by replacements before it is tokenized, for each of its characters."""
+    normalizer = getattr(getattr(tokenizer, "backend_tokenizer", None), "normalizer", None)
+    return 1 if normalizer is None else _growth_of(json.loads(normalizer.__getstate__()))
+
+
+def _growth_of(normalizer: dict[str, Any]) -> int:
+    growth = prod(_growth_of(each) for each in normalizer.get("normalizers", ()))
+    if normalizer["type"] == "Replace":
+        return max(len(normalizer["content"]), 1)
+    return growth + len(normalizer.get("prepend", ""))
 
 
 def _no_tokenizer(folder: Path, wanted: str) -> ModelUnavailableError:

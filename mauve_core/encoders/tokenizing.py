@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.batching import TokenIds
+from mauve_core.encoders.loading import is_of_library
+from mauve_core.encoders.model_files import words_of
 from mauve_core.encoders.models import LoadedModel
 
 STAGE = "Tokenizing texts"
@@ -133,8 +135,28 @@ def _tokenized(
     return Tokenized(ids=tuple(ids), lengths=lengths, cut=cut, limit=limit, notes=notes)
 
 
-def _token_ids(tokenizer: object, texts: list[str], limit: int | None = None) -> list[list[int]]:
-    encoded = tokenizer(  # type: ignore[operator]
+def read_texts(tokenizer: Any, texts: str | list[str], **options: Any) -> Any:
+    """Call the tokenizer with these options of transformers.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The tokenizer fails at a text, as one does that lacks a token for unknown words.
+    """
+    try:
+        return tokenizer(texts, verbose=False, **options)
+    except BaseException as error:
+        if not is_of_library(error):
+            raise
+        raise ModelUnavailableError(
+            f"The tokenizer in {tokenizer.name_or_path} cannot read the texts: {words_of(error)}",
+            todo="Copy the tokenizer's files from the source of the weights",
+        ) from error
+
+
+def _token_ids(tokenizer: Any, texts: list[str], limit: int | None = None) -> list[list[int]]:
+    encoded = read_texts(
+        tokenizer,
         texts,
         add_special_tokens=True,
         truncation=limit is not None,
@@ -142,6 +164,5 @@ def _token_ids(tokenizer: object, texts: list[str], limit: int | None = None) ->
         padding=False,
         return_attention_mask=False,
         return_token_type_ids=False,
-        verbose=False,
     )
     return list(encoded["input_ids"])

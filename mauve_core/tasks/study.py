@@ -28,6 +28,7 @@ from mauve_core.decoding import GenerationSettings, Prompts, generate_files, par
 from mauve_core.decoding.generate import written_once
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import LoadedModel, load_model
+from mauve_core.encoders.tokenizing import read_texts
 from mauve_core.store import Run, run_id
 from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
@@ -184,8 +185,8 @@ def _ends(
 ) -> tuple[int, int]:
     """Return the ends of prompt and text, as character positions in prompt and text together."""
     prompt = corpus.prompts[index] if corpus.prompts else ""
-    encoded = loaded.tokenizer(
-        prompt + corpus.texts[index], add_special_tokens=False, return_offsets_mapping=True, verbose=False
+    encoded = read_texts(
+        loaded.tokenizer, prompt + corpus.texts[index], add_special_tokens=False, return_offsets_mapping=True
     )
     ends = [end for _, end in encoded["offset_mapping"]]
     if prompt_tokens is None:

@@ -147,6 +147,36 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
     "tokenizer settings a pipe": (pipe("tokenizer_config.json"), "tokenizer_config.json"),
     "tokenizer of no length": (change("tokenizer_config.json", model_max_length=0), "model_max_length"),
     "tokenizer of a worded length": (change("tokenizer_config.json", model_max_length="x"), "okenizer"),
+    "tokenizer without a token for unknown words": (
+        change(TOKENIZER, model={"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "zz"}),
+        "cannot read the texts: WordLevel error: Missing [UNK] token",
+    ),
+    "tokenizer that panics": (
+        change(
+            TOKENIZER,
+            post_processor={
+                "type": "TemplateProcessing",
+                "single": [{"SpecialToken": {"id": "zz", "type_id": 0}}],
+                "pair": [],
+                "special_tokens": {},
+            },
+        ),
+        "okenizer",
+    ),
+    "tokenizer that makes texts a million times longer": (
+        change(
+            TOKENIZER,
+            normalizer={
+                "type": "Sequence",
+                "normalizers": [{"type": "Replace", "pattern": {"String": "e"}, "content": "e" * 1000}] * 2,
+            },
+        ),
+        "its normalizers make texts up to 1,000,000 times as long",
+    ),
+    "tokenizer that puts a megabyte before": (
+        change(TOKENIZER, normalizer={"type": "Prepend", "prepend": "x" * 10**6}),
+        "its normalizers make texts up to 1,000,001 times as long",
+    ),
     "tokenizer class a number": (change("tokenizer_config.json", tokenizer_class=7), "okenizer"),
     "index garbage": (shards("x"), "index.json"),
     "index a list": (shards("[]"), "index.json"),

@@ -20,6 +20,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.models import load_tokenizer
+from mauve_core.encoders.tokenizing import read_texts
 from mauve_core.experiments.methods.direct import Likelihoods, Models
 from mauve_core.experiments.methods.fitting import DRAWING, STREAMS, WITHOUT_HALVES, fit
 from mauve_core.experiments.methods.kinds import ESTIMATORS
@@ -294,7 +295,7 @@ class _Work:
                 rows = [[self.words.setdefault(word, len(self.words)) for word in words] for words in split]
             else:
                 tokenizer = load_tokenizer(encoder.model, encoder.revision)
-                rows = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+                rows = read_texts(tokenizer, texts, add_special_tokens=False)["input_ids"]
             self.read[name] = [np.asarray(row, dtype=np.int64) for row in rows]
         return self.read[name]
 

@@ -112,13 +112,14 @@ class MeasureContext:
     ) -> dict[int, tuple[str, ...]]:
         """The texts up to the end of their first tokens, at each of ``lengths``; a shorter text stays as it is."""
         from mauve_core.encoders.models import load_tokenizer
+        from mauve_core.encoders.tokenizing import read_texts
 
         tokenizer = load_tokenizer(self.tokenizer, self.tokenizer_revision)
         found: dict[int, list[str]] = {length: [] for length in lengths}
         for start in range(0, len(texts), CHUNK):
             progress(TOKENIZING, start, len(texts))
             chunk = list(texts.texts[start : start + CHUNK])
-            read = tokenizer(chunk, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            read = read_texts(tokenizer, chunk, add_special_tokens=False, return_offsets_mapping=True)
             for text, places in zip(chunk, read["offset_mapping"], strict=True):
                 for length, beginnings in found.items():
                     beginnings.append(text[: places[length - 1][1]] if length < len(places) else text)
@@ -211,13 +212,14 @@ class MeasureContext:
 
     def _tokenize(self, texts: Sequence[str], progress: Progress) -> Tokens:
         from mauve_core.encoders.models import load_tokenizer
+        from mauve_core.encoders.tokenizing import read_texts
 
         tokenizer = load_tokenizer(self.tokenizer, self.tokenizer_revision)
         ids: list[list[int]] = []
         for start in range(0, len(texts), CHUNK):
             progress(TOKENIZING, start, len(texts))
             chunk = list(texts[start : start + CHUNK])
-            ids += tokenizer(chunk, add_special_tokens=False, return_attention_mask=False, verbose=False)["input_ids"]
+            ids += read_texts(tokenizer, chunk, add_special_tokens=False, return_attention_mask=False)["input_ids"]
         progress(TOKENIZING, len(texts), len(texts))
         flat = np.fromiter((token for text in ids for token in text), dtype=np.int64)
         return Tokens(flat, np.array([len(text) for text in ids], dtype=np.int64))
