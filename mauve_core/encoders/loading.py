@@ -106,11 +106,8 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
         raise _no_tokenizer(folder, " and ".join(files.values()) + (f", or {tokenizer_file}" if tokenizer_file else ""))
     growth = _growth(tokenizer)
     if growth > MOST_GROWTH:
-        raise damaged(
-            folder / "tokenizer.json",
-            f"its normalizers make texts up to {growth:,} times as long",
-            "tokenizer files of a model",
-        )
+        what = f"its normalizers make texts up to {growth:,} times as long"
+        raise damaged(folder / "tokenizer.json", what, f"up to {MOST_GROWTH:,} times")
     longest = tokenizer.model_max_length
     if isinstance(longest, bool) or not isinstance(longest, int | float) or not longest >= 1:
         raise damaged(settings, f"model_max_length is {longest!r}", "a number of at least 1")
@@ -275,7 +272,7 @@ def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
 
 
 def is_of_library(error: BaseException) -> bool:
-    """Whether a library failed, rather than this program, its memory or its user. A panic in Rust is no ``Exception``."""
+    """Whether a library failed, not this program, its memory or its user. A panic in Rust is no ``Exception``."""
     if isinstance(error, Exception):
         return not isinstance(error, MauveLensError | MemoryError)
     return type(error).__name__ == "PanicException"

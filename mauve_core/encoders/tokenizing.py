@@ -63,6 +63,12 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
     special = len(_token_ids(tokenizer, [loaded.prompt])[0])
     if limit <= special:
         what = "special tokens" if not loaded.prompt else "prompt and special tokens"
+        if special >= loaded.max_positions:
+            raise ModelUnavailableError(
+                f"The model {loaded.identity.name} adds {special:,} {what} to each text, which leaves no room for text",
+                allowed=f"fewer than {loaded.max_positions:,}, the most tokens that it takes",
+                todo="Copy the tokenizer's files from the source of the weights",
+            )
         allowed = f"{special + 1} to {loaded.max_positions}: the model adds {special} {what} to each text"
         raise InputError("The setting max_tokens leaves no room for text", allowed=allowed, received=str(max_tokens))
     ids: list[TokenIds] = []

@@ -163,6 +163,19 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         ),
         "okenizer",
     ),
+    "tokenizer of more special tokens than positions": (
+        change(
+            TOKENIZER,
+            post_processor={
+                "type": "TemplateProcessing",
+                "single": [{"SpecialToken": {"id": "a", "type_id": 0}}] * 5000
+                + [{"Sequence": {"id": "A", "type_id": 0}}],
+                "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+                "special_tokens": {"a": {"id": "a", "ids": [0], "tokens": ["a"]}},
+            },
+        ),
+        "adds 5,000 special tokens to each text, which leaves no room",
+    ),
     "tokenizer that makes texts a million times longer": (
         change(
             TOKENIZER,
