@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from mauve_core.base.files import PRIVATE_FILE, home, make_folder, storage_errors
+from mauve_core.base.files import PRIVATE_FILE, home, make_folder, storage_errors, sync_folder
 
 FOLDER = "signed-out"
 """In the home folder: an empty file per revoked part of a sign-in, so that revocation survives a restart."""
@@ -43,6 +43,7 @@ class SignedOut:
             make_folder(folder)
             for key in added:
                 (folder / key.hex()).touch(PRIVATE_FILE)
+            sync_folder(folder)
             _forget_old(folder)
 
     def holds(self, keys: Iterable[bytes]) -> bool:

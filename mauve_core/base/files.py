@@ -2,7 +2,8 @@
 
 All data is under one folder (``MAUVE_LENS_HOME``, else the platform's user data folder). Only its owner can read it:
 folders have mode 0700 and files 0600, whatever the umask. Files written elsewhere follow the umask. A file is written
-beside its final place, flushed, and renamed, so that a kill or a full disk never leaves half of one.
+beside its final place, flushed to the disk, and renamed, so that a kill or a full disk never leaves half of one; its
+folder is flushed, too, so that a power cut takes back nothing that was said to be stored.
 """
 
 from __future__ import annotations
@@ -58,6 +59,40 @@ def make_folder(folder: Path) -> None:
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
+        sync_folder(folder.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk holds the names in a folder; OSError if it fails. Some systems flush no folders."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:  # a folder of others, to which files may be written only
+        return
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(handle)
+
+
+def sync_tree(folder: Path) -> None:
+    """Wait until the disk holds a folder that was filled without flushing; OSError if it fails."""
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir():
+            sync_folder(path)
+        else:
+            with path.open("rb") as stream:
+                os.fsync(stream.fileno())
+
+
+def move_folder(folder: Path, final: Path) -> Path:
+    """Rename a folder whose content is on the disk, and wait until its move is, too; OSError as :meth:`Path.rename`."""
+    moved = folder.rename(final)
+    for parent in {folder.parent, final.parent}:
+        sync_folder(parent)
+    return moved
 
 
 def close_to_others(folder: Path) -> None:
@@ -171,6 +206,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             with suppress(OSError):
                 temporary.unlink()
             raise
+        sync_folder(path.parent)
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:

@@ -276,7 +276,7 @@ def _write_array(path: Path, values: NDArray[Any]) -> str:
 def _rename_unless_taken(source: Path, target: Path) -> None:
     """Rename a folder to ``target``, unless a finished entry is already there."""
     try:
-        source.rename(target)
+        files.move_folder(source, target)
     except OSError:
         if not (target / META).is_file():
             raise

@@ -8,14 +8,21 @@ from __future__ import annotations
 
 import logging
 import mmap
-import os
 import shutil
 import struct
 import tempfile
 from math import prod
 from pathlib import Path
 
-from mauve_core.base.files import close_to_others, home, make_folder, require_plain_file, storage_errors
+from mauve_core.base.files import (
+    close_to_others,
+    home,
+    make_folder,
+    move_folder,
+    require_plain_file,
+    storage_errors,
+    sync_tree,
+)
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeights, damaged
@@ -171,7 +178,8 @@ def _convert(gguf: Path, folder: Path) -> None:
             tokenizer.save_pretrained(scratch)
             close_to_others(scratch)
             if not folder.exists():  # another process may have been faster
-                os.replace(scratch, folder)  # noqa: PTH105 (a folder, renamed in one step)
+                sync_tree(scratch)
+                move_folder(scratch, folder)
     finally:
         for leftover in (scratch, alone):
             shutil.rmtree(leftover, ignore_errors=True)

@@ -28,8 +28,10 @@ from mauve_core.base.files import (
     PRIVATE_FOLDER,
     home,
     make_folder,
+    move_folder,
     private_opener,
     storage_errors,
+    sync_folder,
 )
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.jobs.locks import at_work, changing, is_alive, lock_of_worker
@@ -93,6 +95,7 @@ def _start(task: Task, amount: Amount | None) -> JobState:
     folder = jobs_folder() / state.id
     with storage_errors(folder):
         folder.mkdir(PRIVATE_FOLDER)
+        sync_folder(folder.parent)
     try:
         with lock_of_worker(folder) as lock:
             write_json(folder / TASK, task.to_json())
@@ -214,7 +217,7 @@ def remove(job_id: str) -> None:
             if time.time() - old.stat().st_mtime > REMOVED_KEPT_S:
                 shutil.rmtree(old, ignore_errors=True)
         os.utime(folder)  # its day begins now
-        folder.rename(removed / job_id)
+        move_folder(folder, removed / job_id)
 
 
 def take_back(job_id: str) -> JobState:
@@ -231,7 +234,7 @@ def take_back(job_id: str) -> JobState:
     with changing(jobs_folder()), storage_errors(folder):
         if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
             raise InputError(f"No job with the id {job_id!r} was removed within the last day")
-        folder.rename(jobs_folder() / job_id)
+        move_folder(folder, jobs_folder() / job_id)
         return status(job_id)
 
 

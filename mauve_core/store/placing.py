@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import close_to_others, storage_errors
+from mauve_core.base.files import close_to_others, move_folder, storage_errors, sync_tree
 from mauve_core.base.locks import exclusive, lock_within
 from mauve_core.store import trash
 from mauve_core.store.about import ABOUT, write_about
@@ -85,9 +85,9 @@ def put(folder: Path, root: Path, base: str) -> Path:
         final = root / (base if number == 1 else f"{base}-{number}")
         if not final.exists():
             try:
-                return folder.rename(final)
+                return move_folder(folder, final)
             except OSError:
-                if not final.exists():
+                if not (folder.exists() and final.exists()):
                     raise
         number += 1
 
@@ -97,9 +97,9 @@ def replace_run(folder: Path, final: Path) -> Path:
     _move_annotations(final, folder)
     entry = trash.discard(final.parent, final.name)  # after a kill here, it can still be restored
     try:
-        folder.rename(final)
+        move_folder(folder, final)
     except OSError:
-        trash.folder_of(final.parent, entry.token).rename(final)
+        move_folder(trash.folder_of(final.parent, entry.token), final)
         raise
     trash.remove(final.parent, entry.token)
     return final
@@ -121,3 +121,4 @@ def _move_annotations(old: Path, folder: Path) -> None:
         except StorageError:
             shutil.copy(old / ABOUT, folder / ABOUT_ASIDE)
     close_to_others(folder)
+    sync_tree(folder)

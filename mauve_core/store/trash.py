@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.files import make_folder, storage_errors, write_atomically
+from mauve_core.base.files import make_folder, move_folder, storage_errors, write_atomically
 from mauve_core.base.json_codec import from_json
 from mauve_core.store.folder import BROKEN, RunSummary, folder_bytes, is_id, parse_json, read_summary, run_id
 
@@ -74,7 +74,7 @@ def discard(root: Path, run_id: str) -> DeletedRun:
     make_folder(entry)
     text = json.dumps({"deleted": deleted.deleted, "summary": asdict(summary)}, indent=1)
     write_atomically(entry / _DELETED, lambda stream: stream.write(text.encode()))
-    folder.rename(entry / _RUN)
+    move_folder(folder, entry / _RUN)
     return deleted
 
 
@@ -113,7 +113,7 @@ def remove(root: Path, token: str) -> int:
     path = root / BIN / token
     hidden = root / f"{PARTIAL}{token}"
     try:
-        path.rename(hidden)
+        move_folder(path, hidden)  # before its files go: no power cut brings back an entry without them
     except FileNotFoundError:  # restored or removed by another process
         return 0
     size = folder_bytes(hidden / _RUN)

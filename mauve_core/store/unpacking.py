@@ -21,7 +21,7 @@ from typing import Any
 
 from mauve_core.base.array_files import load_array
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.files import require_plain_file, storage_errors
+from mauve_core.base.files import require_plain_file, storage_errors, sync_tree
 from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.judgments import RatingStore
 from mauve_core.numerics.feature_space.stacked import require_usable
@@ -184,6 +184,8 @@ def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
                         break
         if (written, hasher.hexdigest()) != (size, digest):
             raise _refused(Path(str(archive.filename)), f"{name} has changed since it was exported")
+    with storage_errors(folder):
+        sync_tree(folder)
 
 
 def _check_run(folder: Path, source: Path) -> Run:

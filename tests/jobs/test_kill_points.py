@@ -12,6 +12,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from mauve_core.jobs import queue, worker
 from mauve_core.jobs.leftovers import remove_leftovers
 from mauve_core.jobs.state import LOG, JobState
 from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.long_jobs import contents, make_task, require_no_leftovers, require_whole
 
 pytestmark = [
@@ -76,23 +76,22 @@ def no_file_above(size: int) -> Fault:
     return fault
 
 
-def in_child(folder: Path, fault: Fault, trace: Path | None = None) -> int:
-    """Do the job in a forked child; its exit status."""
+def in_child(folder: Path, fault: Fault, trace: Path) -> int:
+    """Do the job in a forked child, which writes down each change; its exit status."""
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1]
     try:
         os.dup2(os.open(folder / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), 2)
-        home, count = str(Path(os.environ[HOME_VARIABLE])), 0
-        lines = [] if trace is None else [os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)]
+        home, count = os.environ[HOME_VARIABLE], 0
+        lines = os.open(trace, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 
         def hook(event: str, arguments: tuple[Any, ...]) -> None:
             nonlocal count
             writes = event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
             if (writes or event in CHANGES) and str(arguments[0]).startswith(home):
                 count += 1
-                if lines:
-                    os.write(lines[0], f"{event} {arguments[0]}\n".encode())
+                os.write(lines, f"{event} {arguments[0]}\n".encode())
                 fault(count, str(arguments[0]))
 
         sys.addaudithook(hook)
@@ -102,52 +101,59 @@ def in_child(folder: Path, fault: Fault, trace: Path | None = None) -> int:
     os._exit(0)
 
 
-class Workers:
-    """Stands for the processes that the queue starts."""
+class Disturbed:
+    """One comparison, done in a new home each time by a worker that is disturbed.
 
-    def __init__(self) -> None:
-        self.fault: Fault = nothing
-        self.trace: Path | None = None
+    Attributes
+    ----------
+    changes : list of str
+        The changes of files on the way to a run when nothing happens.
+    expected : dict
+        What that run holds.
+    """
 
-    def spawn(self, folder: Path, lock: int) -> None:
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self._folder, self._patch, self._fault = folder, patch, nothing
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.setattr(queue, "_spawn", self._spawn)
+        self._task = make_task(folder / "files", 24)
+        job = self.started(nothing)
+        assert job.status == "done", job
+        self.changes = self._trace.read_text().splitlines()
+        self.expected = contents(RunStore().root / "study")
+
+    def started(self, fault: Fault) -> JobState:
+        """The job in a new home, once its worker has ended."""
+        self._patch.setenv(HOME_VARIABLE, tempfile.mkdtemp(dir=self._folder, prefix="home-"))
+        self._fault = fault
+        job = queue.start(self._task)
+        self._fault = nothing
+        return queue.status(job.id)
+
+    def require_mended(self, job: JobState) -> None:
+        """Whatever is visible is whole; after the next start the job ends as if nothing had happened."""
+        require_whole(job)
+        remove_leftovers()
+        if job.status != "done":
+            job = queue.status(queue.resume(job.id).id)
+        assert (job.status, job.run) == ("done", "study")
+        assert contents(RunStore().root / "study") == self.expected
+        require_whole(job)
+        require_no_leftovers(job)
+
+    @property
+    def _trace(self) -> Path:
+        return self._folder / "trace.txt"
+
+    def _spawn(self, folder: Path, lock: int) -> None:
         private_opener(str(folder / LOG), os.O_WRONLY | os.O_CREAT)
-        in_child(folder, self.fault, self.trace)
-
-
-@pytest.fixture
-def workers(monkeypatch: pytest.MonkeyPatch) -> Workers:
-    made = Workers()
-    monkeypatch.setattr(queue, "_spawn", made.spawn)
-    return made
+        in_child(folder, self._fault, self._trace)
 
 
 @pytest.fixture(scope="module")
-def task(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ComparisonTask]:
+def disturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Disturbed]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OMP_NUM_THREADS", "1")
-        yield make_task(tmp_path_factory.mktemp("files"), 24)
-
-
-@pytest.fixture
-def expected(task: ComparisonTask, workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the run holds, and in ``workers.trace`` the changes on the way to it."""
-    workers.trace = tmp_path / "trace.txt"
-    job = started(task, workers, nothing, tmp_path / "first", monkeypatch)
-    assert job.status == "done", job
-    found = contents(RunStore().root / "study")
-    workers.trace = None
-    return found
-
-
-def started(
-    task: ComparisonTask, workers: Workers, fault: Fault, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> JobState:
-    """The job in a new home, once its worker has ended."""
-    monkeypatch.setenv(HOME_VARIABLE, str(home))
-    workers.fault = fault
-    job = queue.start(task)
-    workers.fault = nothing
-    return queue.status(job.id)
+        yield Disturbed(tmp_path_factory.mktemp("disturbed"), patch)
 
 
 def spread(count: int, most: int) -> list[int]:
@@ -155,49 +161,25 @@ def spread(count: int, most: int) -> list[int]:
     return sorted({1 + (most - 1) * place // (count - 1) for place in range(count)})
 
 
-def require_mended(job: JobState, expected: dict[str, Any]) -> None:
-    """Whatever is visible is whole; after the next start the job ends as if nothing had happened."""
-    require_whole(job)
-    remove_leftovers()
-    if job.status != "done":
-        job = queue.status(queue.resume(job.id).id)
-    assert (job.status, job.run) == ("done", "study")
-    assert contents(RunStore().root / "study") == expected
-    require_whole(job)
-    require_no_leftovers(job)
-
-
-def test_killed_before_each_change(
-    task: ComparisonTask,
-    workers: Workers,
-    expected: dict[str, Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    changes = (tmp_path / "trace.txt").read_text().splitlines()
+def test_killed_before_each_change(disturbed: Disturbed) -> None:
+    changes = disturbed.changes
     assert len(changes) >= KILLS
     assert {"os.rename", "os.mkdir", "open", "sqlite3.connect"} <= {change.split()[0] for change in changes}
     for number in spread(KILLS, len(changes)):
-        job = started(task, workers, killed_at(number), tmp_path / f"killed-{number}", monkeypatch)
+        job = disturbed.started(killed_at(number))
         assert job.status in ("interrupted", "done"), (number, changes[number - 1], job)
-        require_mended(job, expected)
+        disturbed.require_mended(job)
 
 
-def test_refused_by_the_disk(
-    task: ComparisonTask,
-    workers: Workers,
-    expected: dict[str, Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    changes = (tmp_path / "trace.txt").read_text().splitlines()
+def test_refused_by_the_disk(disturbed: Disturbed) -> None:
+    changes = disturbed.changes
     faults = {
         f"{errno.errorcode[code]} from change {number}, {changes[number - 1]}": refused_from(number, code)
         for number, code in zip(spread(REFUSALS, len(changes)), REFUSED * REFUSALS, strict=False)
     }
     faults |= {f"no file above {size} bytes": no_file_above(size) for size in SIZES}
-    for place, (name, fault) in enumerate(faults.items()):
-        job = started(task, workers, fault, tmp_path / f"refused-{place}", monkeypatch)
+    for name, fault in faults.items():
+        job = disturbed.started(fault)
         assert job.status in ("failed", "interrupted", "done"), (name, job)
         assert "Error in this program" not in job.message, (name, job)
-        require_mended(job, expected)
+        disturbed.require_mended(job)
