@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
+from mauve_core.figures.theme import HUMAN_COLOUR, as_label, candidate_colour
 
 _HEX, _RGBA = re.compile(r"#[0-9a-f]{6}$"), re.compile(r"rgba\((\d+),\s*(\d+),\s*(\d+),\s*([\d.]+)\)$")
 _SAYS = "meta", "name", "legendgroup", "hovertemplate"
@@ -52,7 +51,7 @@ def owner(trace: dict[str, Any], candidates: Sequence[str]) -> str | None:
     named = [
         name
         for name in sorted(candidates, key=len, reverse=True)
-        if re.search(rf"(?<!\w){re.escape(html.escape(name))}(?!\w)", said)
+        if re.search(rf"(?<!\w){re.escape(as_label(name))}(?!\w)", said)
     ]
     return named[0] if named else None
 

@@ -11,22 +11,13 @@ from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
+from tests.payloads import PAYLOADS
 from tests.synthetic import make_comparison_inputs
 
-NAMES = (
-    "</script><script>document.title='ran'</script>",
-    '"><img src="https://example.org/x.png" onerror="document.title=\'ran\'">',
-    "{{ 7 * 7 }} & $x_1$ %{y} <b>| `rm`\\end{table}",
-)
-"""Candidates: out of a script, out of an attribute, and into a template, LaTeX, Markdown and Plotly's hovers."""
+NAMES = tuple(PAYLOADS[key] for key in ("script-end", "attribute", "latex"))
+"""Candidates: out of a script, out of an attribute, and into LaTeX."""
 
-TEXTS = (
-    "<script>document.title='ran'</script>",
-    "<img src=https://example.org/x.png onerror=document.title='ran'>",
-    "</blockquote></main><style>*{display:none}</style><base href='https://example.org/'>",
-    "![x](https://example.org/x.png) <svg onload=\"document.title='ran'\"> {{ 7 * 7 }} {% raw %}",
-    "\u202eevil\u202d \u0001 =HYPERLINK(1) <iframe src='https://example.org'></iframe>",
-)
+TEXTS = tuple(PAYLOADS[key] for key in ("script", "image", "style", "markdown-image", "formula"))
 """They stand, in turn, at the beginning of every text."""
 
 

@@ -36,7 +36,11 @@ Place = tuple[str | int, ...]
 
 def make_full_run(home: Path) -> Run:
     """A run called ``synthetic`` with something of every kind beside it; ``home`` is the program's home."""
-    run = make_run(home, n=40, seeds=2, projection=False)
+    return add_everything(make_run(home, n=40, seeds=2, projection=False), home)
+
+
+def add_everything(run: Run, home: Path) -> Run:
+    """The run of the sides of :mod:`tests.synthetic`, with something of every kind beside it."""
     with pytest.MonkeyPatch.context() as patch:  # the packaged model would first be converted, which takes 20 s
         patch.setattr("mauve_core.experiments.text_measures.stored.DEFAULT_MODEL", str(make_gpt2(home / "gpt2")))
         measure_run(run, ["length", "distinct"], device="cpu")

@@ -71,7 +71,7 @@ FAULTS = {
     ),
     "jobs: a waiting job is not active": Fault("mauve_core/jobs/state.py", '("queued", "running")', '("running",)'),
     "figures: markup in a hover": Fault(
-        "mauve_core/figures/measures.py", '"hovertext": html.escape(row.note)', '"hovertext": row.note'
+        "mauve_core/figures/measures.py", '"hovertext": as_label(row.note)', '"hovertext": row.note'
     ),
     "reporting: markup in a report": Fault(
         "mauve_core/reporting/html_report.py", "autoescape=True", "autoescape=False"

@@ -56,6 +56,6 @@ def table_of(run: Run, moved: Mapping[str, Mapping[str, int]]) -> ProbeTable:
     flows = {name: flow_of(part.k, ids, before, there) for name, there in moved.items()}
     lines = [line_of("none", FAR["none"], kind="control")]
     lines += [line_of(name, FAR.get(name, 0.25), flow=flow) for name, flow in flows.items()]
-    lines += [line_of(name, FAR[name], kind="source") for name in ("close", "shifted")]
+    lines += [line_of(name, FAR.get(name, 0.3), kind="source") for name in [*run.corpora][1:3]]
     settings = {"run": run.id, "splits": 2, "seeds": 2, "seed": run.comparison.config.score.seed, "rows": None}
     return ProbeTable(HUMAN, tuple(lines), settings, ("Halves of <30> texts.",))

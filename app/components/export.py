@@ -6,8 +6,7 @@ import csv
 
 import pandas as pd
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""Prefixes that make a spreadsheet read a text cell as a formula."""
+from mauve_core.judgments.tables import FORMULA_STARTS
 
 
 def csv_bytes(table: pd.DataFrame) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence, Sized
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.formatting import correlation
 from mauve_core.experiments.methods import Disagreement, Method, MethodResult, MethodTable, disagreements, score_of
-from mauve_core.figures.theme import SIGNED_SCALE, base_layout, ink, short_name
+from mauve_core.figures.theme import SIGNED_SCALE, as_label, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison
 
 _PARTS = ("smoothing", "divergence", "summary", "scale", "expectation", "correction")
@@ -118,7 +117,7 @@ def correlation_grid(
     ``notes`` holds a line to show on hover for each cell, empty for none.
     """
     count = len(values)
-    safe = [html.escape(title) for title in titles]
+    safe = [as_label(title) for title in titles]
     hovers = [
         [
             f"{one}<br>{other}<br>Spearman {correlation(value)}{_line(notes, row, column)}"
@@ -167,7 +166,7 @@ def correlation_grid(
 
 
 def _line(notes: Sequence[Sequence[str]] | None, row: int, column: int) -> str:
-    return "" if notes is None or not notes[row][column] else f"<br>{html.escape(notes[row][column])}"
+    return "" if notes is None or not notes[row][column] else f"<br>{as_label(notes[row][column])}"
 
 
 def reason(table: MethodTable, method: Method) -> str:

@@ -8,7 +8,6 @@ another corpus; V-measure has none. A guide marks the run's own number of cluste
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,15 @@ from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
 from mauve_core.experiments.attributes_over_k import OWN, AttributeTable
 from mauve_core.experiments.attributes_over_k.table import Line
 from mauve_core.figures import draw
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_style, line_layout, short_name, translucent
+from mauve_core.figures.theme import (
+    NEUTRAL_COLOUR,
+    Style,
+    as_label,
+    candidate_style,
+    line_layout,
+    short_name,
+    translucent,
+)
 from mauve_core.scoring.result import SeedSpread
 
 TITLES = {
@@ -206,8 +213,8 @@ def _line(rows: Sequence[Attribute], curve: _Curve, style: Style, line: Line) ->
         mode="lines+markers" if curve.markers else "lines",
         line={"color": style.colour, "dash": curve.dash, "width": 2},
         marker={"color": style.colour, "symbol": symbol, "size": 8, "line": edge},
-        name=html.escape(about),
-        meta=html.escape(about if curve.other else line_title(line)),
+        name=as_label(about),
+        meta=as_label(about if curve.other else line_title(line)),
         customdata=[_in_words(row, curve.score) for row in rows],
         hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
         legendgroup=_group(line, curve),

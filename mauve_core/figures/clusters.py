@@ -8,7 +8,6 @@ clicks, so that readers can select an empty bar; the selected cluster's is shade
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 import numpy as np
@@ -26,6 +25,7 @@ from mauve_core.figures.theme import (
     LEGEND_ROW,
     MODE_BAR,
     NEUTRAL_COLOUR,
+    as_label,
     base_layout,
     translucent,
 )
@@ -63,7 +63,7 @@ def ranked_figure(
     Figure
         The first value of a clicked point's ``customdata`` is its cluster.
     """
-    candidate_name, positions = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
+    candidate_name, positions = as_label(candidate), np.arange(len(rows), dtype=np.float32)
     traces = [
         *_side_bars(positions, rows, "human", "human, p", HUMAN_COLOUR, _BAR_TOP),
         *_side_bars(positions, rows, "model", f"{candidate_name}, q", colour, _BAR_TOP + _BAR_HEIGHT),
@@ -137,7 +137,7 @@ def _row_bars(positions: NDArray[np.float32], values: pd.Series, name: str, colo
 
 
 def _row_titles(positions: NDArray[np.float32], rows: pd.DataFrame, names: Sequence[str], chosen: int | None) -> Trace:
-    titles = {cluster: html.escape(names[cluster]) for cluster in rows["cluster"].tolist()}
+    titles = {cluster: as_label(names[cluster]) for cluster in rows["cluster"].tolist()}
     return _row_texts(
         np.zeros(len(rows), dtype=np.float32),
         positions + np.float32(_NAME_AT),
@@ -182,10 +182,10 @@ def _hover_lines(rows: pd.DataFrame, names: Sequence[str] | None) -> list[str]:
     """Name or number, and cost, of each row's cluster."""
     titles = [f"Cluster {each}" if names is None else labelled(names, each) for each in rows["cluster"].tolist()]
     if not has_costs(rows):
-        return [f"<b>{html.escape(title)}</b>" for title in titles]
+        return [f"<b>{as_label(title)}</b>" for title in titles]
     costs = [percent_with_interval(*each) for each in zip(*(rows[name] for name in _COST), strict=True)]
     return [
-        f"<b>{html.escape(title)}</b><br>{cost} of the frontier integral"
+        f"<b>{as_label(title)}</b><br>{cost} of the frontier integral"
         for title, cost in zip(titles, costs, strict=True)
     ]
 
@@ -226,7 +226,7 @@ def cluster_figure(
     Figure
         The first value of a clicked point's ``customdata`` is its cluster.
     """
-    name, positions = html.escape(candidate), np.arange(len(rows), dtype=np.float32)
+    name, positions = as_label(candidate), np.arange(len(rows), dtype=np.float32)
     traces = [
         _bars(positions, rows["p"], "human, p", HUMAN_COLOUR, "y"),
         _bars(positions, rows["q"], f"{name}, q", colour, "y"),

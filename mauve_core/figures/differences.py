@@ -6,7 +6,6 @@ Scores: the tests of :mod:`mauve_core.scoring.differences`, at the settings of t
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
@@ -24,7 +23,7 @@ from mauve_core.experiments.text_measures import Measurements, measure_title
 from mauve_core.experiments.text_measures.ranking import measure_standings, ranked_tests, test_decimals
 from mauve_core.experiments.text_measures.spread import CONFIDENCE
 from mauve_core.figures import draw
-from mauve_core.figures.theme import MODE_BAR, SIGNED_SCALE, base_layout, ink, short_name
+from mauve_core.figures.theme import MODE_BAR, SIGNED_SCALE, as_label, base_layout, ink, short_name
 from mauve_core.scoring.result import Comparison, Difference
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, standings
 
@@ -237,8 +236,8 @@ def _matrix(order: list[str], ranked: Sequence[Tested], scale: Scale) -> go.Figu
 
 def hover_label(difference: Tested, scale: Scale) -> str:
     """The whole test as hover lines; names are escaped."""
-    first, second = (html.escape(name) for name in (difference.first, difference.second))
-    about = f"{html.escape(scale.title)} {written(difference.difference, scale.decimals, signed=True)}"
+    first, second = (as_label(name) for name in (difference.first, difference.second))
+    about = f"{as_label(scale.title)} {written(difference.difference, scale.decimals, signed=True)}"
     lines = [f"<b>{first}</b> minus <b>{second}</b>"]
     if difference.p_value is None or difference.p_adjusted is None:
         return "<br>".join([*lines, about, f"no spread, so no test ({exchanged_label(difference)})"])
@@ -301,7 +300,7 @@ def _marks(order: list[str], tests: dict[tuple[str, str], Tested], shades: NDArr
 def _layout(names: list[str]) -> dict[str, Any]:
     count, turned = len(names), len(names) > _UPRIGHT
     above = 14 + _LETTER * max(map(len, names)) * np.sin(np.radians(_TURN)) if turned else 26
-    labels = [html.escape(name) for name in names]
+    labels = [as_label(name) for name in names]
     axis = {"tickvals": list(range(count)), "ticktext": labels, "showgrid": False, "zeroline": False}
     axis |= {"ticks": "", "fixedrange": True}
     columns = {"side": "top", "tickangle": _TURN if turned else 0, "range": [-0.5, count - 0.5]}

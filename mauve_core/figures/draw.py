@@ -8,7 +8,6 @@ ready to send. Notebooks, reports and tests use checked Plotly figures.
 from __future__ import annotations
 
 import copy
-import html
 import json
 import math
 import textwrap
@@ -21,7 +20,7 @@ import plotly.io as pio
 from _plotly_utils.utils import convert_to_base64  # type: ignore[import-untyped]
 from plotly.subplots import make_subplots
 
-from mauve_core.figures.theme import NEUTRAL_COLOUR, translucent
+from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, translucent
 
 CHECKED = True
 """Whether an unknown property or a disallowed value raises ValueError."""
@@ -126,7 +125,7 @@ def wrapped(title: str, width: int) -> str:
     lines = textwrap.wrap(
         title.replace(" · ", "\u00a0·\u00a0"), width, max_lines=2, placeholder=" …", break_long_words=True
     )
-    return "<br>".join(map(html.escape, lines))
+    return "<br>".join(map(as_label, lines))
 
 
 def cluster_axis(clusters: Sequence[int], step: int = 1, **settings: Any) -> dict[str, Any]:

@@ -6,7 +6,6 @@ the estimator's default.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 
@@ -21,7 +20,7 @@ from mauve_core.experiments.sweeps.estimators import DEFAULTS
 from mauve_core.figures import draw, line_ends
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.line_ends import End
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_styles, short_name, translucent
+from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, as_label, candidate_styles, short_name, translucent
 
 TITLES: dict[EstimatorAxis, str] = {
     "neighbors": "Neighbors",
@@ -155,8 +154,8 @@ def _curve(points: Sequence[EstimatorPoint], style: Style, *, legend: bool) -> g
         mode="lines+markers",
         line={"color": style.colour, "dash": style.dash, "width": 2},
         marker={"color": style.colour, "symbol": style.symbol, "size": 8, "line": {"color": "white", "width": 1}},
-        name=html.escape(short_name(name)),
-        meta=html.escape(name),
+        name=as_label(short_name(name)),
+        meta=as_label(name),
         customdata=[_hovered(point) for point in points],
         hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
         legendgroup=name,

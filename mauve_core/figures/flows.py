@@ -5,7 +5,6 @@ Clusters are the run's own and stay fixed. A text moves if, once perturbed, it i
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,7 +17,7 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.experiments.robustness import Flow
 from mauve_core.figures import draw
-from mauve_core.figures.theme import ACTIVE_COLOUR, NEUTRAL_COLOUR, base_layout, translucent
+from mauve_core.figures.theme import ACTIVE_COLOUR, NEUTRAL_COLOUR, as_label, base_layout, translucent
 
 SHOWN_CLUSTERS = 14
 """Maximum number of clusters in the matrix; the rest are counted."""
@@ -150,7 +149,7 @@ def matrix_figure(
             hovermode="closest",
             xaxis={
                 **axis,
-                "ticktext": [html.escape(labelled(names, cluster)) for cluster in shown],
+                "ticktext": [as_label(labelled(names, cluster)) for cluster in shown],
                 "side": "top",
                 "tickangle": -90,
                 "title": {"text": "to cluster"},
@@ -180,7 +179,7 @@ def sankey_figure(shown: Sequence[Move], names: Sequence[str], chosen: tuple[int
         go.Sankey(
             arrangement="snap",
             node={
-                "label": [html.escape(labelled(names, cluster)) for cluster in (*left, *right)],
+                "label": [as_label(labelled(names, cluster)) for cluster in (*left, *right)],
                 "color": NEUTRAL_COLOUR,
                 "pad": 8,
                 "thickness": 12,
@@ -218,7 +217,7 @@ def sensitivity_figure(rows: pd.DataFrame, names: Sequence[str], colour: str = N
             marker={"color": translucent(colour, 0.45), "line": {"width": 0}},
             error_y=draw.error_bars(above, below, color=NEUTRAL_COLOUR, thickness=1.5, width=3),
             customdata=np.column_stack([rows[["cluster", "left", "of"]].to_numpy(dtype=np.float64), low, high]),
-            text=[html.escape(labelled(names, cluster)) for cluster in rows["cluster"].tolist()],
+            text=[as_label(labelled(names, cluster)) for cluster in rows["cluster"].tolist()],
             textposition="none",
             hovertemplate=(
                 "<b>%{text}</b><br>%{customdata[1]:.0f} of %{customdata[2]:.0f} texts left it"
@@ -278,7 +277,7 @@ def _cells(flow: Flow, shown: Sequence[int], moved: NDArray[np.int64], names: Se
         marker={"symbol": "square", "size": _CELL - 2, "color": "rgba(0,0,0,0)"},
         customdata=data,
         text=[
-            f"<b>From {html.escape(labelled(names, source))}<br>to {html.escape(labelled(names, target))}</b>"
+            f"<b>From {as_label(labelled(names, source))}<br>to {as_label(labelled(names, target))}</b>"
             for source, target in data[:, :2].tolist()
         ],
         hovertemplate="%{text}<br>%{customdata[2]:.0f} of the first one's %{customdata[3]:.0f} texts<extra></extra>",

@@ -8,7 +8,6 @@ only the selected candidate has a band if there are many. Each candidate is name
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,
     SIDE_BY_SIDE,
     Style,
+    as_label,
     base_layout,
     candidate_styles,
     translucent,
@@ -134,7 +134,7 @@ def leading_in_words(
     leading: tuple[NDArray[np.int32], NDArray[np.int32]], names: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """``leading_clusters`` by their names, for the hovers at each of ``DRAWN_WEIGHTS``; escaped."""
-    titles = [f"<i>{html.escape(name)}</i>" for name in names]
+    titles = [f"<i>{as_label(name)}</i>" for name in names]
     one, two = ([" and ".join(titles[cluster] for cluster in row) for row in found.tolist()] for found in leading)
     return one, two
 
@@ -307,7 +307,7 @@ def _line(name: str, part: _Part, style: Style, width: float) -> Trace:
         customdata=_hovered(part),
         hovertemplate=_hover(part),
         **_named_in_hovers(part),
-        meta=html.escape(name),
+        meta=as_label(name),
         mode="lines",
         line={"color": style.colour, "dash": style.dash, "width": width},
     )
@@ -322,7 +322,7 @@ def _mark(name: str, part: _Part, weight: float, style: Style, size: int) -> Tra
         customdata=_hovered(row),
         hovertemplate=_hover(row),
         **_named_in_hovers(row),
-        meta=html.escape(name),
+        meta=as_label(name),
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": size},
     )

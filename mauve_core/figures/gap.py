@@ -7,7 +7,6 @@ can select short bars; the selected cluster's row is shaded.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -22,7 +21,7 @@ from mauve_core.base.formatting import SCORE_DECIMALS, percent_with_interval, wi
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.leaderboard import hover_label, titled
-from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, NEUTRAL_COLOUR, PANELS_MARGIN, base_layout
+from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, NEUTRAL_COLOUR, PANELS_MARGIN, as_label, base_layout
 from mauve_core.numerics.divergences.greedy import BEST
 from mauve_core.scoring.result import Estimate
 
@@ -223,7 +222,7 @@ def _ledger_layout(
 
 def _title(cluster: int, names: Sequence[str] | None) -> str:
     """The cluster's name and number, escaped."""
-    return html.escape(f"Cluster {cluster}" if names is None else labelled(names, cluster))
+    return as_label(f"Cluster {cluster}" if names is None else labelled(names, cluster))
 
 
 def _label(cluster: int, names: Sequence[str] | None) -> str:

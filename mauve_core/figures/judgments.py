@@ -6,7 +6,6 @@ and marker follow the run's order of candidates; humans are a blue disc.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -23,6 +22,7 @@ from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,
     PANELS_MARGIN,
     Style,
+    as_label,
     base_layout,
     candidate_styles,
     short_name,
@@ -148,7 +148,7 @@ def ranking_figure(rankings: Mapping[str, Ranking], by: str, candidates: Sequenc
             traces = _dot(player, names.index(player.name), _style(player.name, candidates), low, high)
             figure.add_traces(traces, rows=[1] * len(traces), cols=[column] * len(traces))
         figure.update_xaxes(range=[low, high], nticks=5, zeroline=False, row=1, col=column)
-    figure.update_yaxes(**draw.row_axis([html.escape(short_name(name)) for name in names]))
+    figure.update_yaxes(**draw.row_axis([as_label(short_name(name)) for name in names]))
     figure.update_annotations(font_size=14)
     height = _HEAD + _ROW_HEIGHT * len(names)
     figure.update_layout(base_layout(height=height, margin=PANELS_MARGIN, showlegend=False))
@@ -232,7 +232,7 @@ def few_candidates(n: int) -> str:
 
 
 def _title(question: str) -> str:
-    return html.escape(TITLES.get(question, short_name(question)))
+    return as_label(TITLES.get(question, short_name(question)))
 
 
 def _style(name: str, candidates: Sequence[str]) -> Style:
@@ -265,7 +265,7 @@ def _dot(player: Player, row: int, style: Style, low: float, high: float) -> lis
     marker = {"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}}
     if math.isinf(player.score):
         marker |= {"symbol": f"{style.symbol}-open", "line": {"color": style.colour, "width": 2}}
-    name = html.escape(player.name)
+    name = as_label(player.name)
     dot = go.Scatter(x=[position], y=[row], mode="markers", marker=marker, hovertemplate=_hover(player), meta=name)
     return [*traces, dot]
 

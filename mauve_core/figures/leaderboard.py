@@ -6,7 +6,6 @@ group's rank if the test of their difference does not tell it apart from the gro
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,6 +23,7 @@ from mauve_core.figures.theme import (
     PANELS_MARGIN,
     SIDE_BY_SIDE,
     Style,
+    as_label,
     base_layout,
     candidate_styles,
     short_name,
@@ -242,7 +242,7 @@ def _panels_of(
         layout,
         "y",
         tickvals=list(range(len(placed))) + [-1] * (halves is not None),
-        ticktext=[html.escape(name) for name in names] + [label] * (halves is not None),
+        ticktext=[as_label(name) for name in names] + [label] * (halves is not None),
         range=[len(placed) - 0.4, -0.6 - (halves is not None)],
         showgrid=False,
         zeroline=False,
@@ -266,7 +266,7 @@ def _interval(estimate: Estimate, row: int, name: str, style: Style) -> list[Tra
         error_x=draw.interval(estimate.mean, estimate.low, estimate.high, width=0, thickness=2),
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
-        hovertemplate=f"<b>{html.escape(name)}</b><br>{hover_label(estimate)}<extra></extra>",
+        hovertemplate=f"<b>{as_label(name)}</b><br>{hover_label(estimate)}<extra></extra>",
     )
     return [thick, dot]
 

@@ -7,7 +7,6 @@ stand far from the ends.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from mauve_core.figures.theme import (
     LETTER,
     PANELS_MARGIN,
     Style,
+    as_label,
     base_layout,
     legend_below,
     short_name,
@@ -122,8 +122,8 @@ def names_at_ends(
 def _name_of(end: End) -> dict[str, Any]:
     glyph = f'<span style="color:{end.style.colour}">{GLYPHS[end.style.symbol]}</span>'
     return {
-        "text": f"{glyph} {html.escape(short_name(end.name))}",
-        "hovertext": html.escape(end.name),
+        "text": f"{glyph} {as_label(short_name(end.name))}",
+        "hovertext": as_label(end.name),
         "xanchor": "left",
         "borderpad": 0,
         "font": {"size": LEGEND_FONT},

@@ -7,7 +7,6 @@ for the hover where the whole stays within ``MOST_LETTERS``.
 
 from __future__ import annotations
 
-import html
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,7 @@ from mauve_core.figures.theme import (
     LEGEND_ROW,
     MODEL_COLOUR,
     NEUTRAL_COLOUR,
+    as_label,
     base_layout,
     diverging_scale,
 )
@@ -194,8 +194,8 @@ def _scatter(
     data = np.column_stack([members, cluster]).astype(np.float32)
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
     marker |= _colours(points, cluster, index, colouring, scale)
-    name = html.escape(points.names[index])
-    in_cluster = [html.escape(labelled(points.cluster_names, number)) for number in range(len(points.cluster_names))]
+    name = as_label(points.names[index])
+    in_cluster = [as_label(labelled(points.cluster_names, number)) for number in range(len(points.cluster_names))]
     words = [in_cluster[number] if in_cluster and number >= 0 else "" for number in cluster.tolist()]
     if excerpts is not None:
         words = [
@@ -222,7 +222,7 @@ def _scatter(
 @lru_cache(maxsize=20_000)
 def _paragraph(text: str) -> str:
     """An untrusted text in the lines of a hover, escaped; kept, as every change of the map shows the same texts."""
-    return "<br>".join(html.escape(line) for line in textwrap.wrap(text, _HOVER_LINE))
+    return "<br>".join(as_label(line) for line in textwrap.wrap(text, _HOVER_LINE))
 
 
 def _colours(
@@ -258,7 +258,7 @@ def _colour_bar(scale: Mapping[str, Any], candidate: str) -> Trace:
     exponents = [value for value in range(-4, 5) if abs(value) <= limit]
     bar = {
         **_BAR,
-        "title": {"text": f"human : {html.escape(candidate)}", "side": "top"},
+        "title": {"text": f"human : {as_label(candidate)}", "side": "top"},
         "tickvals": exponents,
         "ticktext": [f"{2**value}:1" if value >= 0 else f"1:{2**-value}" for value in exponents],
     }
@@ -291,7 +291,7 @@ def _legend_entry(names: Sequence[str], index: int) -> Trace:
         y=[None],
         mode="markers",
         marker={"color": colour_of(names, index), "symbol": symbol_of(names, index), "size": 9},
-        name=html.escape(names[index]),
+        name=as_label(names[index]),
         hoverinfo="skip",
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.map_data import Points, colour_of, span
 from mauve_core.figures.map_names import WIDTH, placed_names
-from mauve_core.figures.theme import NEUTRAL_COLOUR
+from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label
 from mauve_core.numerics.statistics.density import region_probabilities
 
 HEIGHT, _ABOVE = 500, 90
@@ -52,7 +51,7 @@ def regions(points: Points, index: int) -> Trace:
         autocontour=False,
         showscale=False,
         showlegend=False,
-        name=html.escape(points.names[index]),
+        name=as_label(points.names[index]),
         hoverinfo="skip",
     )
 
@@ -71,7 +70,7 @@ def names(points: Points, drawn: NDArray[np.intp]) -> list[dict[str, Any]]:
 def label(xy: NDArray[np.float32], name: str) -> dict[str, Any]:
     """A cluster's name at the median of its texts."""
     x, y = np.median(xy, axis=0).tolist()
-    return {"x": x, "y": y, "showarrow": False, "yshift": 18, "text": html.escape(name), "font": {"size": 14}}
+    return {"x": x, "y": y, "showarrow": False, "yshift": 18, "text": as_label(name), "font": {"size": 14}}
 
 
 def letter(corners: Sequence[tuple[float, float]]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.figures.theme import LEGEND_FONT, LETTER
+from mauve_core.figures.theme import LEGEND_FONT, LETTER, as_label
 
 MOST_NAMES = 25
 WIDTH = 560
@@ -57,7 +57,7 @@ def placed_names(
             break
         if not sizes[number]:
             continue
-        text = "<br>".join(html.escape(line) for line in textwrap.wrap(names[number], _LINE))
+        text = "<br>".join(as_label(line) for line in textwrap.wrap(names[number], _LINE))
         middle = middles[number]
         size = box_size(text)
         for shift in _SHIFTS:

@@ -6,7 +6,6 @@ Intervals are about 95 % over texts (:mod:`mauve_core.experiments.text_measures`
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from mauve_core.figures.theme import (
     NEUTRAL_COLOUR,
     PANELS_MARGIN,
     Style,
+    as_label,
     base_layout,
     candidate_styles,
     short_name,
@@ -109,7 +109,7 @@ def panels_figure(
         horizontal_spacing=0.03,
         vertical_spacing=_BETWEEN / area,
     )
-    layout = draw.with_axes(layout, "y", **draw.row_axis([html.escape(short_name(name)) for name in shown]))
+    layout = draw.with_axes(layout, "y", **draw.row_axis([as_label(short_name(name)) for name in shown]))
     traces: list[Trace] = []
     for number, panel in enumerate(panels, start=1):
         traces += [draw.on_panel(trace, number) for trace in _traces(panel, order, shown)]
@@ -242,7 +242,7 @@ def _ends(value: Value) -> tuple[float, float]:
 
 
 def _panel_title(measurements: Measurements, measure: str) -> str:
-    title = html.escape(measure_title(measure))
+    title = as_label(measure_title(measure))
     human = any(row.human is not None for row in measurements.rows if row.measure == measure)
     return title if human else f"{title}<br>{NO_HUMAN}"  # on one line it would overlap the next title
 
@@ -290,7 +290,7 @@ def _not_defined(rows: Sequence[Row], shown: Sequence[str], panel: int) -> list[
     return [
         {
             "text": "not defined",
-            "hovertext": html.escape(row.note),
+            "hovertext": as_label(row.note),
             "showarrow": False,
             "xref": f"x{axis} domain",
             "x": 0.5,
@@ -340,8 +340,8 @@ def _dot(candidate: str, value: Value, hover: str, y: int, style: Style) -> Trac
         error_x=_error_bar(value, style.colour),
         mode="markers",
         marker={"color": style.colour, "symbol": style.symbol, "size": 10, "line": {"color": "white", "width": 1}},
-        meta=html.escape(candidate),
-        hovertemplate=f"<b>{html.escape(candidate)}</b><br>{hover}<extra></extra>",
+        meta=as_label(candidate),
+        hovertemplate=f"<b>{as_label(candidate)}</b><br>{hover}<extra></extra>",
     )
 
 
@@ -350,7 +350,7 @@ def _plane_point(row: pd.Series, across: str, along: str, style: Style | None) -
     colour, symbol, size = HUMAN_COLOUR, "cross", 17
     if style is not None:
         colour, symbol, size = style.colour, style.symbol, 12
-    name = html.escape(row["source"])
+    name = as_label(row["source"])
     return draw.scatter(
         x=[x.value],
         y=[y.value],
@@ -358,10 +358,10 @@ def _plane_point(row: pd.Series, across: str, along: str, style: Style | None) -
         error_y=_error_bar(y, colour),
         mode="markers",
         marker={"color": colour, "symbol": symbol, "size": size, "line": {"color": "white", "width": 1}},
-        name=html.escape(short_name(row["source"])),
+        name=as_label(short_name(row["source"])),
         meta=name,
-        hovertemplate=f"<b>{name}</b><br>{html.escape(measure_title(across))} {_in_words(x)}"
-        f"<br>{html.escape(measure_title(along))} {_in_words(y)}<extra></extra>",
+        hovertemplate=f"<b>{name}</b><br>{as_label(measure_title(across))} {_in_words(x)}"
+        f"<br>{as_label(measure_title(along))} {_in_words(y)}<extra></extra>",
     )
 
 
@@ -382,7 +382,7 @@ def _wrapped(text: str, width: int = 60) -> str:
         if lines[-1] and len(lines[-1]) + len(word) >= width:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
-    return "<br>".join(html.escape(line) for line in lines)
+    return "<br>".join(as_label(line) for line in lines)
 
 
 def _scale_of(ends: Sequence[float]) -> dict[str, Any]:

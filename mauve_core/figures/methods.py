@@ -6,7 +6,6 @@ a rank (:mod:`mauve_core.experiments.methods.ranks`).
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Sequence
@@ -20,7 +19,15 @@ from mauve_core.base.formatting import SCORE_DECIMALS, decimals_of, even_decimal
 from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.methods.ranks import MARK, Joined, MethodStanding, method_standings, score_of
 from mauve_core.figures.method_tests import Tested, Tests, p_values_of, z_label
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, candidate_styles, short_name, translucent
+from mauve_core.figures.theme import (
+    NEUTRAL_COLOUR,
+    Style,
+    as_label,
+    base_layout,
+    candidate_styles,
+    short_name,
+    translucent,
+)
 from mauve_core.scoring.result import Comparison
 
 NAMED = 7
@@ -113,7 +120,7 @@ def column_labels(results: Sequence[MethodResult], comparison: Comparison | None
     if len(results) > NAMED:
         return numbers
     return [
-        "<br>".join([number, *(html.escape(line) for part in item.method.title.split(" · ") for line in _lines(part))])
+        "<br>".join([number, *(as_label(line) for part in item.method.title.split(" · ") for line in _lines(part))])
         for number, item in zip(numbers, results, strict=True)
     ]
 
@@ -185,7 +192,7 @@ def _path(
         mode="lines+markers",
         line={"color": style.colour, "dash": style.dash, "width": 2.5},
         marker={"color": style.colour, "symbol": style.symbol, "size": 12, "line": {"color": "white", "width": 1}},
-        meta=html.escape(name),
+        meta=as_label(name),
         customdata=hovers,
         hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
     )
@@ -200,14 +207,14 @@ def _hover(result: MethodResult, item: MethodStanding, test: Tested | None) -> s
     tested = "" if test is None else f"<br>{test.words}"
     above = "" if score.z is None else f"<br>{z_label(score)} above human vs. human"
     return (
-        f"{html.escape(result.method.title)}: place {item.place}<br>{score_label(score)} over seeds / texts"
+        f"{as_label(result.method.title)}: place {item.place}<br>{score_label(score)} over seeds / texts"
         f"<br>{low_high}{_JOINED[item.joined]}{tested}{above}"
     )
 
 
 def _side(found: Sequence[MethodStanding], rows: int, *, numbered: bool = True) -> dict[str, Any]:
     """An axis with the candidates of one column, closest on top."""
-    names = [html.escape(short_name(item.candidate)) for item in found]
+    names = [as_label(short_name(item.candidate)) for item in found]
     return {
         "tickvals": [item.place for item in found],
         "ticktext": [f"{name}  {position}" for position, name in enumerate(names, start=1)] if numbered else names,

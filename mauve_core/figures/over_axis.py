@@ -7,7 +7,6 @@ that names have room in a narrow window too.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from mauve_core.figures.theme import (
     HUMAN_COLOUR,
     NEUTRAL_COLOUR,
     Style,
+    as_label,
     candidate_styles,
     short_name,
     translucent,
@@ -93,7 +93,7 @@ def panels_over(panels: Mapping[str, Lines], names: Sequence[str], order: Sequen
         rows=rows,
         cols=1,
         shared_xaxes=True,
-        subplot_titles=[html.escape(title) for title in panels],
+        subplot_titles=[as_label(title) for title in panels],
         vertical_spacing=_BETWEEN / area,
     )
     places = [axis.along(place) for lines in panels.values() for line in lines.values() for place, _ in line]
@@ -180,7 +180,7 @@ def _bands(name: str, style: Style, points: Sequence[tuple[int, Value | None]], 
             stretches[-1].append((place, value.low, value.high))
     fill = translucent(style.colour, _HUMAN_OPACITY if name == axis.human else _OPACITY)
     columns = (tuple(zip(*stretch, strict=True)) for stretch in stretches if len(stretch) > 1)
-    return [draw.band(places, low, high, fill, legendgroup=html.escape(name)) for places, low, high in columns]
+    return [draw.band(places, low, high, fill, legendgroup=as_label(name)) for places, low, high in columns]
 
 
 def _line(
@@ -194,9 +194,9 @@ def _line(
         mode="lines+markers" if len(points) == 1 else "lines",
         line={"color": style.colour, "dash": style.dash, "width": 3 if name == axis.human else 1.5},
         marker={"color": style.colour, "symbol": style.symbol, "size": 8},
-        name=html.escape(short_name(name)),
-        meta=html.escape(name),
-        legendgroup=html.escape(name),
+        name=as_label(short_name(name)),
+        meta=as_label(name),
+        legendgroup=as_label(name),
         showlegend=legend,
         customdata=[f"{axis.prefix} {place:,}: {what} = {_in_words(value)}" for place, value in found],
         hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",

@@ -6,7 +6,6 @@ control, two untouched halves of the texts: the noise floor (ICLR 2023, section 
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from mauve_core.figures.theme import (
     NAME_LENGTH,
     NEUTRAL_COLOUR,
     PANELS_MARGIN,
+    as_label,
     base_layout,
     candidate_colour,
     candidate_style,
@@ -156,7 +156,7 @@ def distance_figure(table: ProbeTable, measure: str, order: Sequence[str], *, so
         traces += [draw.on_panel(_dots(table, lines, name, kind, order), panel) for kind in _LOOKS]
         shapes += _noise_floor(table.control.scores[name], panel)
     layout = draw.with_axes(layout, "x", showgrid=True, zeroline=False, nticks=5, linecolor=NEUTRAL_COLOUR)
-    labels = [html.escape(row_label(line)) for line in lines]
+    labels = [as_label(row_label(line)) for line in lines]
     layout = draw.with_axes(layout, "y", **draw.row_axis(labels, showgrid=True, fixedrange=True, automargin=True))
     gestures = {"hovermode": "closest", "clickmode": "event+select", "dragmode": "zoom"}
     rest = base_layout(height=height, showlegend=False, margin=PANELS_MARGIN, shapes=shapes, **gestures)
@@ -275,7 +275,7 @@ def _hover(table: ProbeTable, line: ProbeLine, measure: str) -> str:
     over = f"<br>difference from control: {spread_label(table.over_control(line, measure))}"
     own = spread_label(line.scores[measure])
     name = row_label(line) if line.kind == "control" else line.title
-    return f"<b>{html.escape(name)}</b><br>{titled(measure)} {own}{'' if line.kind == 'control' else over}{changed}"
+    return f"<b>{as_label(name)}</b><br>{titled(measure)} {own}{'' if line.kind == 'control' else over}{changed}"
 
 
 def _response(control: ProbeLine, series: DoseSeries, measure: str, index: int) -> Trace:
@@ -288,8 +288,8 @@ def _response(control: ProbeLine, series: DoseSeries, measure: str, index: int) 
         mode="lines+markers",
         line={"color": style.colour, "dash": style.dash, "width": 2},
         marker={"color": style.colour, "symbol": style.symbol, "size": 9},
-        name=html.escape(short_name(series.title)),
-        meta=html.escape(series.title),
+        name=as_label(short_name(series.title)),
+        meta=as_label(series.title),
         customdata=[f"{titled(measure)} {spread_label(line.scores[measure])}" for _, line in points],
         hovertemplate="<b>%{meta}</b><br>at %{x}: %{customdata}<extra></extra>",
     )

@@ -5,7 +5,6 @@ Gray bands show the range left by the rounding of the printed figures.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, interval, writt
 from mauve_core.experiments.published import DOMAINS, OUTCOMES, PUBLISHED_COLUMNS, REFERENCES, Agreement
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
-from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style, translucent
+from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout, candidate_style, translucent
 
 MARKS = {"reproduced": "=", "rounding": "≈", "undecided": "?", "different": "≠"}
 """Marks between the recomputed and the published number, so that the outcome does not rely on color."""
@@ -153,7 +152,7 @@ def _dots(part: pd.DataFrame, *, first: bool) -> list[Trace]:
 
 
 def _hover(row: Any) -> str:
-    title = html.escape(PUBLISHED_COLUMNS[row.measure].title)
+    title = as_label(PUBLISHED_COLUMNS[row.measure].title)
     return (
         f"<b>{title}</b>, {row.statistic}, n = {row.n}<br>ours {_correlation(row.ours)}, "
         f"published {_correlation(row.published)}"

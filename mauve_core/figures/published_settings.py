@@ -6,7 +6,6 @@ plane can also show ranks, which are all that a rank correlation sees.
 
 from __future__ import annotations
 
-import html
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from mauve_core.base.formatting import with_spread
 from mauve_core.experiments.published import PUBLISHED_COLUMNS, REFERENCES
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
-from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout, candidate_style
+from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout, candidate_style
 
 FAMILIES = ("sampling", "nucleus", "top-k", "greedy")
 """Decoder families; the index sets color and marker."""
@@ -128,7 +127,7 @@ def _family(part: pd.DataFrame, name: str, ranks: bool) -> Trace:
         x=part["x"],
         y=part["y"],
         mode="markers+text",
-        text=[html.escape(setting) for setting in part["setting"]],
+        text=[as_label(setting) for setting in part["setting"]],
         textposition=list(part["label_position"]),
         marker={"color": style.colour, "symbol": style.symbol, "size": 11, "line": {"color": "white", "width": 1}},
         hovertemplate=[_hover(row) for row in part.itertuples()],
@@ -147,7 +146,7 @@ def _bars(sd: pd.Series, colour: str) -> dict[str, Any]:
 
 def _hover(row: Any) -> str:
     return (
-        f"<b>{html.escape(row.setting)}</b><br>T(Q) {with_spread(row.value, row.value_sd)}"
+        f"<b>{as_label(row.setting)}</b><br>T(Q) {with_spread(row.value, row.value_sd)}"
         f"<br>reference {with_spread(row.reference, row.reference_sd)}<extra></extra>"
     )
 

@@ -6,7 +6,6 @@ Lines are means over seeds; bands and bars span one standard deviation on each s
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +19,15 @@ from mauve_core.experiments.sweeps import Over, Sweep, SweepPoint
 from mauve_core.figures import draw, line_ends
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.line_ends import End
-from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, candidate_styles, line_layout, short_name, translucent
+from mauve_core.figures.theme import (
+    NEUTRAL_COLOUR,
+    Style,
+    as_label,
+    candidate_styles,
+    line_layout,
+    short_name,
+    translucent,
+)
 from mauve_core.scoring.result import Comparison, SeedSpread
 
 TITLES: dict[Over, str] = {
@@ -149,7 +156,7 @@ def _families(sweep: Sweep, score: str, order: Sequence[str]) -> go.Figure:
             style = candidate_styles(order)[point.source]
             traces.append(_candidate(point, score, name, style, _label_position(points, point, score)))
         figure.add_traces(traces, rows=[1] * len(traces), cols=[column] * len(traces))
-        figure.update_xaxes(title_text=html.escape(name), row=1, col=column)
+        figure.update_xaxes(title_text=as_label(name), row=1, col=column)
     figure.update_xaxes(zeroline=False, linecolor=NEUTRAL_COLOUR)
     figure.update_yaxes(zeroline=False)
     figure.update_yaxes(title_text=titled(score), linecolor=NEUTRAL_COLOUR, col=1)
@@ -160,7 +167,7 @@ def _candidate(point: SweepPoint, score: str, family: str, style: Style, text_po
     """One candidate with its spread, labeled with the value and, if it belongs to another decoder, its name."""
     spread = point.scores[score]
     low, high = _reach(spread)
-    other = "" if family.split()[0] in point.source else f" ({html.escape(short_name(point.source))})"
+    other = "" if family.split()[0] in point.source else f" ({as_label(short_name(point.source))})"
     trace = _curve([point], score, point.source, style, mode="markers+text")
     return trace.update(
         error_y=draw.interval(spread.mean, low, high, width=4, thickness=1.5),
@@ -199,8 +206,8 @@ def _curve(
         mode=mode,
         line={"color": style.colour, "dash": style.dash, "width": 2},
         marker={"color": style.colour, "symbol": style.symbol, "size": 9, "line": {"color": "white", "width": 1}},
-        name=html.escape(short_name(name)),
-        meta=html.escape(name),
+        name=as_label(short_name(name)),
+        meta=as_label(name),
         customdata=[_in_words(point, score) for point in points],
         hovertemplate="<b>%{meta}</b><br>%{customdata}<extra></extra>",
         legendgroup=points[0].candidate,

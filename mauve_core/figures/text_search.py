@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,7 +11,7 @@ from mauve_core.analysis.text_search import SourceShare
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures import draw
-from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, Style, base_layout, candidate_styles, short_name
+from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, Style, as_label, base_layout, candidate_styles, short_name
 
 _ROW, _MARGIN = 30, {"l": 8, "r": 16, "t": MODE_BAR, "b": 44}
 
@@ -74,11 +73,11 @@ def shares_figure(shares: Sequence[SourceShare], candidates: Sequence[str], *, c
         uirevision="shares",
         xaxis={"title": {"text": "share of texts found"}, "tickformat": ".0%", "range": [0, most * 1.05 or 1]},
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
-        yaxis=draw.row_axis([html.escape(short_name(each.source)) for each in shares], fixedrange=True),
+        yaxis=draw.row_axis([as_label(short_name(each.source)) for each in shares], fixedrange=True),
     )
     return draw.figure(traces, layout)
 
 
 def _hover(each: SourceShare) -> str:
     share = percent_with_interval(each.share, each.low, each.high)
-    return f"<b>{html.escape(each.source)}</b><br>{each.found:,} of {each.n:,} texts, {share}"
+    return f"<b>{as_label(each.source)}</b><br>{each.found:,} of {each.n:,} texts, {share}"

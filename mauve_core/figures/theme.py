@@ -8,6 +8,7 @@ and differ in lightness. Every color has a contrast of at least 3:1 against both
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -221,6 +222,14 @@ def short_name(name: str) -> str:
     if len(name) <= NAME_LENGTH:
         return name
     return f"{name[: NAME_LENGTH - 1 - _NAME_END]}…{name[-_NAME_END:]}"
+
+
+def as_label(text: str) -> str:
+    """``text`` as Plotly's titles, ticks and hover labels show it unchanged.
+
+    Plotly takes these for HTML, but knows few names of characters, and a ``%{...}`` in a hover label for its own.
+    """
+    return html.escape(text, quote=False).replace("%{", "&#37;{")
 
 
 def translucent(colour: str, opacity: float) -> str:

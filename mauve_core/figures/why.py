@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.formatting import interval, significant, written
 from mauve_core.figures import draw
-from mauve_core.figures.theme import NEUTRAL_COLOUR, base_layout
+from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout
 
 _ROW_HEIGHT = 34
 _ROWS = (("sides", "circle", -0.16), ("rest", "diamond", 0.16))
@@ -77,7 +76,7 @@ def effects_figure(rows: pd.DataFrame, candidate: str, colour: str) -> go.Figure
     ``rows`` comes from :func:`effects_frame` and is not empty; ``candidate`` names the model side, of that color.
     """
     titles = list(dict.fromkeys(rows["title"]))
-    names = {"sides": f"human against {html.escape(candidate)}, here", "rest": "this cluster against all others"}
+    names = {"sides": f"human against {as_label(candidate)}, here", "rest": "this cluster against all others"}
     traces = []
     colours = {"sides": colour, "rest": NEUTRAL_COLOUR}
     for comparison, symbol, shift in _ROWS:

@@ -26,7 +26,7 @@ REQUIRED = ("rater", "prompt_id", "left", "right", "question", "option")
 WINNERS = {"left": OPTIONS[0], "right": OPTIONS[-1], "tie": "tie"}
 """Values of a column ``winner``; definitely and slightly count the same, so either may stand for it."""
 
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters that make a spreadsheet read a cell as a formula; the export puts an apostrophe before them."""
 
 SHOWN = 5

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 import shutil
 import urllib.parse
@@ -29,6 +28,7 @@ from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.experiments.findings import Finding
+from mauve_core.figures.theme import as_label
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.numerics.divergences.kl import error_shares, kl_divergence
@@ -676,7 +676,7 @@ def test_names_and_words_from_files_are_text(open_page: OpenPage, own_home: Path
     assert not any("<b>" in each.replace("\\<b\\>", "") for each in shown)
     for chart in app.get("plotly_chart"):
         assert "<b>" not in chart.proto.spec.replace("&lt;b&gt;", "").replace("<b>%{meta}</b>", "").replace(
-            f"<b>{html.escape(name)}</b>", ""
+            f"<b>{as_label(name)}</b>", ""
         )
 
 

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 import pytest
 
 from app.components.markup import escaped
+from tests.payloads import PAYLOADS, plain
+
+TAKEN = (
+    r"(?i)(https?://|www(?=\.))[-.\w]+",
+    r"(?<![-.\w+])[-.\w+]+@[-\w]+(\.[-\w]+)*\.[-\w]*[^-\W\d_](?![-.\w])",
+    r":[\w+-]+:",
+    r"(?<!\S)(<->|->|<-|--|>=|<=|~=)(?!\S)",
+)
+"""What Streamlit 1.67 makes links, icons and signs of when it has read the Markdown and taken its escapes away."""
 
 ISOLATE, END = "\u2068", "\u2069"
 
@@ -27,3 +37,17 @@ def test_a_name_from_right_to_left_stands_alone(name: str) -> None:
 
 def test_characters_that_steer_directions_are_left_out() -> None:
     assert escaped("a\u202egniht\u2066 b") == "agniht b"
+
+
+@pytest.mark.parametrize("key", PAYLOADS)
+def test_nothing_of_a_payload_is_taken_for_something_else(key: str) -> None:
+    shown = escaped(PAYLOADS[key])
+    assert not re.search(r"(?<!\\)[!-/:-@\[\]-`{-~]", shown.replace("\\\\", ""))
+    read = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", shown)
+    assert [taken for taken in TAKEN if re.search(taken, read)] == []
+    assert plain(read) == plain(PAYLOADS[key])
+
+
+@pytest.mark.parametrize("name", ["nucleus:p=0.95", "contrastive:alpha=0.6,k=5", "typos@0.5", "p>=2", "3:1", "http:x"])
+def test_usual_names_get_nothing_unseen(name: str) -> None:
+    assert escaped(name).replace("\\", "") == name

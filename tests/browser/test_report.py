@@ -124,6 +124,7 @@ def test_hostile_names_and_texts_are_shown_and_do_not_run(chromium: Browser, rep
         assert page.locator("main img, main iframe, main base, main script").count() == 0
         # An animation frame later than everything that could have run.
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert page.evaluate("window.ran") is None
         assert page.title() == f"{hostile.name}: {SUBJECT} · MAUVE Lens"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import colorsys
-import html
 import itertools
 import math
 from dataclasses import replace
@@ -36,6 +35,7 @@ from mauve_core.figures.theme import (
     HUMAN_COLOUR,
     MODEL_COLOUR,
     MOST_SHADES,
+    as_label,
     candidate_style,
     candidate_styles,
     family,
@@ -115,7 +115,7 @@ def test_the_mark_lies_on_its_curve_at_the_weight(weight: float) -> None:
     points = curve_points([DISJOINT, NEAR], 5.0)
     figure = frontier_figure(points, weight)
     for curve in (DISJOINT, NEAR):
-        shown = "disjoint" if curve is DISJOINT else "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;"
+        shown = "disjoint" if curve is DISJOINT else '&lt;img src=x onerror="alert(1)"&gt;'
         line, mark = named(figure, "lines", shown), named(figure, "markers", shown)
         place = int(np.argmin(np.abs(DRAWN_WEIGHTS - weight)))
         assert mark.x[0] == line.x[place]
@@ -254,7 +254,7 @@ def test_a_hover_names_the_leading_clusters_of_its_weight() -> None:
     assert set(line.hovertext) == {"<i>7&amp;</i>"}
     half = int(np.argmin(np.abs(DRAWN_WEIGHTS - 0.5)))
     assert (*mark.text, *mark.hovertext) == (line.text[half], "<i>7&amp;</i>")
-    other = named(figure, "lines", html.escape(NASTY))
+    other = named(figure, "lines", as_label(NASTY))
     assert other.text is None
     assert "most in" not in other.hovertemplate
 
@@ -421,8 +421,8 @@ def test_curves_and_scores_draw_a_candidate_alike() -> None:
     dots = {trace.y[0]: trace.marker for trace in score_figure(APART, "pairwise").data if trace.mode == "markers"}
     for row, standing in enumerate(standings(APART)):
         name = standing.candidate.name
-        assert dots[row].color == named(curves, "lines", html.escape(name)).line.color == styles[name].colour
-        assert dots[row].symbol == named(curves, "markers", html.escape(name)).marker.symbol == styles[name].symbol
+        assert dots[row].color == named(curves, "lines", as_label(name)).line.color == styles[name].colour
+        assert dots[row].symbol == named(curves, "markers", as_label(name)).marker.symbol == styles[name].symbol
 
 
 def test_a_large_family_takes_several_hues_and_an_only_one_has_none() -> None:

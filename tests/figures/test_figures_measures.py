@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 
 import plotly.graph_objects as go
@@ -21,7 +20,7 @@ from mauve_core.figures.measures import (
     value_label,
     value_of,
 )
-from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
+from mauve_core.figures.theme import HUMAN_COLOUR, as_label, candidate_style
 from mauve_core.scoring.result import Estimate
 
 NASTY = '<img src=x onerror="alert(1)">'
@@ -120,7 +119,7 @@ def test_the_scores_have_a_first_panel_with_their_intervals_and_no_human_line() 
     figure = panels_figure(MEASURED, ORDER, ["distinct"], mauve)
     assert [note.text for note in figure.layout.annotations] == ["MAUVE ↑", MEASURES["distinct"].title]
     for name in ORDER:
-        dot, distinct = dots(figure, html.escape(name))
+        dot, distinct = dots(figure, as_label(name))
         assert (dot.xaxis, distinct.xaxis) == ("x", "x2")
         assert tuple(dot.x) == (mauve[name].mean,)
         assert tuple(dot.y) == (ORDER.index(name),)

@@ -15,6 +15,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.figures.attributes import MOST_LINES, TITLES
+from mauve_core.figures.theme import as_label, short_name
 from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
 from mauve_core.reporting.attached_sections import attached_section
 from mauve_core.reporting.blocks import Chart, Remarks, Table
@@ -170,7 +171,7 @@ def test_names_and_columns_do_nothing_in_these_sections(own_home: Path) -> None:
     assert [tag for tag, _ in page.elements].count("script") == 3
     drawn = json.dumps(page.charts, ensure_ascii=False)
     assert all(name not in drawn for name in NAMES)
-    assert "{{ 7 * 7 }} &amp;" in drawn, "where Plotly takes HTML the names stand escaped"
+    assert as_label(short_name(NAMES[0])) in drawn, "where Plotly takes HTML the names stand escaped"
     templates = [trace.get("hovertemplate") or "" for trace in page.charts["judgments"]["data"]]
     assert not any("%{y}" in template for template in templates), "a name is no template"
 

@@ -151,7 +151,7 @@ def test_hostile_names_are_marked_in_the_verdict(hostile: Run) -> None:
     written = html_report(hostile).decode()
     opening = written[written.index('<div class="verdict">') : written.index("<nav")]
     assert all(f"<strong><bdi>{escape(name)}</bdi></strong>" in opening for name in NAMES)
-    assert not any(name in opening for name in NAMES)
+    assert not any(name in opening for name in NAMES if name != escape(name))
 
 
 def test_a_difference_of_format_stands_above_the_scores(page: Page, own_home: Path) -> None:

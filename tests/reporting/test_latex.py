@@ -18,7 +18,7 @@ from mauve_core.reporting.written import PREAMBLE, latex_escaped, latex_table
 from mauve_core.scoring.result import Comparison
 from tests.conftest import missing
 from tests.handmade import estimate, make_comparison
-from tests.hostile_run import NAMES
+from tests.payloads import PAYLOADS
 
 COMPILE_S = 120
 NO_TEX = "THE LATEX TABLES WERE NOT COMPILED: no pdflatex with booktabs (apt-get install texlive-latex-recommended)"
@@ -39,7 +39,7 @@ ACTIVE = set("#$%^_&~{}\\")
 """Characters that TeX does not print."""
 
 AWKWARD = (
-    *NAMES,
+    *PAYLOADS.values(),
     "50%_of {$x$} \\input{/etc/passwd} #1 & a~b^c | --- `'' <b> ,, ?` !`",
     '"quoted" "`german"\'',
     "*", "[1ex]", "\\\\", "%", "{", "}", "\\", "^^41", "\\end{tabular}", "]", "[", "--", "\\csname end\\endcsname",
