@@ -48,6 +48,7 @@ from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Difference, Partition
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
+from mauve_core.store.placing import locked
 
 DERIVED = "derived"
 FORMAT = 6
@@ -372,8 +373,8 @@ def _cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]])
     except (OSError, ValueError, TypeError, KeyError):
         pass  # missing, damaged or of another format: computed again
     arrays = dict(make())
-    if run.path.is_dir():
-        with suppress(StorageError):  # a full or read-only home can still be viewed
+    with suppress(StorageError), locked(run.path.parent):  # a full or read-only home can still be viewed
+        if run.path.is_dir():  # and is not deleted as its folder is written to
             write_atomically(path, lambda stream: np.savez(stream, **{ABOUT: np.array(about)}, **arrays))  # type: ignore[arg-type]
     return arrays
 

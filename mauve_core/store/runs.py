@@ -161,21 +161,32 @@ class RunStore:
         """
         return read_run(self._folder(run_id))
 
-    def attach(self, run_id: str, name: str, values: Mapping[str, Any]) -> None:
+    def attach(self, run_id: str, name: str, values: Mapping[str, Any], *, of: Run | None = None) -> None:
         """Keep a JSON object beside a run; replaces an earlier one of that name.
+
+        Parameters
+        ----------
+        run_id, name : str
+        values : mapping
+        of : Run, optional
+            The run, as loaded before the values were computed from it.
 
         Raises
         ------
         InputError
-            No run has that id, or ``name`` is not made of lower-case letters, digits and dashes.
+            No run has that id any more, or another one than ``of`` by now; or ``name`` is not made of lower-case
+            letters, digits and dashes.
         StorageError
             The disk refused; the earlier object stays.
         """
         if not is_id(name):
             raise InputError("Nothing can be attached under that name", allowed="a-z, 0-9, dashes", received=repr(name))
         text = json.dumps(dict(values), ensure_ascii=False, indent=1, allow_nan=False)
-        path = self._folder(run_id) / ATTACHED / f"{name}.json"
-        write_atomically(path, lambda stream: stream.write(text.encode()))
+        with locked(self.root):  # or writing would bring back the folder of a run that is deleted at this moment
+            folder = self._folder(run_id)
+            if of is not None:
+                _require_same(of, read_comparison(folder, read_record(folder)))
+            write_atomically(folder / ATTACHED / f"{name}.json", lambda stream: stream.write(text.encode()))
 
     def add_map(self, run: Run, comparison: Comparison) -> Run:
         """Add a map to a stored run without one, in one step; a map that it has by now stays.
@@ -205,8 +216,7 @@ class RunStore:
             folder = self._folder(run.id)
             meta = read_record(folder)
             stored = read_comparison(folder, meta)
-            if digest_of(stored) != digest_of(comparison):
-                raise InputError(f"Run {run.id} was replaced while its map was drawn", todo="Draw the new run's map")
+            _require_same(run, stored)
             if stored.projection is None:
                 write_map(folder, meta, comparison)
                 stored = comparison
@@ -392,3 +402,8 @@ class RunStore:
             names = ", ".join(sorted(folder_fingerprints(self.root))) or "none stored yet"
             raise InputError(f"No run has the id {run_id!r}", allowed=names, todo="List the runs with: mauve-lens runs")
         return folder
+
+
+def _require_same(run: Run, stored: Comparison) -> None:
+    if digest_of(stored) != run.digest:
+        raise InputError(f"Run {run.id} was replaced meanwhile, so the result is not kept", todo="Start again")

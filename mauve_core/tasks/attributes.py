@@ -75,7 +75,7 @@ class AttributesTask(RunTask):
             others=self._others(run, progress),
             progress=progress,
         )
-        return self.keep(ATTACHMENT, table, progress)
+        return self.keep(run, ATTACHMENT, table, progress)
 
     def _others(self, run: Run, progress: Progress) -> OtherTexts | None:
         if self.other_run is not None:

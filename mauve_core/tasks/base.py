@@ -17,7 +17,7 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json, marks
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
-from mauve_core.store import Run, RunStore, run_id
+from mauve_core.store import ID_PATTERN, Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount
 
 
@@ -150,7 +150,14 @@ class RunTask(Task):
         job: str | None = None,  # noqa: ARG002 (makes no run)
         stored: Stored = unheeded,  # noqa: ARG002
     ) -> str:
-        self.compute(progress)
+        before = self._inode()
+        try:
+            self.compute(progress)
+        except StorageError as error:
+            if before is None or self._inode() == before:
+                raise
+            todo = "List the runs with: mauve-lens runs"
+            raise InputError(f"Run {self.run} was deleted or replaced during the work on it", todo=todo) from error
         return self.run
 
     @abstractmethod
@@ -175,13 +182,18 @@ class RunTask(Task):
         """:meth:`stored` of a loaded run; may raise."""
         return None
 
+    def _inode(self) -> int | None:
+        """Identify the run's folder; None if there is none."""
+        path = RunStore().root / self.run
+        return path.stat().st_ino if ID_PATTERN.fullmatch(self.run) and path.is_dir() else None
+
     def load(self) -> Run:
         return RunStore().load(self.run)
 
-    def keep(self, attachment: str, result: Result, progress: Progress = silent) -> Result:
-        """Attach a result to the run and return it."""
+    def keep(self, run: Run, attachment: str, result: Result, progress: Progress = silent) -> Result:
+        """Attach a result to the run that it was computed from, and return it."""
         progress(SAVING, 0, 1)
-        RunStore().attach(self.run, attachment, dataclass_to_json(result))
+        RunStore().attach(run.id, attachment, dataclass_to_json(result), of=run)
         progress(SAVING, 1, 1)
         return result
 

@@ -59,7 +59,7 @@ class CompareEncodersTask(RunTask):
         """Score the run's candidates under every encoder and keep the table."""
         run = self.load()
         found = encoders_run(run, self._encoders(run), device=self.device, progress=progress)
-        return self.keep(ATTACHMENT, found, progress)
+        return self.keep(run, ATTACHMENT, found, progress)
 
     def _answer(self, run: Run) -> EncoderTable | None:
         """The stored table, if it has every encoder; of more, those that are asked for.

@@ -73,8 +73,9 @@ class CompareMethodsTask(RunTask):
 
     def compute(self, progress: Progress = silent) -> MethodTable:
         """Score the run's candidates and keep the table."""
+        run = self.load()
         table = methods_run(
-            self.load(),
+            run,
             [parse_method(spec) for spec in self.methods],
             seeds=self.seeds,
             permutations=self.permutations,
@@ -82,7 +83,7 @@ class CompareMethodsTask(RunTask):
             device=self.device,
             progress=progress,
         )
-        return self.keep(ATTACHMENT, table, progress)
+        return self.keep(run, ATTACHMENT, table, progress)
 
     def _answer(self, run: Run) -> MethodTable | None:
         """The stored table, if it has every method with as many seeds and permutations; of more, those asked for.

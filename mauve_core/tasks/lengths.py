@@ -39,7 +39,6 @@ class LengthsTask(RunTask):
 
     def compute(self, progress: Progress = silent) -> LengthTable:
         """Measure, and keep the table in place of an earlier one."""
-        found = lengths_run(
-            self.load(), self.lengths, self.measures, model=self.model, device=self.device, progress=progress
-        )
-        return self.keep(ATTACHMENT, found, progress)
+        run = self.load()
+        found = lengths_run(run, self.lengths, self.measures, model=self.model, device=self.device, progress=progress)
+        return self.keep(run, ATTACHMENT, found, progress)

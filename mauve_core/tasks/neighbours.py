@@ -35,4 +35,5 @@ class NeighboursTask(RunTask):
 
     def compute(self, progress: Progress = silent) -> NeighbourTable:
         """Measure, and keep the table in place of an earlier one."""
-        return self.keep(ATTACHMENT, neighbours_run(self.load(), self.ks, self.measures, progress=progress), progress)
+        run = self.load()
+        return self.keep(run, ATTACHMENT, neighbours_run(run, self.ks, self.measures, progress=progress), progress)

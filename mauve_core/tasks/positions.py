@@ -63,7 +63,7 @@ class PositionsTask(RunTask):
         """Shuffle the beginning and the end of the texts under every encoder, and keep the table."""
         run = self.load()
         found = positions_run(run, self._encoders(run), texts=self.texts, device=self.device, progress=progress)
-        return self.keep(ATTACHMENT, found, progress)
+        return self.keep(run, ATTACHMENT, found, progress)
 
     def _answer(self, run: Run) -> PositionTable | None:
         """The stored table, if it has every encoder on as many texts; of more, those that are asked for."""

@@ -56,8 +56,9 @@ class ProbeTask(RunTask):
 
     def compute(self, progress: Progress = silent) -> ProbeTable:
         """Probe the run and keep the table."""
+        run = self.load()
         table = probe_run(
-            self.load(),
+            run,
             [parse_perturbation(spec) for spec in self.perturbations],
             source=self.source,
             rows=self.rows,
@@ -66,4 +67,4 @@ class ProbeTask(RunTask):
             device=self.device,
             progress=progress,
         )
-        return self.keep(ATTACHMENT, table, progress)
+        return self.keep(run, ATTACHMENT, table, progress)

@@ -64,7 +64,7 @@ class SweepTask(RunTask):
         digests = [source.digest for source in run.comparison.sources]
         finished = FinishedParts({"sweep": self.to_json(), "created": run.created, "digests": digests})
         sweep = self._sweep(run, finished, progress)
-        self.keep(attachment_name(self.over), sweep, progress)
+        self.keep(run, attachment_name(self.over), sweep, progress)
         finished.discard()
         return sweep
 

@@ -184,7 +184,7 @@ def test_a_map_of_another_run_of_that_id_is_refused(own_home: Path) -> None:
         RunStore().add_map(run, drawn)
     other = make_run(own_home, n=50, seeds=2, projection=False)
     assert other.id == run.id
-    with pytest.raises(InputError, match="was replaced while its map was drawn"):
+    with pytest.raises(InputError, match="was replaced meanwhile"):
         RunStore().add_map(run, drawn)
     assert not (other.path / "projection.npy").exists()
 

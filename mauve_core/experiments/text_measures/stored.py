@@ -81,7 +81,7 @@ def measure_run(
     context = run_context(run, model, device)
     fresh = measure(human, sides, names, context=context, progress=progress)
     merged = fresh if existing is None else _merged(existing, fresh, tuple(sides))
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(merged))
+    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(merged), of=run)
     return merged
 
 
