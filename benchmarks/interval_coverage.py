@@ -35,7 +35,7 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.kmeans.clustering import Clustering, kmeans
 from mauve_core.numerics.resampling.exchange import (
@@ -47,7 +47,6 @@ from mauve_core.numerics.resampling.exchange import (
 )
 from mauve_core.scoring.differences import difference_interval
 from mauve_core.scoring.estimates import (
-    SCORE_BOUNDS,
     Spread,
     basis_of,
     basis_of_generations,

@@ -24,7 +24,8 @@ def result_of(
 
     def estimates(mean: float) -> dict[str, Estimate]:
         low, high = max(0.0, mean - half), mean + half
-        return {score: Estimate(mean, 0.012, low, high, (mean - 0.012, mean + 0.012)) for score in SCORES}
+        spread = SeedSpread.of((mean - 0.008, mean + 0.008))
+        return {score: Estimate(spread.mean, spread.sd, low, high, spread.values) for score in SCORES}
 
     differences = None
     if apart is not None:

@@ -18,6 +18,7 @@ from mauve_core.scoring.result import (
     Estimate,
     LikeForLike,
     Partition,
+    SeedSpread,
     Source,
 )
 
@@ -27,8 +28,17 @@ N = {HUMAN: 7, "grün & <b>": 5, "b": 6}
 K, SEEDS, DIMENSION = 3, 2, 4
 
 
+def spread(mean: float, sd: float | None = None) -> SeedSpread:
+    """Values with that mean and standard deviation, four of five beyond a mean near an end of [0, 1]; one without."""
+    if sd is None:
+        return SeedSpread.of((mean,))
+    apart = (1 if mean > 0.5 else -1) * sd / np.sqrt(5)
+    return SeedSpread.of((mean + apart,) * 4 + (mean - 4 * apart,))
+
+
 def estimate(mean: float, low: float, high: float, *, sd: float | None = 0.01) -> Estimate:
-    return Estimate(mean, sd, low, high, (mean,) * SEEDS)
+    spread = SeedSpread.of((mean - (sd or 0) / np.sqrt(SEEDS), mean + (sd or 0) / np.sqrt(SEEDS)))
+    return Estimate(spread.mean, sd and spread.sd, low, high, spread.values)
 
 
 def make_corpora() -> dict[str, Corpus]:
@@ -63,12 +73,12 @@ def make_comparison(**scores: dict[str, Estimate]) -> Comparison:
         return Partition(kind, seed, K, float(rng.random()), labels)  # type: ignore[arg-type]
 
     def estimates(shift: float) -> dict[str, Estimate]:
-        values = 0.69 * rng.random(SEEDS)
+        apart = 0.1 * rng.random() * np.array([-1, 1])
         mean = 0.1 + 0.2 + shift  # not a short decimal: it must come back bit for bit all the same
         low, high = np.nextafter(mean, 0), np.nextafter(mean, 1)
-        found = {s: Estimate(mean, float(values.std(ddof=1)), low, high, tuple(values)) for s in SCORES}
-        half = Estimate(mean / 2, 0.1, low / 2, high / 2, tuple(values))  # no more than log 2
-        return {**found, "mid": half}
+        whole, half = (SeedSpread.of(each + apart) for each in (mean, mean / 2))
+        found = {s: Estimate(whole.mean, whole.sd, low, high, whole.values) for s in SCORES}
+        return {**found, "mid": Estimate(half.mean, half.sd, low / 2, high / 2, half.values)}  # no more than log 2
 
     names = list(N)
     candidates = []

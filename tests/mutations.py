@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ def add_everything(run: Run, home: Path) -> Run:
     SweepTask(run.id, "scale", (1.0, 5.0)).perform()
     AttributesTask(run.id, splits=2).compute()
     CompareEncodersTask(run.id, (str(by_topic(home / "topics.txt")),)).compute()
-    RunStore(run.path.parent).attach(run.id, POSITIONS, dataclass_to_json(position_example()))
+    RunStore(run.path.parent).attach(
+        run.id, POSITIONS, dataclass_to_json(dataclasses.replace(position_example(), n=20))
+    )
     ids = run.corpora[HUMAN].ids[::2]
     table = table_of(run, {"typos": {ids[0]: 1}, "drop-articles": {ids[1]: 0}})
     RunStore(run.path.parent).attach(run.id, PROBES, dataclass_to_json(table))

@@ -15,6 +15,9 @@ from mauve_core.store import Run
 FAR = {"none": 0.02, "drop-articles": 0.05, "typos@0.5": 0.2, "typos": 0.4, "close": 0.1, "shifted": 0.3}
 """Jensen-Shannon divergence of each line; the other measures follow from it."""
 
+BEGIN = {"exponentiated-kl": 1.0, "mauve": 1.0}
+"""Values of equal halves where they are not 0."""
+
 NOTICED = 0.2
 """Perturbations that are this far are detected."""
 
@@ -23,11 +26,9 @@ REPEATS = 4
 
 def scores_of(divergence: float, repeats: int = REPEATS) -> dict[str, SeedSpread]:
     """Measures that grow with a divergence, but for MAUVE, each with a spread of its own."""
-    noise = np.arange(repeats) / 100
-    return {
-        measure: SeedSpread.of(((1 - divergence if measure == "mauve" else divergence) + place / 10 + noise).tolist())
-        for place, measure in enumerate(PROBE_SCORES)
-    }
+    values = divergence + np.arange(repeats) / 100
+    grown = {measure: BEGIN.get(measure, place / 20) + values for place, measure in enumerate(PROBE_SCORES)}
+    return {measure: SeedSpread.of(each) for measure, each in {**grown, "mauve": BEGIN["mauve"] - values}.items()}
 
 
 def line_of(

@@ -17,6 +17,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.elements.lib.mutable_tab_container import TabContainer
 
+from app.selection import rows_of_event
 from app.url import session
 from app.url.parameters import PARAMETERS
 
@@ -203,7 +204,7 @@ def _write(key: str, changes: Changes) -> None:
 
 
 def _write_row(field: str, key: str, values: Sequence[Any]) -> None:
-    found = [values[row] for row in selected_rows(key)]
+    found = [values[row] for row in selected_rows(key) if row < len(values)]
     current = getattr(session.current(), field)
     value = next((each for each in found if each != current), current if found else None)
     if value is not None or not found:
@@ -212,5 +213,4 @@ def _write_row(field: str, key: str, values: Sequence[Any]) -> None:
 
 def selected_rows(key: str) -> list[int]:
     """The row of a table's marked cell, then its ticked row."""
-    selection = st.session_state[key]["selection"]
-    return [*(row for row, _ in selection["cells"]), *selection["rows"]]
+    return rows_of_event(st.session_state[key]["selection"])

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.count_pairs import count_pairs
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, trapezoid_area
@@ -28,7 +28,6 @@ from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, 
 from mauve_core.numerics.divergences.what_if import frontier_by_logs, weighted_counts
 from mauve_core.numerics.resampling.exchange import BLOCK_BYTES
 from mauve_core.scoring.estimates import (
-    SCORE_BOUNDS,
     ScoreBasis,
     Spread,
     basis_of,

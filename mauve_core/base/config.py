@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
@@ -33,6 +34,14 @@ package does, so that switching imports does not change the scores."""
 
 SCORES = ("mauve", "mauve_star", "frontier_integral", "mid")
 """The scores of a candidate in display order."""
+
+SCORE_BOUNDS = {
+    "mauve": (0.0, 1.0),
+    "mauve_star": (0.0, 1.0),
+    "frontier_integral": (0.0, 1.0),
+    "mid": (0.0, math.log(2)),
+}
+"""Range of each score; the last is in nats."""
 
 
 class _Settings:

@@ -53,6 +53,11 @@ class CancelledError(MauveLensError):
     """The owner of long work asked it to stop (exit code 1)."""
 
 
+def words_of(error: BaseException) -> str:
+    """What an error says, in one line: of one that is not ours, at most as much as is shown of what was received."""
+    return str(error) if isinstance(error, MauveLensError) else _one_line(str(error), RECEIVED)
+
+
 def _one_line(text: str, most: int) -> str:
     """The text in one line without control characters; of a long one, beginning and end. Files can hold anything."""
     line = printable(" ".join(text.split()))

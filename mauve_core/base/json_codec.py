@@ -157,7 +157,7 @@ def _within(arguments: tuple[Any, ...], value: Any, path: str) -> Any:
         result = _read(first, value, path)
     except _WrongError as error:
         allowed = next((mark.allowed for mark in others if isinstance(mark, Holds)), error.allowed)
-        raise _WrongError(error.path, allowed, error.value) from None
+        raise _WrongError(error.path, allowed if error.path == path else error.allowed, error.value) from None
     for mark in others:
         if isinstance(mark, As):
             result = _read(mark.kind, value, path)

@@ -200,9 +200,11 @@ def _export(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    summary = RunStore().import_(args.file, name=args.name)
+    from mauve_core.experiments.documents import check_documents  # imports scikit-learn, which few actions need
+
+    summary = RunStore().import_(args.file, name=args.name, check=check_documents)
     write(f"Stored as run {summary.id}")
-    from mauve_core.tasks.precompute import PrecomputeTask  # imports scikit-learn, which the other actions do not need
+    from mauve_core.tasks.precompute import PrecomputeTask  # as does this
 
     PrecomputeTask(summary.id).perform(progress_of(args))
     return 0

@@ -19,7 +19,7 @@ from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import remaining_seconds
-from mauve_core.base.validation import Holds
+from mauve_core.base.validation import Count, Holds
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
@@ -79,9 +79,9 @@ class JobState:
     name: str
     status: Status
     stage: str = ""
-    done: int = 0
-    total: int = 0
-    done_before: int = 0
+    done: Count = 0
+    total: Count = 0
+    done_before: Count = 0
     created: Time = ""
     started: Time | None = None
     stage_started: Time | None = None

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.numerics.resampling.bootstrap import centred_interval, resampled_counts
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.resampling.permutation import draw_sides, sequential_p_value
-from mauve_core.scoring.estimates import SCORE_BOUNDS, ScoreBasis, Spread, basis_of, spreads_of
+from mauve_core.scoring.estimates import ScoreBasis, Spread, basis_of, spreads_of
 from mauve_core.scoring.partitioning import Pair
 from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
 from mauve_core.scoring.result import Comparison, Difference, Partition

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS, PartitionKind, ScoreConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.divergences.count_pairs import CountPairs, count_pairs
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, divergence_frontier, trapezoid_area
@@ -28,9 +28,6 @@ from mauve_core.numerics.resampling.exchange import draw_blocks, separate_prompt
 from mauve_core.scoring.replicates import CountSamples, TwoSides, count_blocks
 from mauve_core.scoring.result import Candidate, Comparison, Estimate, LikeForLike, Partition
 from mauve_core.scoring.streams import half_seeds, stream
-
-SCORE_BOUNDS = {"mauve": (0.0, 1.0), "mauve_star": (0.0, 1.0), "frontier_integral": (0.0, 1.0), "mid": (0.0, np.log(2))}
-"""Range of each score; the last is in nats."""
 
 CURVES_AT_ONCE = 2**14
 

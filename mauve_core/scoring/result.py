@@ -17,9 +17,19 @@ from typing import Annotated, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import Count, Later, NotNegative, Within
+from mauve_core.base.validation import (
+    ROUNDING,
+    Count,
+    Later,
+    NotNegative,
+    PValue,
+    Within,
+    close,
+    require_interval,
+    require_within,
+)
 from mauve_core.corpus.normalizing_steps import Change, steps_of
 from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.numerics.resampling.exchange import (
@@ -55,6 +65,19 @@ class Estimate:
     values: tuple[float, ...]
     generations: Annotated[tuple[float, ...] | None, Later()] = None
 
+    def check(self, name: str) -> None:
+        """Raise InputError unless all numbers lie in the range of that score and belong together."""
+        _require_spread(f"A score {name}", self)
+        numbers = (self.mean, self.low, self.high, *self.values, *(self.generations or ()))
+        require_within(f"A score {name}", numbers, *SCORE_BOUNDS[name])
+        require_interval(f"a score {name}", self.low, self.high)
+        if self.generations is not None and (
+            len(self.generations) < 2 or not close(self.mean, sum(self.generations) / len(self.generations))
+        ):
+            raise InputError(
+                f"A score {name} is not the mean of two or more generations", received=f"{self.generations}"
+            )
+
     @property
     def generations_sd(self) -> float | None:
         """Standard deviation over the generations (denominator generations - 1); None without several."""
@@ -84,6 +107,22 @@ class SeedSpread:
         array = np.asarray(values, dtype=np.float64)
         sd = float(array.std(ddof=1)) if array.size > 1 else None
         return cls(float(array.mean()), sd, tuple(array.tolist()))
+
+    def check(self, name: str, bounds: tuple[float, float]) -> None:
+        """Raise InputError unless the values lie in that range, and mean and sd are theirs."""
+        _require_spread(f"A score {name}", self)
+        require_within(f"A score {name}", self.values, *bounds)
+
+
+def _require_spread(what: str, stored: Estimate | SeedSpread) -> None:
+    """Raise InputError unless there are values, of which mean and standard deviation are those that are stored."""
+    if not stored.values:
+        raise InputError(f"{what} has no value")
+    found = SeedSpread.of(stored.values)
+    both = found.sd is not None and stored.sd is not None and close(found.sd, stored.sd)
+    if not close(found.mean, stored.mean) or not (both or found.sd is stored.sd):
+        allowed = f"mean {found.mean:g} and standard deviation {found.sd}"
+        raise InputError(f"{what} is not that of its values", allowed=allowed, received=f"{stored.mean:g}, {stored.sd}")
 
 
 @dataclass(frozen=True)
@@ -242,10 +281,19 @@ class Difference:
     low: float
     high: float
     joint_difference: float
-    p_value: Annotated[float, Within(0, 1)]
-    p_adjusted: Annotated[float, Within(0, 1)]
+    p_value: PValue
+    p_adjusted: PValue
     paired: bool
-    n: Count
+    n: Annotated[int, Within(1, 2**53)]
+
+    def check(self, first: Estimate, second: Estimate) -> None:
+        """Raise InputError unless it is the difference of these two scores and lies in its range."""
+        low, high = SCORE_BOUNDS[self.score]
+        what = f"The difference of {self.first} and {self.second} in {self.score}"
+        require_within(what, (self.difference, self.low, self.high, self.joint_difference), low - high, high - low)
+        require_interval(what, self.low, self.high)
+        if not close(self.difference, first.mean - second.mean) or self.p_adjusted < self.p_value - ROUNDING:
+            raise InputError(f"{what} is not that of their scores, or its adjusted p-value is the smaller one")
 
     @property
     def told_apart(self) -> bool:
@@ -287,7 +335,7 @@ class LikeForLike:
 
     candidate: str
     n: Count
-    k: Count
+    k: Annotated[int, Within(1, 2**31)]
     scores: Mapping[str, Estimate]
 
 

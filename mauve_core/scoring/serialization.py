@@ -21,12 +21,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import As, Count, NotNegative, Within
 from mauve_core.corpus.pairing import MatchedBy
-from mauve_core.scoring.estimates import SCORE_BOUNDS
 from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike, Partition, Source
 
 JOINT, PROJECTION, HALVES, PROMPTS, GENERATIONS = "joint", "projection", "halves", "prompts", "generations"
-ROUNDING = 1e-9
-"""A stored score may lie outside its range by this much."""
 
 
 def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
@@ -97,7 +94,7 @@ class CandidateRecord:
                 "A candidate has different scores", allowed=", ".join(SCORES), received=", ".join(self.scores)
             )
         for name, estimate in [*self.scores.items(), *self.joint_scores.items()]:
-            check_estimate(name, estimate)
+            estimate.check(name)
         _check_partitions(self.partitions)
         if any(len(estimate.values) != len(self.partitions) for estimate in self.scores.values()):
             raise InputError("A candidate does not have one value of each score for each partition")
@@ -138,15 +135,30 @@ class ComparisonRecord:
             raise InputError(
                 "The sources cannot be used", allowed=f"{HUMAN} first, all names different, each with texts"
             )
+        for each in self.sources:
+            if each.cut > each.n:
+                raise InputError(f"The encoder cut more texts of {each.name} than there are", received=f"{each.cut}")
         _check_partitions(self.joint)
+        for partitions in (self.joint, *(candidate.partitions for candidate in self.candidates)):
+            if partitions and not self._made(partitions):
+                raise InputError("The partitions are not those of the settings: other seeds or numbers of clusters")
         for candidate in self.candidates:
             if self.joint and set(candidate.joint_scores) != set(SCORES):
                 raise InputError(f"The candidate {candidate.source.name} lacks scores of the joint partitions")
+            counts = {len(estimate.values) for estimate in candidate.joint_scores.values()}
+            if self.joint and counts != {len(self.joint)}:
+                raise InputError("A candidate does not have one value of each score for each joint partition")
         if self.differences is not None:
             pairs = combinations([candidate.source.name for candidate in self.candidates], 2)
             tested = [(each.first, each.second, each.score) for each in self.differences]
             if tested != [(*pair, score) for pair in pairs for score in SCORES]:
                 raise InputError("The tested differences are not those of every two candidates' scores, in order")
+            by_name = {candidate.source.name: candidate for candidate in self.candidates}
+            for test in self.differences:
+                first, second = by_name[test.first], by_name[test.second]
+                test.check(first.scores[test.score], second.scores[test.score])
+                if test.n > first.source.n + second.source.n:
+                    raise InputError("A difference was tested with more texts than there are", received=f"{test.n}")
         self._check_like_for_like()
         repeated = [each for each in self.candidates if each.source.generations > 1]
         if bool(repeated) != self.generations or self.human.generations > 1:
@@ -157,6 +169,10 @@ class ComparisonRecord:
                     raise InputError("A candidate does not have one value of each score for each generation")
         if self.map_fitted is not None and self.map_fitted > sum(source.n for source in self.sources):
             raise InputError("The map was fitted to more texts than there are", received=f"{self.map_fitted}")
+
+    def _made(self, partitions: tuple[PartitionRecord, ...]) -> bool:
+        score = self.config.score
+        return len(partitions) == score.seeds and all(score.k in (None, partition.k) for partition in partitions)
 
     def _check_like_for_like(self) -> None:
         found = self.like_for_like or ()
@@ -169,7 +185,7 @@ class ComparisonRecord:
             if set(each.scores) != set(SCORES):
                 raise InputError(f"The candidate {each.candidate} lacks scores like for like")
             for name, estimate in each.scores.items():
-                check_estimate(name, estimate)
+                estimate.check(name)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -244,20 +260,6 @@ def _generations(codes: NDArray[np.int32], sources: Sequence[Source]) -> dict[st
 def _candidate(item: CandidateRecord, labels: NDArray[np.int32], human: Source) -> Candidate:
     partitions = _partitions("pairwise", item.partitions, labels, [human, item.source])
     return Candidate(item.source, item.scores, item.joint_scores, partitions)
-
-
-def check_estimate(name: str, estimate: Estimate) -> None:
-    """Check that a score lies in its range; its interval is centered on the mean and then cut to that range."""
-    low, high = SCORE_BOUNDS[name]
-    numbers = (estimate.mean, estimate.low, estimate.high, *estimate.values, *(estimate.generations or ()))
-    if not all(low - ROUNDING <= number <= high + ROUNDING for number in numbers):
-        raise InputError(
-            f"A score {name} is out of range", allowed=f"{low:g} to {high:g}", received=f"{estimate}"[:200]
-        )
-    if estimate.generations is not None and len(estimate.generations) < 2:
-        raise InputError(f"A score {name} has a spread over fewer than two generations")
-    if not estimate.values or estimate.low > estimate.high:
-        raise InputError(f"The interval of a score {name} ends before it begins, or has no value")
 
 
 def _check_partitions(partitions: Sequence[PartitionRecord]) -> None:

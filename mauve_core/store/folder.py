@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.array_files import load_array
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import write_array, write_atomically
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.names import require_text
@@ -87,11 +87,11 @@ class RunSummary:
     created: str
     human: str
     candidates: tuple[str, ...]
-    n: int
+    n: Count
     encoder: str | None
     tags: tuple[str, ...] = ()
     notes: str = ""
-    bytes: int = 0
+    bytes: Count = 0
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,12 @@ class RunRecord:
     def __post_init__(self) -> None:
         if (self.name, self.created) != (self.summary.name, self.summary.created):
             raise InputError("Its summary has a different name or time", received=f"{self.name!r}, {self.created}")
+        human, candidates = self.comparison.human, self.comparison.candidates
+        encoder = self.comparison.config.encoder
+        names, model = tuple(each.source.name for each in candidates), None if encoder is None else encoder.model
+        line = self.summary
+        if (line.human, line.candidates, line.n, line.encoder) != (human.origin, names, human.n, model):
+            raise InputError("Its summary does not match its comparison")
 
 
 @dataclass(frozen=True)
@@ -181,6 +187,14 @@ class Run:
                 raise InputError(
                     f"{what} does not belong to run {self.id}", allowed=", ".join(known), received=repr(name)[:80]
                 )
+
+    def require_texts(self, counts: Iterable[int], what: str) -> None:
+        """Raise InputError unless all counts, of texts or of their clusters, are possible in this run."""
+        most = sum(item.n for item in self.comparison.sources)
+        for count in counts:
+            if not 1 <= count <= most:
+                allowed = f"counts from 1 to {most:,}"
+                raise InputError(f"{what} does not belong to run {self.id}", allowed=allowed, received=str(count))
 
     @property
     def ratings_path(self) -> Path:
@@ -355,7 +369,7 @@ def damaged(run_id: str, what: str, *, todo: str = "") -> Iterator[None]:
         yield
     except BROKEN as error:
         raise StorageError(
-            f"Run {run_id} cannot be read because {what} is damaged or missing: {error}",
+            f"Run {run_id} cannot be read because {what} is damaged or missing: {words_of(error)}",
             todo=todo or f"Delete it with: mauve-lens runs delete {run_id}",
         ) from error
 

@@ -345,7 +345,9 @@ class RunStore:
         archive.write_archive(folder, target, ratings=ratings)
         return target
 
-    def import_(self, path: Path, *, name: str | None = None) -> RunSummary:
+    def import_(
+        self, path: Path, *, name: str | None = None, check: Callable[[Run], object] | None = None
+    ) -> RunSummary:
         """Store an exported run, under its old id or, if that is taken, with ``-2``, ``-3`` ... appended.
 
         Parameters
@@ -353,6 +355,9 @@ class RunStore:
         path : Path
         name : str, optional
             New name of the run, from which its id is made.
+        check : callable, optional
+            Called with the run before it gets its place, such as
+            :func:`mauve_core.experiments.documents.check_documents`; may raise InputError or StorageError.
 
         Raises
         ------
@@ -366,7 +371,7 @@ class RunStore:
 
         base = None if name is None else run_id(name)
         with storage_errors(self.root), partial_folder(self.root) as partial:
-            run = unpacked(Path(path), partial)
+            run = unpacked(Path(path), partial, check)
             if name is not None:
                 write_about(partial, dataclasses.replace(about_run(partial), name=checked_name(name)))
             final = put(partial, self.root, base or run.id)

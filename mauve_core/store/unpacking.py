@@ -13,7 +13,7 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,8 +64,8 @@ class Manifest:
     files: Mapping[str, tuple[int, str]]
 
 
-def unpacked(path: Path, folder: Path) -> Run:
-    """Fill ``folder`` from an archive; the returned run has its original id.
+def unpacked(path: Path, folder: Path, check: Callable[[Run], object] | None = None) -> Run:
+    """Fill ``folder`` from an archive; the returned run has its original id. ``check`` may refuse it with our errors.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def unpacked(path: Path, folder: Path) -> Run:
     with _opened(path) as archive:
         manifest = read_manifest(archive)
         _unpack(archive, manifest, folder)
-    run = _check_run(folder, path)
+    run = _check_run(folder, path, check)
     return dataclasses.replace(run, id=manifest.id if is_id(manifest.id) else run_id(run.name))
 
 
@@ -188,7 +188,7 @@ def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
         sync_tree(folder)
 
 
-def _check_run(folder: Path, source: Path) -> Run:
+def _check_run(folder: Path, source: Path, check: Callable[[Run], object] | None) -> Run:
     """Read all content of the folder; InputError if it is no complete run or holds anything else."""
     try:
         names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
@@ -203,6 +203,8 @@ def _check_run(folder: Path, source: Path) -> Run:
         _check_line(run.summary, read_summary(folder), read_record(folder).name)
         if RATINGS in names:
             RatingStore(folder / RATINGS).check()
+        if check is not None:
+            check(run)
     except (StorageError, ValueError, KeyError, TypeError, MemoryError, RecursionError, AttributeError) as error:
         reason = error.wrong if isinstance(error, StorageError | InputError) else str(error)
         reason = reason.replace(f"Run {folder.name} cannot be read because ", "").replace(f"{folder}{os.sep}", "")

@@ -27,11 +27,12 @@ from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable
 from mauve_core.figures.attributes import MOST_LINES, shown_table
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
-from mauve_core.scoring.result import Partition, SeedSpread
+from mauve_core.scoring.result import Partition
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.registry import read_task
+from tests.handmade import spread
 from tests.word_runs import encoded_run
 
 OpenPage = Callable[..., AppTest]
@@ -222,7 +223,7 @@ def keep(run: Run, *rows: Attribute) -> AttributeTable:
 
 
 def handmade(column: str, kind: str, k: int = 6, mean: float = 0.4, sd: float | None = 0.1) -> Attribute:
-    score = SeedSpread(mean, sd, (mean,))
+    score = spread(mean, sd)
     return Attribute(column, kind, k, 9, 0, dict.fromkeys(CATEGORICAL if kind == "category" else ("r2",), score))
 
 

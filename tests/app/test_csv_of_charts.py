@@ -29,13 +29,13 @@ from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
-from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.neighbours import NeighboursTask
+from tests.handmade import spread
 from tests.probe_tables import table_of
 from tests.tiny_models import make_gpt2
 from tests.word_files import by_topic
@@ -155,7 +155,7 @@ def run(stored_run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Run
     CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
     CompareEncodersTask(run.id, (str(by_topic(own_home / "topics.txt")),)).compute()
     found = AttributesTask(run.id, ks=(3, 6), splits=4).compute()
-    number = Attribute("length", "surface", 6, 9, 0, {"r2": SeedSpread(0.4, 0.1, (0.3, 0.5))})
+    number = Attribute("length", "surface", 6, 9, 0, {"r2": spread(0.4, 0.1)})
     store.attach(run.id, ATTRIBUTES, dataclass_to_json(AttributeTable((*found.rows, number), found.settings)))
     store.attach(run.id, attachment_name("scale"), dataclass_to_json(sweep_run(run, "scale")))
     part = run.comparison.joint[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -145,7 +146,7 @@ def test_measures_are_correlated_once_there_are_some(open_page: OpenPage, run: R
 def test_where_the_encoders_look_is_said_once_it_was_computed(
     open_page: OpenPage, run: Run, table: EncoderTable
 ) -> None:
-    found = position_example()
+    found = dataclasses.replace(position_example(), n=20)
     assert "Where in the text" not in said(open_page(VIEW, vary="encoders"))
     RunStore().attach(run.id, POSITIONS, dataclass_to_json(found))
     app = open_page(VIEW, vary="encoders")

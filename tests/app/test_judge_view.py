@@ -320,7 +320,16 @@ def test_a_message_that_the_panel_would_not_send_is_none(value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("sent", "kept"),
-    [(3, 3.0), (61.27, 61.3), (-1, None), (float("inf"), None), ("5", None), (None, None), (1e9, None)],
+    [(3, 3.0), (61.27, 61.3), (-1, None), (float("inf"), None), ("5", None), (None, None), (1e9, None), (9**400, None)],
+        (3, 3.0),
+        (61.27, 61.3),
+        (-1, None),
+        (float("inf"), None),
+        ("5", None),
+        (None, None),
+        (1e9, None),
+        (10**400, None),
+    ],
 )
 def test_a_clock_that_went_wrong_costs_only_its_time(sent: Any, kept: float | None) -> None:
     options = {"interesting": "definitely A", "sensible": "slightly B", "human-like": "tie"}
@@ -373,7 +382,7 @@ def test_every_score_is_correlated_with_people(
 ) -> None:
     rate(store, plan, 0, 30)
     gaps = {"close": Value(0.1, 0.02), "shifted": Value(0.3, 0.05), "collapsed": Value(0.2)}
-    rows = tuple(Row("zipf", name, Value(1.0), Value(1.0), gap) for name, gap in gaps.items())
+    rows = tuple(Row("zipf", name, Value(1.0 + gap.value), Value(1.0), gap) for name, gap in gaps.items())
     RunStore().attach(run.id, "measures", dataclass_to_json(Measurements(rows, {})))
     app = open_page(VIEW, tab="results")
     assert not app.exception

@@ -16,9 +16,9 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
 from mauve_core.figures.attributes import MOST_LINES
-from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run, RunStore
 from tests.browser.full_run import make_full_run
+from tests.handmade import spread
 
 OpenPage = Callable[..., AppTest]
 pytestmark = pytest.mark.slow
@@ -58,9 +58,9 @@ TABS: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
 def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run with all that can be added to one, and more columns of both kinds than are drawn at first."""
     run = make_full_run(tmp_path_factory.mktemp("full"))
-    scores = {name: SeedSpread(0.4, 0.1, (0.4,)) for name in ("accuracy", "baseline", "ami", "v_measure", "purity")}
+    scores = {name: spread(0.4, 0.1) for name in ("accuracy", "baseline", "ami", "v_measure", "purity")}
     rows = [Attribute(f"column {i}", "category", 6, 9, 0, scores) for i in range(MOST_LINES + 2)]
-    rows += [Attribute(f"number {i}", "number", 6, 9, 0, {"r2": SeedSpread(0.2, None, (0.2,))}) for i in range(7)]
+    rows += [Attribute(f"number {i}", "number", 6, 9, 0, {"r2": spread(0.2)}) for i in range(7)]
     settings = {"seeds": 1, "splits": 1, "texts": {HUMAN: 9}, "own_k": 6}
     RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(AttributeTable(tuple(rows), settings)))
     return run

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import pytest
 
-from app.selection import MAX_CORNERS, clicked_value, polygon_of_event, simplified
+from app.selection import MAX_CORNERS, clicked_value, polygon_of_event, rows_of_event, simplified
 
 SQUARE = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
 
@@ -44,3 +46,32 @@ def test_clicked_value_of_lists_and_of_typed_arrays() -> None:
     assert clicked_value({"points": [{"customdata": [7.0]}]}, 1) is None
     assert clicked_value({"points": []}, 0) is None
     assert clicked_value(None, 0) is None
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        None, 3, "x", [], {"lasso": 3, "box": "x", "points": {}, "rows": None, "cells": 1},
+        {"lasso": [{"x": [0, 1, 2]}], "box": [{"x": [1], "y": [1]}], "points": [None, {"customdata": "text"}]},
+        {"lasso": [{"x": [0, 1, "2"], "y": [0, 1, 2]}, {"x": [0, 1, 2], "y": [0, 1]}]},
+        {"lasso": [{"x": [0, 1, math.inf], "y": [0, 1, 2]}], "box": [{"x": [0, 10**400], "y": [0, 1]}]},
+        {"points": [{"customdata": value} for value in ([[]], [math.nan], {"a": 1}, [10**400])]},
+        {"rows": [-1, True, "0", 1.5]},
+        {"cells": [[], [-1, "name"], ["0", "name"], 7]},
+    ],
+)  # fmt: skip
+def test_what_no_chart_sends_selects_nothing(forged: Any) -> None:
+    assert polygon_of_event(forged) is None
+    assert clicked_value(forged, 0) is None
+    assert rows_of_event(forged) == []
+
+
+def test_rows_of_a_table_are_the_marked_cell_then_the_ticked_row() -> None:
+    assert rows_of_event({"rows": [4], "cells": [[2, "name"]]}) == [2, 4]
+
+
+def test_a_lasso_of_very_many_corners_is_thinned_out_first() -> None:
+    angle = np.linspace(0, 2 * math.pi, 100_000, endpoint=False)
+    found = polygon_of_event({"lasso": [{"x": np.cos(angle).tolist(), "y": np.sin(angle).tolist()}]})
+    assert found is not None
+    assert len(found) == MAX_CORNERS

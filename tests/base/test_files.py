@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.base.errors import InputError
-from mauve_core.base.files import require_plain_file
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.files import require_plain_file, write_atomically
 
 
 def test_a_plain_file_and_a_link_to_it_have_their_size(tmp_path: Path) -> None:
@@ -34,3 +34,13 @@ def test_what_is_no_plain_file_is_refused_without_being_opened(tmp_path: Path) -
 def test_what_cannot_be_reached_is_refused_with_the_reason(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         require_plain_file(tmp_path / name, "archive of a run")
+
+
+def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
+    """A rename would put a file in a device's place, for every program of the machine."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path):
+        with pytest.raises(StorageError, match="Allowed: a new file, or a regular one"):
+            write_atomically(path, lambda stream: stream.write(b"x"))
+    assert pipe.is_fifo()

@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from docs.screenshots import FAULTS, take
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.sweeps import Sweep, SweepPoint, attachment_name
-from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import RunStore
 from tests.browser import charts
 from tests.browser.conftest import CHROMIUM_FLAGS, CHROMIUM_NAMES, PAGE_TIMEOUT_MS, serving
+from tests.handmade import spread
 from tests.synthetic import CROWD, make_crowd
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
@@ -59,7 +59,7 @@ def crowd_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> It
             name,
             60,
             k,
-            {score: SeedSpread(0.9 - 0.004 * place - 0.01 * step, None, (0.9,)) for score in SCORES},
+            {score: spread(high - 0.004 * place - 0.01 * step) for score, (_, high) in SCORE_BOUNDS.items()},
         )
         for place, name in enumerate(names)
         for step, k in enumerate((4, 8, 16))

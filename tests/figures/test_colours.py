@@ -36,9 +36,9 @@ from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, base_layout, candidate_colour
 from mauve_core.figures.why import effects_figure
 from mauve_core.judgments import Player, Ranking
-from mauve_core.scoring.result import Comparison, Estimate, SeedSpread
+from mauve_core.scoring.result import Comparison, Estimate
 from tests.colours import blue, colours, owner, traces_of, wrong
-from tests.handmade import make_comparison
+from tests.handmade import make_comparison, spread
 from tests.probe_tables import flow_of, line_of
 
 RUN = ["greedy", "nucleus:p=0.9", "nucleus:p=0.95"]
@@ -46,7 +46,7 @@ SHOWN = RUN[2]
 """Its color depends on the other two: alone or as one of two, it would have another."""
 OWN = candidate_colour(RUN, SHOWN)
 CLUSTERS = ["sea", "sky", "<b>", "hill"]
-SPREADS = {score: SeedSpread(0.5, 0.1, (0.4, 0.6)) for score in SCORES}
+SPREADS = {score: spread(0.5, 0.1) for score in SCORES}
 ESTIMATE = Estimate(0.5, 0.1, 0.4, 0.6, (0.4, 0.6))
 FLOW = flow_of(4, tuple("abcd"), (0, 0, 1, 2), {"a": 1, "c": 3})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -23,13 +24,14 @@ from mauve_core.figures.attributes import (
 )
 from mauve_core.figures.theme import candidate_style
 from mauve_core.scoring.result import SeedSpread
+from tests.handmade import spread
 
 NASTY = "grün & <b>"
 TOPIC, LENGTH, OWN_LENGTH = (NASTY, "category"), ("length", "surface"), ("length", "number")
 
 
 def repeated(mean: float, sd: float | None = 0.02) -> SeedSpread:
-    return SeedSpread(mean, sd, (mean,) if sd is None else (mean - sd, mean + sd))
+    return spread(mean, sd)
 
 
 def category(k: int, mean: float, sd: float | None = 0.02) -> Attribute:
@@ -96,7 +98,9 @@ def test_names_of_columns_are_escaped() -> None:
 
 
 def test_agreement_has_two_curves_and_may_be_negative() -> None:
-    low = AttributeTable((category(4, -0.003), category(16, 0.2)), {})
+    first = category(4, 0.3)
+    negative = dataclasses.replace(first, scores={**first.scores, "ami": repeated(-0.003)})
+    low = AttributeTable((negative, category(16, 0.2)), {})
     ami, v_measure = curves(agreement_figure(low, [TOPIC]))
     assert tuple(ami.y) == tuple(row.scores["ami"].mean for row in low.rows)
     assert tuple(v_measure.y) == tuple(row.scores["v_measure"].mean for row in low.rows)
@@ -118,7 +122,7 @@ def test_explained_variance_keeps_columns_and_properties_of_one_name_apart() -> 
 
 def test_hover_says_the_number_and_its_spread() -> None:
     (said,) = curves(accuracy_figure(AttributeTable((category(4, 0.5),)), [TOPIC]))[0].customdata
-    assert with_plain_spaces(said) == "k = 4: accuracy 0.500 ± 0.020 over 2 values<br>n = 100"
+    assert with_plain_spaces(said) == "k = 4: accuracy 0.500 ± 0.020 over 5 values<br>n = 100"
     (alone,) = curves(accuracy_figure(AttributeTable((category(4, 0.5, None),)), [TOPIC]))[0].customdata
     assert "no spread" in alone
 

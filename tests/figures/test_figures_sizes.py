@@ -32,13 +32,13 @@ from mauve_core.figures.probes import DoseSeries, distance_figure, dose_figure
 from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.why import effects_figure
 from mauve_core.judgments import Player, Ranking
-from mauve_core.scoring.result import Comparison, Difference, SeedSpread
-from tests.handmade import make_comparison
+from mauve_core.scoring.result import Comparison, Difference
+from tests.handmade import make_comparison, spread
 from tests.probe_tables import flow_of, line_of
 
 MANY = 60
 VALUE = Value(0.5, 0.1, 0.3, 0.7)
-SPREADS = {score: SeedSpread(0.5, 0.1, (0.4, 0.6)) for score in SCORES}
+SPREADS = {score: spread(0.5, 0.1) for score in SCORES}
 
 
 def names(count: int) -> list[str]:
@@ -118,7 +118,7 @@ def effects(count: int) -> go.Figure:
 
 
 def captured(columns: int) -> AttributeTable:
-    scores = {name: SeedSpread(0.5, 0.1, (0.4, 0.6)) for name in CATEGORICAL}
+    scores = {name: spread(0.5, 0.1) for name in CATEGORICAL}
     return AttributeTable(tuple(Attribute(name, "category", 4, 100, 0, scores) for name in names(columns)), {})
 
 

@@ -14,18 +14,15 @@ from mauve_core.experiments.sweeps import Sweep, SweepPoint
 from mauve_core.figures.sweeps import own_values, sweep_figure, sweep_frame
 from mauve_core.figures.theme import candidate_style
 from mauve_core.scoring.result import Comparison, SeedSpread
-from tests.handmade import make_comparison
+from tests.handmade import make_comparison, spread
 
 NASTY = "grün & <b>"
 ORDER = [NASTY, "b"]
 
 
 def point(value: float, line: str, mean: float, *, source: str = "", sd: float | None = 0.02) -> SweepPoint:
-    values = (mean,) if sd is None else (mean - sd, mean + sd)
-    scores = {
-        score: SeedSpread(mean / (place + 1), None if sd is None else sd / (place + 1), values)
-        for place, score in enumerate(SCORES)
-    }
+    parts = {score: place + 1 for place, score in enumerate(SCORES)}
+    scores = {score: spread(mean / part, None if sd is None else sd / part) for score, part in parts.items()}
     return SweepPoint(value, line, source or line, n=100, k=10, scores=scores)
 
 
@@ -46,7 +43,7 @@ def test_the_frame_holds_every_number() -> None:
         (item.candidate, item.value) for item in OVER_K.points
     ]
     for (_, row), item in zip(frame.iterrows(), OVER_K.points, strict=True):
-        assert (row["n"], row["k"], row["seeds"], row["candidate"]) == (100, 10, 2, item.source)
+        assert (row["n"], row["k"], row["seeds"], row["candidate"]) == (100, 10, 5, item.source)
         for score in SCORES:
             assert (row[score], row[f"{score}_sd"]) == (item.scores[score].mean, item.scores[score].sd)
     alone = sweep_frame(Sweep("k", (point(2, "b", 0.5, sd=None),)))
@@ -71,9 +68,9 @@ def test_a_line_a_candidate_through_its_means_with_a_band_of_one_sd(score: str) 
 
 
 def test_bands_stay_where_scores_can_be() -> None:
-    wide = Sweep("n", (point(20, "b", 0.9, sd=0.3), point(40, "b", 0.1, sd=0.3)))
+    wide = Sweep("n", (point(20, "b", 0.9, sd=0.2), point(40, "b", 0.1, sd=0.2)))
     (band,) = [trace for trace in sweep_figure(wide, "mauve", ORDER).data if trace.fill == "toself"]
-    assert tuple(band.y) == pytest.approx((0.6, 0.0, 0.4, 1.0), abs=1e-15)
+    assert tuple(band.y) == pytest.approx((0.7, 0.0, 0.3, 1.0), abs=1e-12)
 
 
 def test_values_stand_on_a_logarithmic_axis_and_the_runs_own_is_marked() -> None:
@@ -88,7 +85,7 @@ def test_values_stand_on_a_logarithmic_axis_and_the_runs_own_is_marked() -> None
 
 def test_hovers_say_value_spread_seeds_and_sizes() -> None:
     hover = curves(sweep_figure(OVER_K, "mauve", ORDER))["b"].customdata[0]
-    assert with_plain_spaces(hover) == "at 2: MAUVE ↑ 0.800 ± 0.020 over 2 seeds<br>n = 100, k = 10"
+    assert with_plain_spaces(hover) == "at 2: MAUVE ↑ 0.800 ± 0.020 over 5 seeds<br>n = 100, k = 10"
     one = sweep_figure(Sweep("k", (point(2, "b", 0.5, sd=None),)), "mauve", ORDER)
     assert "one seed, no spread" in curves(one)["b"].customdata[0]
 

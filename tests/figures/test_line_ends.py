@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.experiments.methods import MethodScore
 from mauve_core.experiments.robustness import ProbeTable
 from mauve_core.experiments.sweeps import EstimatorPoint, EstimatorSweep, Sweep, SweepPoint
@@ -26,7 +26,7 @@ from mauve_core.figures.neighbours import neighbours_figure
 from mauve_core.figures.probes import dose_figure, dose_series
 from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.theme import GLYPHS, candidate_style, candidate_styles
-from mauve_core.scoring.result import SeedSpread
+from tests.handmade import spread
 from tests.probe_tables import line_of
 
 NAME_HEIGHT = 14
@@ -50,9 +50,8 @@ def sweep(count: int) -> go.Figure:
     for place, name in enumerate(names(count)):
         for step, at in enumerate(PLACES):
             mean = value(place, step).value
-            points.append(
-                SweepPoint(at, name, name, 100, 10, dict.fromkeys(SCORES, SeedSpread(mean, 0.01, (mean,) * 2)))
-            )
+            scores = {score: spread(mean * high, 0.01) for score, (_, high) in SCORE_BOUNDS.items()}
+            points.append(SweepPoint(at, name, name, 100, 10, scores))
     return sweep_figure(Sweep("k", tuple(points)), "mauve", names(count), own=(8.0,))
 
 

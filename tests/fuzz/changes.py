@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import io
 import json
 import random
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from safetensors.torch import load_file, save_file
 
+from mauve_core.__main__ import build_parser
 from mauve_core.store.archive import MANIFEST
 from tests.fuzz.mutate import Change, in_bytes, in_json
 
@@ -19,6 +23,50 @@ ChangeSample = Callable[[Path, random.Random], str]
 """Changes the sample at a path, and says what it changed."""
 
 OTHER_NAMES = ("../escaped", "/escaped", "a/" * 200, "con", "x\x00y", "comparison.JSON")
+
+
+COMMAND = "command.json"
+SOUND = {
+    "human": "none.jsonl",
+    "file": "none.jsonl",
+    "prompts": "none.jsonl",
+    "out": "out",
+    "over": "k",
+    "what": "synthetic",
+}
+STAYING = ("app", "demo", "password", "work")
+"""Commands that stay until they are stopped, prepare a study, ask a person, or are a job's own."""
+
+HOSTILE = (
+    "nan", "inf", "-inf", "-1", "0", "-0", "1e999", "9" * 400, "", " ", "\n", "a\nb", "\r", "\t", "\x00",
+    "\x1b[2J", "\ufffd", "ün\u0456\u202e", "\ud800", "-", "--", "../x", ".",
+    "%s", "{}", "[]", "a=b", "=", "a=", "=b", ",", "1,2,nan", "1-", "x" * 5000, "0.5", "true", "null", "NaN",
+    "<script>", "kmeans:", ":", "a:b=c", "typos@nan", "1e400",
+)  # fmt: skip
+"""What no option of a command expects; no path outside of the case's folder, because commands write."""
+
+PATHS = (
+    "/",
+    "/sign-in",
+    "/sign-in/provider",
+    "/sign-out",
+    "/auth/logout",
+    "/news",
+    "/progress/",
+    "/export/",
+    "/compare",
+    "/x",
+)
+HEADERS = (
+    "host", "origin", "cookie", "accept", "content-type", "content-length", "sec-fetch-site", "sec-fetch-mode",
+    "x-forwarded-proto", "x-forwarded-for", "range", "if-none-match", "referer", "transfer-encoding",
+)  # fmt: skip
+HOSTILE_WORDS = (
+    "http://[", "[::1", "null", "text/html", "same-origin", "cross-site", "https", "mauve_lens_session=x",
+    "mauve_lens_next=%ff//[", "_streamlit_user=eyJ9.aaaaaa.bbbbbb", "bytes=0-", "-1", "9" * 400, "\xff\xfe",
+    "%00", "%ff", "..%2f..%2fetc/passwd", "../../", "<script>alert(1)</script>", "' OR 1=1 --", "\r\nX: y",
+    "\x00", "a" * 9000, "a=1&" * 99, "synthetic", "//evil.example", "\\",
+)  # fmt: skip
 
 
 def the_file(change: Change) -> ChangeSample:
@@ -119,3 +167,54 @@ def _seal(files: dict[str, bytes]) -> None:
     for name in manifest["files"]:
         manifest["files"][name] = {"size": len(files[name]), "sha256": hashlib.sha256(files[name]).hexdigest()}
     files[MANIFEST] = json.dumps(manifest).encode()
+
+
+def command(home: Path, rng: random.Random) -> str:
+    """A command with what it needs, which is sound, and one or two options with hostile values."""
+    words, parser = rng.choice(_commands())
+    for action in parser._actions:
+        required = action.required and action.nargs not in ("*", "?")
+        if not required or isinstance(action, argparse._SubParsersAction):
+            continue
+        value = SOUND.get(action.dest, "synthetic") if rng.random() < 0.8 else rng.choice(HOSTILE)
+        words = [*words, *action.option_strings[-1:], *[value] * (action.nargs if isinstance(action.nargs, int) else 1)]
+    options = [action for action in parser._actions if action.option_strings and action.nargs != 0]
+    for action in rng.sample(options, min(len(options), rng.randint(1, 2))):
+        words = [*words, action.option_strings[-1], rng.choice(HOSTILE)]
+    (home / COMMAND).write_text(json.dumps(words))
+    return " ".join(words)[:200]
+
+
+@cache
+def _commands() -> list[tuple[list[str], argparse.ArgumentParser]]:
+    """Every command that ends by itself, with its parser."""
+
+    def below(parser: argparse.ArgumentParser, words: list[str]) -> Iterator[tuple[list[str], argparse.ArgumentParser]]:
+        groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+        if not groups or words:
+            yield words, parser
+        for group in groups:
+            for name, inner in group.choices.items():
+                yield from below(inner, [*words, name])
+
+    return [(words, parser) for words, parser in below(build_parser(), []) if words and words[0] not in STAYING]
+
+
+def requests(path: Path, rng: random.Random) -> str:
+    """Other requests: any method, path, query, headers and body; a server with a password, or one without."""
+    sent = json.loads(path.read_bytes())
+    sent["password"] = rng.choice(("", sent["password"]))
+    sent["requests"] = [_request(rng) for _ in sent["requests"]]
+    path.write_text(json.dumps(sent))
+    return f"{len(sent['requests'])} requests"
+
+
+def _request(rng: random.Random) -> dict[str, Any]:
+    names = [rng.choice(HEADERS) for _ in range(rng.randint(0, 5))]
+    return {
+        "method": rng.choice(("GET", "GET", "POST", "HEAD", "PUT", "OPTIONS", "DELETE", "x")),
+        "path": rng.choice(PATHS) + rng.choice(("", "", *HOSTILE_WORDS)),
+        "query": rng.choice(("", "next=//[", "provider=x", "run=", *HOSTILE_WORDS)),
+        "headers": [["host", "127.0.0.1:8501"], *([name, rng.choice(HOSTILE_WORDS)] for name in names)],
+        "body": [rng.choice(("password=x", *HOSTILE_WORDS)) for _ in range(rng.randint(0, 3))],
+    }

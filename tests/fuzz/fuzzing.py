@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,9 +36,9 @@ class Tally:
     megabytes: float = 0.0
     longest: int = field(default=0)
 
-    def count(self, outcome: Outcome) -> None:
-        """Add a case."""
-        self.cases += 1
+    def count(self, outcome: Outcome, inputs: int = 1) -> None:
+        """Add a case with so many inputs."""
+        self.cases += inputs
         self.refused += bool(outcome.answer)
         self.wrong += bool(outcome.wrong)
         self.seconds = max(self.seconds, outcome.seconds)
@@ -75,6 +76,17 @@ class Fuzzing:
                     return
                 yield self.case(name, f"{self.seed}-{turn}")
             turn += 1
+
+    def at_least(self, counts: Mapping[str, int]) -> Iterator[Case]:
+        """So many inputs of each kind, dealt to its targets in turn."""
+        for kind, count in counts.items():
+            names, done = [name for name in self.names if TARGETS[name].kind == kind], 0
+            for turn in itertools.count():
+                if done >= count or not names:
+                    break
+                name = names[turn % len(names)]
+                yield self.case(name, f"{self.seed}-{turn // len(names)}")
+                done += TARGETS[name].inputs
 
     def case(self, name: str, number: str) -> Case:
         """The case with that number."""

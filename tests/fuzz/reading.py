@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs
 
 import numpy as np
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
 
+from app.components import job_progress, news
+from app.selection import MAX_CORNERS, clicked_value, polygon_of_event, rows_of_event
+from app.server import middleware, run_export, sign_in
 from app.url.parameters import parse, to_query
+from app.views.judge.answer_panel import read_message
+from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import encode
 from mauve_core.encoders.external_features import features_of
+from mauve_core.experiments.documents import check_documents
 from mauve_core.jobs import queue
 from mauve_core.reporting.html_report import html_report
 from mauve_core.scoring.compare import compare
+from mauve_core.serving import sharing
 from mauve_core.store import RunStore
 from mauve_core.store.folder import COMPARISON
 from mauve_core.tasks.registry import read_task
+from tests.app.asgi import asked
 from tests.files_on_disk import FAST
+from tests.fuzz.changes import COMMAND
 from tests.fuzz.samples import ROWS, texts
 
 
@@ -46,7 +61,7 @@ def imported(path: Path) -> object:
     os.environ[HOME_VARIABLE] = str(home)
     store, before = RunStore(home / "runs"), _names(path.parent)
     try:
-        return html_report(store.load(store.import_(path).id))
+        return html_report(store.load(store.import_(path, check=check_documents).id))
     finally:
         outside = [name for name in _names(path.parent) - before if not name.startswith("target")]
         assert not outside, f"files outside the home: {outside}"
@@ -102,3 +117,73 @@ def address(path: Path) -> None:
     query = {name: values[-1] for name, values in parse_qs(path.read_bytes().decode("latin-1")).items()}
     state = parse(query)
     assert parse(to_query(state)) == state, "the state changes on its way through the address"
+
+
+def answers(path: Path) -> None:
+    """What a browser says that the rater did."""
+    value = parsed(path)
+    found = read_message(value)
+    assert found is None or found.turn == value["turn"]
+
+
+def selected(path: Path) -> None:
+    """What a browser says was selected in a chart or a table."""
+    value = parsed(path)
+    corners = polygon_of_event(value) or []
+    assert np.isfinite(np.array(corners)).all()
+    assert len(corners) <= MAX_CORNERS
+    assert all(type(clicked_value(value, column)) in (int, type(None)) for column in range(3))
+    assert all(row >= 0 for row in rows_of_event(value))
+
+
+def parsed(path: Path) -> Any:
+    """The JSON in a file; None where there is none, which the server of the pages sees to."""
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return None
+
+
+def command(home: Path) -> None:
+    """A command with hostile options: its exit code, and one line to say why it failed."""
+    os.environ[HOME_VARIABLE] = str(home)
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.chdir(home)
+    said = io.StringIO()
+    with redirect_stderr(said), redirect_stdout(io.StringIO()):
+        code = main(json.loads((home / COMMAND).read_bytes()))
+    lines = [line for line in said.getvalue().splitlines() if not line.startswith("mauve-lens: warning: ")]
+    assert "Unexpected" not in said.getvalue(), said.getvalue()
+    if code:
+        assert code in (1, 2), code
+        assert len(lines) == 1, lines
+        raise InputError(lines[0])
+
+
+def by_command(home: Path) -> None:
+    """The library and a report of the run by the command line: each done, or one line."""
+    report = ["report", "synthetic", "--out", str(home.parent / "report.html")]
+    for words in (["runs"], ["runs", "show", "synthetic"], report):
+        (home / COMMAND).write_text(json.dumps(words))
+        with suppress(InputError):
+            command(home)
+
+
+def requests(path: Path) -> None:
+    """Requests to the server's own routes, behind what stands before them: answers that are no failures."""
+    sent = json.loads(path.read_bytes())
+    os.environ[HOME_VARIABLE] = str(path.parent / "home")
+    if sent["password"]:
+        os.environ[sharing.PASSWORD_HASH] = sent["password"]
+    parts = (sign_in, run_export, news, job_progress)
+    server = Starlette(
+        routes=[route for part in parts for route in part.routes()],
+        middleware=[Middleware(middleware.Headers), Middleware(middleware.Gate)],
+    )
+    for each in sent["requests"]:
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in each["headers"]]
+        query, body = each["query"].encode("latin-1"), [piece.encode("latin-1") for piece in each["body"]]
+        answer = asked(server, each["path"], method=each["method"], query=query, headers=headers, body=body)
+        assert 200 <= answer.status < 500, f"{answer.status} to {each}"
+        stranger = sent["password"] and each["path"].startswith(("/news", "/progress", "/export"))
+        assert not (stranger and answer.status == 200), f"{answer.status} to a stranger's {each}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import os
@@ -14,10 +15,14 @@ import numpy as np
 import pandas as pd
 
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.judgments import QUESTIONS
 from mauve_core.judgments.tables import ratings_to_csv
+from mauve_core.serving.passwords import parse_hash
 from mauve_core.store import RunStore
+from tests.app.asgi import hash_of
 from tests.encoders.tiny_gguf import write_gguf
 from tests.files_on_disk import make_task
+from tests.fuzz.changes import COMMAND
 from tests.job_folders import job
 from tests.judgments.made_up import make_rating
 from tests.mutations import make_full_run
@@ -25,6 +30,7 @@ from tests.planted_formats import sentence
 from tests.tiny_models import make_gpt2, make_llama
 
 ROWS = 40
+REQUESTS = 50
 
 
 def texts() -> list[str]:
@@ -126,4 +132,37 @@ def query(folder: Path) -> Path:
     """What follows the question mark of a page's address."""
     path = folder / "query.txt"
     path.write_text("run=synthetic&candidate=a&k=5&seed=0&cluster=3&weight=0.5&smoothing=none&scale=5&partition=joint")
+    return path
+
+
+def answers(folder: Path) -> Path:
+    """What the panel for ratings sends."""
+    path = folder / "answers.json"
+    sent = {"turn": "1", "action": "rate", "answers": dict.fromkeys(QUESTIONS, 2), "seconds": 3.5}
+    path.write_text(json.dumps(sent))
+    return path
+
+
+def selection(folder: Path) -> Path:
+    """What charts and tables send of a selection."""
+    path = folder / "selection.json"
+    shapes = {"lasso": [{"x": [0, 1, 1, 0.5], "y": [0, 0, 1, 2]}], "box": [{"x": [0, 1], "y": [2, 1]}]}
+    points = [{"x": 1, "customdata": [3, 1]}, {"customdata": {"0": 7, "1": 2}}]
+    path.write_text(json.dumps({**shapes, "points": points, "rows": [1, 0], "cells": [[2, "name"]]}))
+    return path
+
+
+def requests(folder: Path) -> Path:
+    """Requests to the server, with the hash of the password that it asks for."""
+    path = folder / "requests.json"
+    password = str(dataclasses.replace(parse_hash(hash_of("correct horse")), cost=2, block=1))
+    sent = {"method": "GET", "path": "/news", "query": "", "headers": [["host", "127.0.0.1:8501"]], "body": []}
+    path.write_text(json.dumps({"password": password, "requests": [sent] * REQUESTS}))
+    return path
+
+
+def commands(folder: Path) -> Path:
+    """A home with a run, and a command that lists it."""
+    path = home(folder)
+    (path / COMMAND).write_text(json.dumps(["runs"]))
     return path

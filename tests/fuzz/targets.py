@@ -31,12 +31,15 @@ class Target:
         Changes a copy of the sample in place, and says what it changed.
     read : callable
         Does with the copy what the program does with a user's.
+    inputs : int
+        Inputs in one case.
     """
 
     kind: str
     make: Callable[[Path], Path]
     change: ChangeSample
     read: Callable[[Path], object]
+    inputs: int = 1
 
 
 def _targets() -> dict[str, Target]:
@@ -48,6 +51,7 @@ def _targets() -> dict[str, Target]:
         "*.jsonl": one_of(in_json_lines, in_bytes),
         "*.parquet": in_bytes,
     }
+    whole = {**stored, "runs/synthetic/*": in_bytes}
     model = {"*.json": in_json, "*.safetensors": in_header(2000), "*": in_bytes}
     ids = {b"the": 0, b"and": 1}
     return {
@@ -66,12 +70,22 @@ def _targets() -> dict[str, Target]:
         "weights": Target("model folders", samples.model, changes.weights, reading.encoded),
         "gguf": Target("model folders", samples.gguf, the_file(one_of(in_header(3000), in_bytes)), check_header),
         "archive": Target("run archives", samples.archive, changes.archive, reading.imported),
-        "run": Target("run folders", samples.home, one_file({**stored, "runs/synthetic/*": in_bytes}), reading.opened),
+        "run": Target("run folders", samples.home, one_file(whole), reading.opened),
+        "run by command": Target(
+            "run folders by command",
+            samples.home,
+            one_file(whole),
+            reading.by_command,
+        ),
         "catalogue": Target("catalogue, bin", samples.home, one_file({"*.sqlite": in_bytes}), reading.opened),
         "bin": Target("catalogue, bin", samples.bin_, one_file(stored), reading.restored),
         "jobs": Target("jobs", samples.jobs, one_file({"*.json": json_or_bytes, "*": in_bytes}), reading.listed_jobs),
         "task": Target("settings", samples.task, the_file(in_json), reading.task),
         "address": Target("settings", samples.query, the_file(in_bytes), reading.address),
+        "answers": Target("browser's messages", samples.answers, the_file(json_or_bytes), reading.answers),
+        "selection": Target("browser's messages", samples.selection, the_file(json_or_bytes), reading.selected),
+        "command": Target("commands", samples.commands, changes.command, reading.command),
+        "requests": Target("requests", samples.requests, changes.requests, reading.requests, samples.REQUESTS),
         "ratings": Target(
             "ratings", samples.ratings, the_file(in_bytes), lambda path: ratings_from_csv(path.read_bytes())
         ),

@@ -42,7 +42,7 @@ class BellError(InputError):
         (lambda: refuse(SystemExit(3)), "SystemExit"),
         (lambda: refuse(LongError("long")), "characters"),
         (lambda: refuse(BellError("bell")), "does not print"),
-        (lambda: np.ones(120 << 20), "MB"),
+        (lambda: np.ones(80 << 20), "MB"),
         (lambda: np.ones(1 << 20 << 12), "MemoryError"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "died"),
         (lambda: time.sleep(30), "took more than 4 s"),

@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, PartitionKind, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig, PartitionKind, ScoreConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.exchange import Draws
@@ -23,7 +23,7 @@ from mauve_core.numerics.resampling.permutation import draw_sides
 from mauve_core.scoring import differences
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.differences import STOP, Slots, differences_of, exchange_blocks, joint_differences_of
-from mauve_core.scoring.estimates import SCORE_BOUNDS, scored, two_sides
+from mauve_core.scoring.estimates import scored, two_sides
 from mauve_core.scoring.partitioning import measured, pair_partitions, partitions
 from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Partition, Source
 from mauve_core.scoring.streams import stream

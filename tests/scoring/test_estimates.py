@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from mauve_core.base.config import SCORES, PartitionKind, Smoothing
+from mauve_core.base.config import SCORE_BOUNDS, SCORES, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.frontier import divergence_frontier
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
-from mauve_core.scoring.estimates import SCORE_BOUNDS, basis_of, rescored, score_basis
+from mauve_core.scoring.estimates import basis_of, rescored, score_basis
 from mauve_core.scoring.replicates import CountSamples
 from mauve_core.scoring.result import Comparison, Estimate
 from tests.handmade import make_comparison

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig
+from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.numerics.divergences.scores import score_counts
@@ -22,7 +22,7 @@ from mauve_core.numerics.resampling.exchange import Draws, generation_groups, pr
 from mauve_core.numerics.resampling.permutation import draw_sides
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.differences import PERMUTATIONS, STOP, differences_of, exchange_blocks, slots_of
-from mauve_core.scoring.estimates import SCORE_BOUNDS, generation_sides, score_basis, scored, spreads_of
+from mauve_core.scoring.estimates import generation_sides, score_basis, scored, spreads_of
 from mauve_core.scoring.partitioning import measured, pair_partitions
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.serialization import (

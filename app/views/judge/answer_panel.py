@@ -7,7 +7,6 @@ available. The panel (``answer_panel.js``) sends one message per pair, once it i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
@@ -108,6 +107,6 @@ def read_message(value: Any) -> Message | None:
 
 
 def _seconds(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_SECONDS:
         return None
-    return round(float(value), 1) if 0 <= value <= MAX_SECONDS else None
+    return round(float(value), 1)

@@ -16,6 +16,7 @@ from app.server import access, own_server
 from app.server.run_export import export_url
 from app.url import session
 from mauve_core.base.errors import MauveLensError
+from mauve_core.experiments.documents import check_documents
 from mauve_core.jobs import queue
 from mauve_core.store import RunStore, RunSummary
 from mauve_core.tasks.precompute import PrecomputeTask
@@ -85,7 +86,7 @@ def _imported(name: str, data: IO[bytes]) -> RunSummary | str:
             access.require_change()
             with path.open("wb") as stream:
                 shutil.copyfileobj(data, stream)
-            summary = RunStore().import_(path)
+            summary = RunStore().import_(path, check=check_documents)
         except MauveLensError as error:
             return str(error).replace(str(path), name)
         except OSError as error:

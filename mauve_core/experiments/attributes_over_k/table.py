@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Later, Settings
+from mauve_core.base.validation import As, Later, Settings, require_different
 from mauve_core.store import Run
 
 ATTACHMENT = "attributes"
@@ -41,6 +41,10 @@ class AttributeTable:
     settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     foreign: Annotated[tuple[Attribute, ...] | None, Later()] = None
+
+    def __post_init__(self) -> None:
+        for rows in (self.rows, self.foreign or ()):
+            require_different([(row.column, row.kind, row.k) for row in rows], "A column at one k")
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -78,4 +82,8 @@ def _by_line(rows: Iterable[Attribute]) -> dict[Line, tuple[Attribute, ...]]:
 def stored_attributes(run: Run) -> AttributeTable | None:
     """The run's stored table, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
-    return None if values is None else from_json(AttributeTable, values)
+    if values is None:
+        return None
+    table = from_json(AttributeTable, values)
+    run.require_texts((row.n + row.missing for row in table.rows), "The table of columns")
+    return table

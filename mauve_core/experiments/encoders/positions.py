@@ -29,7 +29,7 @@ from mauve_core.experiments.perturbations import Perturbation, perturb
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
 from mauve_core.experiments.robustness.positions import POSITION_SCORE, POSITIONS
 from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
+from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE, FIVE_BOUNDS
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.scoring.streams import stream
@@ -63,8 +63,10 @@ class EncoderPositions:
 
     def __post_init__(self) -> None:
         counts = {len(each.values) for each in (self.untouched, self.beginning, self.end)}
-        if len(counts) > 1 or not counts - {0}:
+        if len(counts) > 1:
             raise InputError("The divergences of an encoder are not those of the same seeds")
+        for each in (self.untouched, self.beginning, self.end):
+            each.check(POSITION_SCORE, FIVE_BOUNDS[POSITION_SCORE])
 
     @property
     def reads_the_end(self) -> bool:
@@ -169,7 +171,11 @@ def positions_run(
 def stored_positions(run: Run) -> PositionTable | None:
     """The run's stored table, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
-    return None if values is None else from_json(PositionTable, values)
+    if values is None:
+        return None
+    table = from_json(PositionTable, values)
+    run.require_texts([table.n], "The table of positions")
+    return table
 
 
 def _drawn(run: Run, texts: int) -> tuple[Rows, Split]:

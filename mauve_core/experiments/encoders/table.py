@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from mauve_core.base.config import SCORES, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, NotNegative, Settings
+from mauve_core.base.validation import As, Count, NotNegative, Settings, Within
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.scoring.result import Difference, Estimate
-from mauve_core.scoring.serialization import check_estimate
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 from mauve_core.scoring.ties import overlap, shared_ranks
 from mauve_core.store import Run
@@ -60,7 +59,7 @@ class EncoderResult:
     scores: Mapping[str, Mapping[str, Estimate]]
     ceiling: Mapping[str, Estimate]
     differences: tuple[Difference, ...] | None
-    dimension: Count | None = None
+    dimension: Annotated[int, Within(1, 2**31)] | None = None
     tokens_median: NotNegative | None = None
     cut: Count = 0
     notes: tuple[str, ...] = ()
@@ -71,11 +70,15 @@ class EncoderResult:
             raise InputError("An encoder has no candidates, or different scores", allowed=", ".join(SCORES))
         for each in found:
             for name, estimate in each.items():
-                check_estimate(name, estimate)
+                estimate.check(name)
+        if len({len(estimate.values) for each in self.scores.values() for estimate in each.values()}) > 1:
+            raise InputError("The scores of an encoder are not those of the same seeds")
         if self.differences is not None:
             tested = [(each.first, each.second, each.score) for each in self.differences]
             if sorted(tested) != sorted((*pair, score) for pair in combinations(self.scores, 2) for score in SCORES):
                 raise InputError("The tested differences are not those of every two candidates' scores")
+            for test in self.differences:
+                test.check(*(self.scores[name][test.score] for name in (test.first, test.second)))
 
     def closeness(self, score: str, names: Sequence[str]) -> NDArray[np.float64]:
         """(len(names),) means with signs such that larger is closer to the human texts."""
@@ -180,4 +183,5 @@ def stored_encoders(run: Run) -> EncoderTable | None:
         return None
     table = from_json(EncoderTable, values)
     run.require_sources(table.candidates, "The table of encoders")
+    run.require_texts((max(each.cut, 1) for each in table.results), "The table of encoders")
     return table

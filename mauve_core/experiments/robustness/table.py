@@ -12,11 +12,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, Later, Settings, Share
+from mauve_core.base.validation import As, Count, Later, PValue, Settings, Share, require_different
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
-from mauve_core.numerics.divergences.summaries import FIVE
+from mauve_core.numerics.divergences.summaries import FIVE, FIVE_BOUNDS
 from mauve_core.scoring.result import SeedSpread
 from mauve_core.store import Run
 
@@ -25,6 +26,8 @@ ATTACHMENT = "probes"
 
 PROBE_SCORES = (*FIVE, "mauve")
 """The five divergences of ICLR 2023, larger for halves that differ more, and MAUVE, which is smaller."""
+
+_BOUNDS = {**FIVE_BOUNDS, "mauve": SCORE_BOUNDS["mauve"]}
 
 LineKind = Literal["control", "perturbation", "source"]
 
@@ -100,13 +103,17 @@ class ProbeLine:
     scores: Mapping[str, SeedSpread]
     flow: Flow | None = None
     notes: tuple[str, ...] = ()
-    p_values: Annotated[tuple[Share, ...] | None, Later()] = None
+    p_values: Annotated[tuple[PValue, ...] | None, Later()] = None
 
     def __post_init__(self) -> None:
         if not set(PROBE_SCORES) <= set(self.scores):
             raise InputError("A line of probes lacks scores", allowed=", ".join(PROBE_SCORES))
         if self.p_values is not None and not self.p_values:
             raise InputError("A tested line of probes has no p-value", allowed="one for each split")
+        for name, bounds in _BOUNDS.items():
+            self.scores[name].check(name, bounds)
+        if len({len(self.scores[name].values) for name in _BOUNDS}) > 1:
+            raise InputError("The scores of a line of probes are not those of the same splits and seeds")
 
     @property
     def title(self) -> str:
@@ -134,9 +141,10 @@ class ProbeTable:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        require_different([(line.kind, line.name) for line in self.lines], "A line of probes")
         for line in (self.control, *self.lines):  # raises without a control or for an invalid name
-            if not line.title or any(not line.scores[measure].values for measure in PROBE_SCORES):
-                raise InputError("A line of probes has no name or no scores")
+            if not line.title:
+                raise InputError("A line of probes has no name")
 
     @property
     def control(self) -> ProbeLine:
@@ -168,4 +176,5 @@ def stored_probes(run: Run) -> ProbeTable | None:
         return None
     table = from_json(ProbeTable, values)
     run.require_sources([table.source, *(line.name for line in table.lines if line.kind == "source")], "The table")
+    run.require_texts((count for line in table.lines for count in (line.n, line.k)), "The table of probes")
     return table

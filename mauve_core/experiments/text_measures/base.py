@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Count, Later, NotNegative, Within
+from mauve_core.base.validation import As, Count, Later, NotNegative, Within, require_interval
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.scoring.result import SIGNIFICANT
@@ -65,6 +65,7 @@ class Value:
     def __post_init__(self) -> None:
         if self.generations is not None and len(self.generations) < 2:
             raise InputError("A value has a spread over fewer than two generations")
+        require_interval("a value", self.low, self.high, self.value)
 
     @property
     def generations_sd(self) -> float | None:

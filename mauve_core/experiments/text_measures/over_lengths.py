@@ -52,7 +52,7 @@ from mauve_core.experiments.text_measures.over_axis import (
     orders_of,
 )
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_TEXTS, groups_of
-from mauve_core.experiments.text_measures.stored import collection_of, run_context
+from mauve_core.experiments.text_measures.stored import check_rows, collection_of, run_context
 from mauve_core.store import Run
 
 ATTACHMENT = "lengths"
@@ -223,7 +223,11 @@ def lengths_in(text: str) -> tuple[int, ...]:
 def stored_lengths(run: Run) -> LengthTable | None:
     """The run's stored table, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
-    return None if values is None else from_json(LengthTable, values)
+    if values is None:
+        return None
+    table = from_json(LengthTable, values)
+    check_rows(run, table.rows, OVER_LENGTH)
+    return table
 
 
 def length_measure_title(name: str) -> str:

@@ -40,7 +40,7 @@ from mauve_core.experiments.text_measures.over_axis import (
     orders_of,
 )
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_TEXTS
-from mauve_core.experiments.text_measures.stored import collection_of
+from mauve_core.experiments.text_measures.stored import check_rows, collection_of
 from mauve_core.store import Run
 
 ATTACHMENT = "neighbours"
@@ -206,7 +206,11 @@ def numbers_of_neighbours(text: str) -> tuple[int, ...]:
 def stored_neighbours(run: Run) -> NeighbourTable | None:
     """The run's stored table, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
-    return None if values is None else from_json(NeighbourTable, values)
+    if values is None:
+        return None
+    table = from_json(NeighbourTable, values)
+    check_rows(run, table.rows, OVER_K)
+    return table
 
 
 def order_sentence(table: NeighbourTable, measure: str) -> str:

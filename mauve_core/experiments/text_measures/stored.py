@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from mauve_core.base.config import DEFAULT_MODEL, HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.validation import ROUNDING, check_t_interval, close, require_different, require_interval
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
 from mauve_core.decoding import parse_decoder
@@ -21,6 +22,7 @@ from mauve_core.encoders.feature_store import DamagedEntryWarning
 from mauve_core.experiments.text_measures import (
     MEASURES,
     Collection,
+    Measure,
     MeasureContext,
     Measurements,
     Row,
@@ -30,6 +32,7 @@ from mauve_core.experiments.text_measures import (
     settings_of,
 )
 from mauve_core.experiments.text_measures.ranking import needs_tests
+from mauve_core.experiments.text_measures.spread import CONFIDENCE
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "measures"
@@ -117,7 +120,50 @@ def run_context(run: Run, model: str | None = None, device: str = "auto") -> Mea
 def stored_measurements(run: Run) -> Measurements | None:
     """The run's stored measurements, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
-    return None if values is None else from_json(Measurements, values)
+    if values is None:
+        return None
+    found = from_json(Measurements, values)
+    check_rows(run, found.rows, MEASURES)
+    _check_tests(run, found)
+    return found
+
+
+def check_rows(run: Run, rows: Sequence[Row], measures: Mapping[str, Measure]) -> None:
+    """InputError unless stored rows are of the run's candidates, and their values lie in the measures' ranges."""
+    run.require_sources((row.candidate for row in rows), "The table of measures")
+    places = [(row.measure, row.candidate, *(getattr(row, axis, None) for axis in ("k", "length"))) for row in rows]
+    require_different(places, "A row of measures")
+    for row in rows:
+        if row.measure not in measures:
+            raise InputError("No measure of that name", allowed=", ".join(measures), received=repr(row.measure)[:80])
+        bounds = measures[row.measure].bounds
+        for value, own in ((row.model, bounds), (row.human, bounds), (row.gap, (0.0, np.inf))):
+            if value is not None:
+                what = f"A value of {row.measure} of {row.candidate}"
+                check_t_interval(what, value.value, value.sd, value.low, value.high, own)
+        model, human, gap = row.model, row.human, row.gap
+        if gap and (not model or not human or not close(gap.value, abs(model.value - human.value))):
+            raise InputError(f"The gap of {row.candidate} in {row.measure} is not that of its values")
+
+
+def _check_tests(run: Run, found: Measurements) -> None:
+    """InputError unless the tested differences are those of the rows."""
+    require_different([(each.measure, each.of, each.first, each.second) for each in found.differences or ()], "A test")
+    for test in found.differences or ():
+        rows = [found.row(test.measure, name) for name in (test.first, test.second)]
+        first, second = (None if row is None else row.gap if test.of == "gap" else row.model for row in rows)
+        what = f"the difference of {test.first} and {test.second} in {test.measure}"
+        if first is None or second is None or not close(test.difference, first.value - second.value):
+            raise InputError(f"T{what[1:]} is not that of their values", received=f"{test.difference:g}")
+        require_interval(what, test.low, test.high, test.difference)
+        known = [each is not None for each in (test.low, test.p_value, test.p_adjusted)]
+        if len(set(known)) > 1 or (test.p_adjusted or 1) < (test.p_value or 0) - ROUNDING:
+            raise InputError(f"T{what[1:]} lacks its interval or a p-value, or its adjusted one is the smaller")
+        if test.low is not None and test.high is not None and test.p_value is not None:
+            clear = abs(test.p_value - 1 + CONFIDENCE) > ROUNDING
+            if clear and (test.low <= 0 <= test.high) != (test.p_value > 1 - CONFIDENCE):
+                raise InputError(f"T{what[1:]} has an interval and a p-value that contradict each other")
+    run.require_texts((test.n for test in found.differences or ()), "The tests of measures")
 
 
 def decoder_of(name: str, corpus: Corpus) -> str | None:

@@ -234,6 +234,15 @@ FIVE: dict[str, Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]] = {
 }
 """The five divergences of ICLR 2023 by name, AUC with the constant for clusters; larger is farther apart."""
 
+FIVE_BOUNDS = {
+    "forward-kl": (0.0, np.inf),
+    "backward-kl": (0.0, np.inf),
+    "exponentiated-kl": (1.0, np.inf),
+    "jensen-shannon": (0.0, float(np.log(2))),
+    "auc": (0.0, 1.0),
+}
+"""Range of each."""
+
 
 def _finite(generator: Generator | str) -> Generator:
     chosen = generator_of(generator)
