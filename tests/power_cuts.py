@@ -47,8 +47,8 @@ class Disk:
         self._steps: list[Change] = []
 
     def states(self) -> Iterator[tuple[State, bool]]:
-        """What a cut may leave if all, none or all but one of the changes are held that need not be; and whether it comes
-        after the last change. Each once.
+        """What a cut may leave if all, none or all but one of the changes are held that need not be, each once; and
+        whether it comes after the last change.
         """
         seen = set()
         for step in range(len(self._steps) + 1):

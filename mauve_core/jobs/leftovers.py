@@ -5,7 +5,9 @@ unfinished work are removed with their work (``checkpoints.py``).
 
 - An upload is removed if nobody has used it for ``MAUVE_LENS_UPLOAD_DAYS`` days, unless an unfinished job names it: a
   run has its own copy of the texts, but a resumed job reads the file again.
-- Names that begin with a dot belong to partial files; after a day, their writer is gone.
+- Names that begin with a dot belong to partial files; after a day, their writer is gone. In a job's folder only its
+  worker writes: once that is gone, they go at the next start.
+- What was written before the clock was set back counts as written now.
 - A job's folder without a state comes from a process that was killed while starting the job. A lock keeps new jobs
   from starting meanwhile.
 """
@@ -116,7 +118,7 @@ def _remove_half_jobs() -> None:
         if not (folder / STATE).exists():
             shutil.rmtree(folder, ignore_errors=True)
         for path in folder.glob(".*"):
-            _remove_hidden(path)
+            path.unlink(missing_ok=True)
 
 
 def _remove_hidden(path: Path) -> None:
@@ -130,6 +132,9 @@ def _remove_hidden(path: Path) -> None:
 def _unused_s(path: Path) -> float:
     """Return the seconds since the path was written or used; 0 if it has vanished."""
     try:
-        return max(time.time() - path.lstat().st_mtime, 0.0)
+        unused = time.time() - path.lstat().st_mtime
+        if unused < 0:  # or it would stay until the clock is there again
+            os.utime(path, follow_symlinks=False)
     except FileNotFoundError:
         return 0.0
+    return max(unused, 0.0)

@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mauve_core.base.errors import InputError, StorageError
@@ -61,6 +61,7 @@ REMOVED = ".removed"
 REMOVED_KEPT_S = 24 * 3600
 """Seconds for which they can be taken back."""
 
+_TIME = "%Y%m%d-%H%M%S%f"
 _ID = re.compile(r"\d{8}-\d{12}-[0-9a-f]{4}")
 _children: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -90,7 +91,7 @@ def start(task: Task, amount: Amount | None = None) -> JobState:
 
 def _start(task: Task, amount: Amount | None) -> JobState:
     now = datetime.now(UTC)
-    identifier = f"{now:%Y%m%d-%H%M%S%f}-{secrets.token_hex(2)}"
+    identifier = f"{_after_others(now):{_TIME}}-{secrets.token_hex(2)}"
     state = JobState(id=identifier, name=task.title, kind=task.kind, status="queued", created=now.isoformat())
     folder = jobs_folder() / state.id
     with storage_errors(folder):
@@ -290,6 +291,14 @@ def _at_work_on(task: Task, besides: str = "") -> JobState | None:
                 if read_json(jobs_folder() / job.id / TASK) == wanted:
                     return job
     return None
+
+
+def _after_others(now: datetime) -> datetime:
+    """The time for a new id, which sorts after all others even if the clock was set back."""
+    last = max((folder.name for folder in folders()), default="")
+    with suppress(ValueError):  # there is none, or a folder that has no time in its name
+        now = max(now, datetime.strptime(last[:21], _TIME).replace(tzinfo=UTC) + timedelta(microseconds=1))
+    return now
 
 
 def _require_ended(job_id: str) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,26 @@ def test_of_two_who_resume_a_job_one_is_told_that_it_is_at_work(
     assert isinstance(second, InputError)
     assert "has not ended yet" in str(second)
     assert len(workers) == 1
+
+
+@pytest.mark.usefixtures("workers")
+@pytest.mark.parametrize("set_by", [timedelta(hours=-1), timedelta(days=-365), timedelta(days=365)], ids=str)
+def test_jobs_keep_their_turns_when_the_clock_is_set(
+    set_by: timedelta, task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> datetime:
+            return datetime.now(tz) + set_by
+
+    first = queue.start(task)
+    with monkeypatch.context() as patch:
+        patch.setattr(queue, "datetime", Clock)
+        second = queue.start(dataclasses.replace(task, name="second"))
+    third = queue.start(dataclasses.replace(task, name="third"))
+    found = queue.list()
+    assert [job.id for job in found] == [third.id, second.id, first.id]
+    assert [queue.ahead_of(job.id, found) for job in (first, second, third)] == [0, 1, 2]
 
 
 @pytest.mark.usefixtures("workers")

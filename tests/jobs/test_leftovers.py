@@ -132,19 +132,21 @@ def killed_while_writing(path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_was_writing_goes_after_a_day_and_not_before() -> None:
+def test_what_a_killed_process_was_writing_goes_with_its_worker_or_after_a_day() -> None:
     upload = uploaded("a", 0.0)
     with job(1, status="failed") as ended, job(2, status="running") as working:
         folder = queue.jobs_folder()
         features = FeatureStore().root
         features.mkdir(parents=True)
-        places = [upload / "texts.jsonl", folder / ended.id / "state.json", features / "f.npy"]
+        state = killed_while_writing(folder / ended.id / "state.json")
+        places = [upload / "texts.jsonl", features / "f.npy"]
         left = [killed_while_writing(path) for path in places]
         half = features / ".incoming-x"
         half.mkdir()
         aside = uploads_folder() / f".{'c' * 64}.0123"
         aside.mkdir()
         remove_leftovers()
+        assert not state.exists(), "its worker is gone, and nobody else writes there"
         assert all(path.exists() for path in (*left, half, aside))
         kept = aged(killed_while_writing(folder / working.id / "state.json"), 2 * DAY_S)
         for path in (*left, half, aside):
@@ -154,6 +156,15 @@ def test_what_a_killed_process_was_writing_goes_after_a_day_and_not_before() -> 
         assert kept.exists(), "its worker lives"
         assert {state.id for state in queue.list()} == {ended.id, working.id}
     assert (upload / "texts.jsonl").read_text() == '{"text": "a"}\n'
+
+
+def test_what_was_written_before_the_clock_was_set_back_goes_in_its_time() -> None:
+    folder = uploaded("a", -365 * DAY_S)
+    remove_leftovers()
+    assert abs(time.time() - folder.stat().st_mtime) < DAY_S, "its days begin now"
+    aged(folder, OLD_S)
+    remove_leftovers()
+    assert names(uploads_folder()) == []
 
 
 def test_a_job_that_never_came_to_be_is_removed() -> None:
