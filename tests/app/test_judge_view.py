@@ -320,7 +320,7 @@ def test_a_message_that_the_panel_would_not_send_is_none(value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("sent", "kept"),
-    [(3, 3.0), (61.27, 61.3), (-1, None), (float("inf"), None), ("5", None), (None, None), (1e9, None), (9**400, None)],
+    [
         (3, 3.0),
         (61.27, 61.3),
         (-1, None),
