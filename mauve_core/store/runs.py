@@ -161,6 +161,10 @@ class RunStore:
         """
         return read_run(self._folder(run_id))
 
+    def environment(self, run_id: str) -> Mapping[str, Any]:
+        """What a run was made with, without loading the run; raises as :meth:`load` does."""
+        return read_record(self._folder(run_id)).comparison.environment
+
     def attach(self, run_id: str, name: str, values: Mapping[str, Any], *, of: Run | None = None) -> None:
         """Keep a JSON object beside a run; replaces an earlier one of that name.
 

@@ -227,8 +227,7 @@ def _run_of_job(job: str, name: str, store: RunStore) -> Run | None:
     """Return the run that an earlier worker of the job has stored under an id made from that name."""
     base = run_id(name)
     for summary in store.list():
-        if summary.id == base or summary.id.startswith(f"{base}-"):
-            run = store.load(summary.id)
-            if run.comparison.environment.get("job") == job:
-                return run
+        is_namesake = summary.id == base or summary.id.startswith(f"{base}-")
+        if is_namesake and store.environment(summary.id).get("job") == job:
+            return store.load(summary.id)
     return None

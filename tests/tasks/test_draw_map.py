@@ -263,3 +263,10 @@ def test_the_command_line_prints_the_scores_before_the_map_is_drawn(
 
 def test_the_jobs_that_make_runs_are_those_that_say_so() -> None:
     assert set(MAKING_RUNS) == {"comparison", "study", "without", "again"}
+
+
+def test_a_resumed_job_finds_its_run_beside_a_damaged_one_of_that_name(task: ComparisonTask) -> None:
+    damaged = task.make(job="another")
+    (damaged.path / "texts-0.parquet").write_bytes(b"no table")
+    made = task.make(job="j")
+    assert task.make(job="j").id == made.id
