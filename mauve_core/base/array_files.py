@@ -21,6 +21,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.errors import words_of
 from mauve_core.base.files import require_plain_file
 
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -120,6 +121,6 @@ def _damage() -> Iterator[None]:
     try:
         yield
     except (SyntaxError, tokenize.TokenError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
-        raise ValueError(f"its header cannot be read: {error}") from error
+        raise ValueError(f"its header cannot be read: {words_of(error)}") from error
     except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
-        raise ValueError(f"it is not an array file: {error}") from error
+        raise ValueError(f"it is not an array file: {words_of(error)}") from error

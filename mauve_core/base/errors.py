@@ -11,6 +11,9 @@ from mauve_core.base.formatting import printable
 RECEIVED, OTHERS = 300, 700
 """Characters shown of what was received, which a file can fill, and of the other parts of a message."""
 
+WORDS = 200
+"""The same of what an error of a library says."""
+
 
 class MauveLensError(Exception):
     """Base of every error raised on purpose.
@@ -54,8 +57,10 @@ class CancelledError(MauveLensError):
 
 
 def words_of(error: BaseException) -> str:
-    """What an error says, in one line: of one that is not ours, at most as much as is shown of what was received."""
-    return str(error) if isinstance(error, MauveLensError) else _one_line(str(error), RECEIVED)
+    """What an error says, in one line, for use in a message of ours: at most ``WORDS`` characters if it is not ours."""
+    if isinstance(error, MauveLensError):
+        return str(error)
+    return _one_line(str(error).rstrip(".: \n"), WORDS) or type(error).__name__
 
 
 def _one_line(text: str, most: int) -> str:

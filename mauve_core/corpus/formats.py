@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, words_of
 from mauve_core.corpus import limits
 from mauve_core.corpus.folders import spelled_out, text_files, texts_of
 from mauve_core.corpus.metadata import plain
@@ -289,7 +289,7 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
                 rows.add(number, dict(zip(header, cells or [""], strict=True)))
     except csv.Error as error:
         raise InputError(
-            f"The row that begins on line {begins} of {path} is not valid {form.upper()}: {error}",
+            f"The row that begins on line {begins} of {path} is not valid {form.upper()}: {words_of(error)}",
             allowed='a quoted cell with its inner quotes doubled: "say ""yes"""',
         ) from error
     return Table(rows.kept, tuple(header or ()), path, form, (*notes, *_blank_note(blank)))

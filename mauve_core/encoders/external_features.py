@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.array_files import load_array
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import require_plain_file, write_atomically
 from mauve_core.corpus import Corpus
 from mauve_core.numerics.feature_space.stacked import Stacked, require_columns, require_usable
@@ -41,7 +41,7 @@ def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
         raise
     except (OSError, ValueError) as error:
         raise InputError(
-            f"The feature file {path} cannot be read: {error}",
+            f"The feature file {path} cannot be read: {words_of(error)}",
             allowed="a .npy file",
             todo="Write the array with numpy.save",
         ) from error

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.base.errors import ModelUnavailableError, words_of
 from mauve_core.encoders.hub import HUB_TIMEOUT_S
-from mauve_core.encoders.model_files import VOCABULARIES, WEIGHTS_IN_ORDER, shards, words_of
+from mauve_core.encoders.model_files import VOCABULARIES, WEIGHTS_IN_ORDER, shards
 
 SMALL = ("*.json", "*.txt", "*.model", "*.codes", "*.tiktoken", "*.jinja")
 """Settings and vocabularies; weights are fetched by name, code never."""

@@ -19,7 +19,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError
+from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, words_of
 from mauve_core.encoders.model_files import (
     CONFIG,
     VOCABULARIES,
@@ -28,7 +28,6 @@ from mauve_core.encoders.model_files import (
     find_weights,
     read_config,
     read_object,
-    words_of,
 )
 
 MOST_MODULES = 200_000

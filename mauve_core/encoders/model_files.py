@@ -15,7 +15,7 @@ from math import prod
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import InputError, ModelUnavailableError, words_of
 from mauve_core.base.files import require_plain_file
 
 CONFIG, MODULES = "config.json", "modules.json"
@@ -31,9 +31,6 @@ MOST_TENSORS = 100_000
 
 MOST_OF_A_KIND = 10_000
 """Maximum layers, experts, labels or the like in a configuration; models have up to a few hundred."""
-
-MOST_WORDS = 240
-"""Maximum characters of a library's message within ours."""
 
 SETTINGS = (
     "config.json",
@@ -286,12 +283,6 @@ def damaged(path: Path, what: str, allowed: str = "") -> ModelUnavailableError:
         allowed=allowed,
         todo="Copy, download or save (save_pretrained) the model again",
     )
-
-
-def words_of(error: BaseException) -> str:
-    """Return a library's message on one line, shortened, for use in ours."""
-    words = " ".join(str(error).split())
-    return (words[:MOST_WORDS] + "..." if len(words) > MOST_WORDS else words.rstrip(".:")) or type(error).__name__
 
 
 def _require_size(path: Path, size: int, most: int) -> None:

@@ -7,7 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mauve_core.encoders.model_files import check_weights, damaged, words_of
+from mauve_core.base.errors import words_of
+from mauve_core.encoders.model_files import check_weights, damaged
 from mauve_core.encoders.sentence_modules import Step
 
 if TYPE_CHECKING:

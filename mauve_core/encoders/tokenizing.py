@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import InputError, ModelUnavailableError, words_of
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.batching import TokenIds
 from mauve_core.encoders.loading import is_of_library
-from mauve_core.encoders.model_files import words_of
 from mauve_core.encoders.models import LoadedModel
 
 STAGE = "Tokenizing texts"

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import remaining_seconds
@@ -110,7 +110,7 @@ def read_state(folder: Path) -> JobState:
     try:
         state = from_json(JobState, read_json(folder / STATE))
     except InputError as error:
-        raise StorageError(f"{folder / STATE} is not the state of a job: {error}", todo=todo) from error
+        raise StorageError(f"{folder / STATE} is not the state of a job: {words_of(error)}", todo=todo) from error
     if state.id != folder.name:
         raise StorageError(f"{folder / STATE} is the state of another job", received=state.id, todo=todo)
     return state
@@ -128,7 +128,7 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         values = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise StorageError(f"{path} is damaged: {error}", todo="Remove the job and start it again") from error
+        raise StorageError(f"{path} is damaged: {words_of(error)}", todo="Remove the job and start it again") from error
     if not isinstance(values, dict):
         raise StorageError(f"{path} is damaged", allowed="a JSON object", todo="Remove the job and start it again")
     return values

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.judgments.plan import Pair
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key
@@ -258,7 +258,7 @@ class RatingStore:
                 yield connection
         except sqlite3.OperationalError as error:
             todo = "Free some space, check the folder's permissions, or close the program that holds the file"
-            raise StorageError(f"The ratings {self.path} cannot be used: {error}", todo=todo) from error
+            raise StorageError(f"The ratings {self.path} cannot be used: {words_of(error)}", todo=todo) from error
         except sqlite3.DatabaseError as error:
             raise self._damaged(error) from error
 
@@ -283,7 +283,7 @@ class RatingStore:
 
     def _damaged(self, error: Exception) -> StorageError:
         todo = "Move it elsewhere and continue with a new one; recover what is readable with: sqlite3 FILE .recover"
-        return StorageError(f"The ratings {self.path} are damaged: {error}", todo=todo)
+        return StorageError(f"The ratings {self.path} are damaged: {words_of(error)}", todo=todo)
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, words_of
 from mauve_core.corpus import read_table
 from mauve_core.judgments.ratings import DIGEST_LENGTH, OPTIONS, QUESTIONS, Rating
 
@@ -145,7 +145,7 @@ def _read_cells(reader: Any, data: bytes, name: str) -> tuple[list[str], list[tu
             else:
                 rows.append((line, {column: _unguarded(cell) for column, cell in zip(header, cells, strict=True)}))
     except csv.Error as error:
-        raise InputError(f"Line {begins} of {name} is not valid CSV: {error}") from error
+        raise InputError(f"Line {begins} of {name} is not valid CSV: {words_of(error)}") from error
     except UnicodeDecodeError as error:
         received = f"byte {_first_undecodable(data) + 1}"
         raise InputError(f"{name} is not UTF-8 text", received=received, allowed="UTF-8") from error
@@ -171,7 +171,7 @@ def _rated(
         try:
             ratings.append(_rating(row, questions, required))
         except InputError as error:
-            problems.append(f"{location}: {error}")
+            problems.append(f"{location}: {words_of(error)}")
     if problems:
         more = f" And {len(problems) - SHOWN} more rows." if len(problems) > SHOWN else ""
         wrong = f"{name} holds rows that are not ratings ({len(problems)}); nothing was read."

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import SECRETS, home
 from mauve_core.serving.passwords import PasswordHash, parse_hash
 
@@ -157,7 +157,9 @@ def _secrets_file() -> Path | None:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}", todo="Correct it as shown in docs/sharing.md") from error
+        raise InputError(
+            f"{path} cannot be read: {words_of(error)}", todo="Correct it as shown in docs/sharing.md"
+        ) from error
     section = values.get("auth")
     if section is None:
         return None

@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.errors import StorageError
+from mauve_core.base.errors import StorageError, words_of
 from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.base.json_codec import from_json
 from mauve_core.store.about import storable
@@ -186,9 +186,9 @@ class RunIndex:
         except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
             if not isinstance(error, sqlite3.OperationalError) or code == sqlite3.SQLITE_ERROR:
-                raise _DamagedIndexError(f"The index {self.path} is damaged: {error}") from error
+                raise _DamagedIndexError(f"The index {self.path} is damaged: {words_of(error)}") from error
             todo = "Free some space or check its permissions; if the file is deleted, it is rebuilt from the runs"
-            raise StorageError(f"The index {self.path} cannot be used: {error}", todo=todo) from error
+            raise StorageError(f"The index {self.path} cannot be used: {words_of(error)}", todo=todo) from error
 
     def _tell_of_server(self) -> None:
         """Warn once for each folder of runs that was used with an index on a server."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.array_files import load_array
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import require_plain_file, storage_errors, sync_tree
 from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.judgments import RatingStore
@@ -104,7 +104,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     except InputError:
         raise
     except (OSError, *broken) as error:
-        raise _refused(path, f"it is not a zip file or is damaged: {error}") from error
+        raise _refused(path, f"it is not a zip file or is damaged: {words_of(error)}") from error
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
@@ -130,7 +130,7 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     try:
         values = parse_json(archive.read(MANIFEST))
     except (ValueError, RecursionError) as error:
-        raise _refused(path, f"its manifest is damaged: {error}") from error
+        raise _refused(path, f"its manifest is damaged: {words_of(error)}") from error
     try:
         if values["format"] != FORMAT:
             received = f"layout {values['format']!r} of version {values['program']!r}"
@@ -140,7 +140,7 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
-        raise _refused(path, f"its manifest is damaged: {error}") from error
+        raise _refused(path, f"its manifest is damaged: {words_of(error)}") from error
     sizes = {info.filename: info.file_size for info in infos if info.filename != MANIFEST}
     if sizes != {name: size for name, (size, _) in files.items()}:
         raise _refused(path, "its files do not match its manifest")
@@ -206,7 +206,7 @@ def _check_run(folder: Path, source: Path, check: Callable[[Run], object] | None
         if check is not None:
             check(run)
     except (StorageError, ValueError, KeyError, TypeError, MemoryError, RecursionError, AttributeError) as error:
-        reason = error.wrong if isinstance(error, StorageError | InputError) else str(error)
+        reason = error.wrong if isinstance(error, StorageError | InputError) else words_of(error)
         reason = reason.replace(f"Run {folder.name} cannot be read because ", "").replace(f"{folder}{os.sep}", "")
         raise _refused(source, f"the run in it cannot be read: {reason}") from error
     return run
@@ -214,7 +214,7 @@ def _check_run(folder: Path, source: Path, check: Callable[[Run], object] | None
 
 def _check_names(folder: Path, names: set[str]) -> None:
     if COMPARISON not in names:
-        raise ValueError("it has no comparison")
+        raise InputError("it has no comparison")
     record = read_record(folder).comparison
     count = len(record.sources)
     arrays = {f"{key}.npy" for key in record.array_keys}
@@ -222,14 +222,14 @@ def _check_names(folder: Path, names: set[str]) -> None:
     features = {f"features-{index}.npy" for index in range(count)}
     stored = {name for name in names if name.endswith((".npy", ".parquet"))}
     if stored not in (arrays | tables, arrays | tables | features):
-        raise ValueError(
+        raise InputError(
             f"missing or unexpected files: {', '.join(sorted(stored ^ (arrays | tables | features)))}"[:500]
         )
 
 
 def _check_line(line: RunSummary, stored: RunSummary, name: str) -> None:
     if line != stored or len(name) > MAX_WORD:
-        raise ValueError("its summary does not match its comparison")
+        raise InputError("its summary does not match its comparison")
 
 
 def _check_file(folder: Path, name: str) -> None:
@@ -237,14 +237,14 @@ def _check_file(folder: Path, name: str) -> None:
     path = folder / name
     if name.endswith(".npy"):
         if load_array(path, mapped=True).dtype.kind not in "fi":
-            raise ValueError(f"{name} does not contain numbers")
+            raise InputError(f"{name} does not contain numbers")
     elif name.endswith(".parquet"):
         _check_table(path)
     elif name.endswith(".json"):
         try:
             parse_json(path.read_bytes())
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
+            raise InputError(f"{name}: {words_of(error)}") from error
 
 
 def _check_table(path: Path) -> None:
@@ -254,7 +254,7 @@ def _check_table(path: Path) -> None:
             for _ in ParquetTable(stream, path).batches():
                 pass
     except InputError as error:
-        raise ValueError(str(error).removesuffix(".")) from error
+        raise InputError(str(error).removesuffix(".")) from error
 
 
 def _refused(path: Path, why: str, **about: Any) -> InputError:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.numerics.statistics.rounding import Printed
 
 DATA = Path(__file__).resolve().parents[3] / "data" / "published"
@@ -197,7 +197,9 @@ def _read(path: Path) -> pd.DataFrame:
     try:
         frame = pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise StorageError(f"Cannot read the published figures in {path}: {error}", todo="Restore the file") from error
+        raise StorageError(
+            f"Cannot read the published figures in {path}: {words_of(error)}", todo="Restore the file"
+        ) from error
     parts = [frame[part].fillna("") for part in ("size", "decoding") if part in frame]
     if parts:
         frame.insert(0, "setting", functools.reduce(lambda left, right: (left + " " + right).str.strip(), parts))
