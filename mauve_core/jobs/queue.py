@@ -316,7 +316,7 @@ def _spawn(folder: Path, lock: int) -> None:
         earlier.wait()  # it has let go of the lock
     with open(folder / LOG, "ab", opener=private_opener) as log:
         _children[folder.name] = subprocess.Popen(
-            [sys.executable, "-P", "-m", "mauve_core", "work", str(folder)],
+            [sys.executable, "-P", "-m", "mauve_core.jobs.waiting", str(folder)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
