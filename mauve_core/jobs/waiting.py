@@ -23,12 +23,12 @@ INTERVAL_S = 0.5
 
 def wait(folder: Path) -> None:
     """Return when fewer than ``AHEAD`` older jobs have a worker, or the job is to stop."""
-    while not (folder / CANCEL).exists() and _ahead(folder):
+    while not (folder / CANCEL).exists() and must_wait(folder):
         time.sleep(INTERVAL_S)
 
 
-def _ahead(folder: Path) -> bool:
-    """Whether so many older jobs have a worker; the next ones are looked at first."""
+def must_wait(folder: Path) -> bool:
+    """Whether ``AHEAD`` older jobs have a worker; the next ones are looked at first."""
     older = sorted((other for other in folder.parent.iterdir() if other.name < folder.name), reverse=True)
     return len(list(islice(filter(is_alive, older), AHEAD))) == AHEAD
 
