@@ -215,7 +215,7 @@ def _outline(path: str) -> Outline | InputError:
     try:
         table = read_table(path)
     except InputError as error:
-        return error.with_traceback(None)
+        return _kept(error)
     try:
         guess = guess_fields(table)
     except InputError as error:
@@ -230,7 +230,14 @@ def _look(path: str, text: str, prompt: str, identifier: str) -> Look | InputErr
     try:
         return _looked(read_table(path), text, prompt, identifier)
     except InputError as error:
-        return error.with_traceback(None)
+        return _kept(error)
+
+
+def _kept(error: InputError) -> InputError:
+    """The error without its frames, which hold the file; raised if the system refused, which it may not do later."""
+    if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
+        raise error
+    return error.with_traceback(None)
 
 
 def _looked(table: Table, text: str, prompt: str, identifier: str) -> Look | InputError:

@@ -226,7 +226,8 @@ def storage_errors(path: Path) -> Iterator[None]:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             wrong, todo = f"No space left while writing {path}", "Free some space and run the same command again"
         else:
-            wrong, todo = f"Cannot write {path}: {error.strerror or error}", "Check the folder's permissions"
+            wrong = f"Cannot read or write {path}: {error.strerror or error}"
+            todo = "Check the disk and the folder's permissions"
         raise StorageError(wrong, todo=f"{todo}, or set {HOME_VARIABLE} to another folder") from error
 
 

@@ -131,6 +131,7 @@ def status(job_id: str) -> JobState:
             return state
         state = read_state(folder)  # again: it may have written its end just before it went
     except StorageError as error:
+        _folder(job_id)  # it may have been removed meanwhile
         return JobState(job_id, name=job_id, status="failed", message=str(error))
     if not state.active:
         return state
@@ -240,8 +241,9 @@ def take_back(job_id: str) -> JobState:
 
 
 def list() -> tuple[JobState, ...]:  # noqa: A001 (jobs.list() reads well, and nothing here needs the builtin)
-    """Return every job, the newest first."""
-    names = sorted(path.parent.name for path in jobs_folder().glob(f"*/{STATE}"))
+    """Return every job, the newest first; StorageError if the folder cannot be read."""
+    with storage_errors(jobs_folder()):
+        names = sorted(path.parent.name for path in jobs_folder().glob(f"*/{STATE}"))
     found = []
     for name in reversed(names):
         with suppress(InputError):  # removed in the meantime
@@ -266,8 +268,9 @@ def log_tail(job_id: str) -> str:
 
 
 def folders() -> Iterator[Path]:
-    """Yield the folder of every job, including incomplete ones."""
-    return (path for path in jobs_folder().glob("*") if _ID.fullmatch(path.name))
+    """Yield the folder of every job, including incomplete ones; StorageError as :func:`list`."""
+    with storage_errors(jobs_folder()):
+        yield from [path for path in jobs_folder().glob("*") if _ID.fullmatch(path.name)]
 
 
 def jobs_folder() -> Path:

@@ -323,8 +323,8 @@ class RunStore:
         StorageError
             The disk refuses.
         """
-        tokens = trash.tokens(self.root) if token is None else [trash.entry(self.root, token).token]
-        with storage_errors(self.root):
+        with locked(self.root), storage_errors(self.root):  # or it would take the entry of a run that comes or goes
+            tokens = trash.tokens(self.root) if token is None else [trash.entry(self.root, token).token]
             return sum(trash.remove(self.root, each) for each in tokens)
 
     def export(self, run_id: str, path: Path, *, ratings: bool = True) -> Path:

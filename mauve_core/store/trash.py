@@ -82,6 +82,9 @@ def entries(root: Path) -> list[DeletedRun]:
     """Return the content of the trash, the latest first."""
     with storage_errors(root):
         found = [_entry(path) for path in _folders(root) if (path / _RUN).is_dir()]
+    found = [
+        each for each in found if not each.damage or folder_of(root, each.token).is_dir()
+    ]  # else it went meanwhile
     return sorted(found, key=lambda deleted: deleted.token, reverse=True)
 
 

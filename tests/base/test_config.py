@@ -67,7 +67,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_rest(tmp_path, monkeypatch):
 
         return refuse
 
-    for code, words in ((errno.ENOSPC, "No space left"), (errno.EIO, "Cannot write")):
+    for code, words in ((errno.ENOSPC, "No space left"), (errno.EIO, "Cannot read or write")):
         monkeypatch.setattr(os, "fsync", fail(code))
         with pytest.raises(StorageError, match=f"{words}.*{re.escape(str(path))}.*{HOME_VARIABLE}"):
             write_atomically(path, lambda stream: stream.write(b"new"))

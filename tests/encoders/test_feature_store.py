@@ -229,7 +229,7 @@ def test_a_write_that_hits_the_end_of_the_disk_keeps_its_number(store: FeatureSt
 def test_an_unreadable_folder_is_said(store: FeatureStore, tmp_path: Path) -> None:
     blocked = FeatureStore(tmp_path / "file")
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StorageError, match="Cannot write"):
+    with pytest.raises(StorageError, match="Cannot read or write"):
         blocked.put(KEY, *arrays(), META)
 
 

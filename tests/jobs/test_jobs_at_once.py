@@ -238,6 +238,17 @@ def test_of_two_who_remove_a_job_or_take_it_back_one_is_told_that_it_was_done(
         queue.take_back(state.id)
 
 
+def test_a_job_that_is_removed_while_it_is_listed_is_not_listed_as_damaged(
+    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(task)
+    monkeypatch.setattr(
+        queue, "read_state", lambda folder: folder.rename(folder.parent / "gone") and read_state(folder)
+    )
+    assert queue.list() == ()
+    assert (queue.jobs_folder() / "gone" / TASK).exists()
+
+
 def test_a_lock_that_nobody_lets_go_is_an_error_that_says_so(
     task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -310,9 +310,9 @@ def test_a_folder_that_cannot_be_written_is_listed_by_its_index(mine: RunStore) 
     mine.root.chmod(0o500)
     (mine.root / "one").chmod(0o500)
     assert mine.list() == before, "no warning: there is nothing to write"
-    with pytest.raises(StorageError, match=r"Cannot write .*Check the folder's permissions"):
+    with pytest.raises(StorageError, match=r"Cannot read or write .*Check the disk and the folder's permissions"):
         mine.describe("one", notes="x")
-    with pytest.raises(StorageError, match=r"Cannot write .*Check the folder's permissions"):
+    with pytest.raises(StorageError, match=r"Cannot read or write .*Check the disk and the folder's permissions"):
         mine.delete("one")
     (mine.root / "one").chmod(0o700)
     assert mine.list() == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.store import RunStore
+from mauve_core.store import RunStore, trash
 from mauve_core.store.index import INDEX
+from mauve_core.store.trash import DeletedRun
 from tests.handmade import make_comparison, make_corpora
 
 ROUNDS = 12
@@ -163,3 +165,41 @@ def test_no_line_is_lost_while_somebody_deletes_the_index(store: RunStore) -> No
 def test_an_index_is_made_once_however_many_open_it(store: RunStore) -> None:
     run_at_once(OPENER, store.root, *((str(number),) for number in range(4)))
     assert store.list() == []
+
+
+def test_an_entry_that_is_restored_while_the_bin_is_listed_is_not_listed_as_damaged(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("one", make_comparison(), make_corpora())
+    store.delete("one")
+    (entry,) = store.deleted()
+    read, other = trash._entry, RunStore(store.root)
+
+    def restored_first(path: Path) -> DeletedRun:
+        monkeypatch.setattr(trash, "_entry", read)
+        other.restore(entry.token)
+        return read(path)
+
+    monkeypatch.setattr(trash, "_entry", restored_first)
+    assert store.deleted() == []
+    assert [line.id for line in store.list()] == ["one"]
+
+
+def test_emptying_the_bin_takes_no_entry_from_under_a_deletion(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("one", make_comparison(), make_corpora())
+    move, freed = trash.move_folder, list[int]()
+    purging = threading.Thread(target=lambda: freed.append(RunStore(store.root).purge()))
+
+    def purged_first(folder: Path, final: Path) -> Path:
+        if folder.name == "one":
+            purging.start()
+            purging.join(0.5)  # all the time it would need
+        return move(folder, final)
+
+    monkeypatch.setattr(trash, "move_folder", purged_first)
+    store.delete("one")
+    purging.join()
+    assert freed[0] > 0
+    assert (store.list(), store.deleted()) == ([], [])
