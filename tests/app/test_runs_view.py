@@ -377,7 +377,8 @@ def test_a_seed_beyond_what_browsers_count_stays(
     open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     comparison = make_comparison()
-    config = dataclasses.replace(comparison.config, score=ScoreConfig(seed=2**60))
+    score = dataclasses.replace(comparison.config.score, seed=2**60)
+    config = dataclasses.replace(comparison.config, score=score)
     store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
     app, started = form_of_encoded(open_page, monkeypatch)
     seed = app.text_input(key="again_seed_encoded_kept")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.store import COMPARISON, PARTIAL, Run, RunStore, trash
@@ -49,6 +50,7 @@ def test_an_encoder_is_found(store: RunStore) -> None:
     run = save(store, "one")
     record = json.loads((run.path / "comparison.json").read_text())
     record["summary"]["encoder"] = "gpt2-large"
+    record["comparison"]["config"]["encoder"] = EncoderConfig("gpt2-large").to_json()
     (run.path / "comparison.json").write_text(json.dumps(record))
     assert ids(store, "GPT2") == {run.id}, "the comparison changed, so its line does"
 
