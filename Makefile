@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 FAST := not slow and not browser and not trial
 
-.PHONY: app test trials fuzz check quick docs format demo clean setup setup-dev browser latex
+.PHONY: app test trials fuzz soak check quick docs format demo clean setup setup-dev browser latex
 
 app: setup
 	$(BIN)/mauve-lens demo
@@ -31,6 +31,12 @@ trials: setup-dev browser axe
 MINUTES := 60
 fuzz: setup-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+# Ten browsers and fifty jobs for so long: whether memory, files, threads, disk or waits go on rising.
+SOAK_HOME := .cache/soak
+soak: setup-dev browser
+	MAUVE_LENS_HOME=$(SOAK_HOME) $(BIN)/mauve-lens demo --quiet
+	$(BIN)/python benchmarks/soak.py --home $(SOAK_HOME) --minutes $(MINUTES) --out benchmarks/results/soak.md
 
 check: setup-dev lint
 	$(PYTEST) -q -m "$(FAST)" --hypothesis-profile check

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from playwright.sync_api import Browser, Page, Playwright
 
@@ -77,16 +78,25 @@ def opened(browser: Browser) -> Iterator[Page]:
 @contextmanager
 def served(command: list[str], checkout: Path, home: Path) -> Iterator[str]:
     """The address of a server until the block ends; the port follows the command."""
+    with running(command, checkout, home) as (url, _):
+        yield url
+
+
+@contextmanager
+def running(
+    command: list[str], checkout: Path, home: Path, output: int | IO[bytes] = subprocess.DEVNULL, **added: str
+) -> Iterator[tuple[str, int]]:
+    """Address and process id of a server until the block ends; ``added`` is added to its environment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    environment = {**os.environ, "PYTHONPATH": str(checkout), "MAUVE_LENS_HOME": str(home.absolute())}
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "MAUVE_LENS_HOME": str(home.absolute()), **added}
     process = subprocess.Popen(
         [sys.executable, "-m", *command, "--server.port", str(port), "--server.headless", "true"],
         cwd=checkout,
         env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
     )
     try:
         deadline = time.monotonic() + TIMEOUT_MS / 1000
@@ -99,7 +109,7 @@ def served(command: list[str], checkout: Path, home: Path) -> Iterator[str]:
                 time.sleep(0.2)
             else:
                 break
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process.pid
     finally:
         process.terminate()
         process.wait(timeout=30)

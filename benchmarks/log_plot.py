@@ -1,4 +1,4 @@
-"""What benchmarks on cost share: slopes on logarithmic axes with their standard error, and a panel of such axes."""
+"""What benchmarks share to draw: slopes on logarithmic axes with their standard error, panels, and a figure of them."""
 
 from __future__ import annotations
 
@@ -60,6 +60,33 @@ def panel(
             parts.append(f'<line x1="8" x2="22" y1="{foot - 4}" y2="{foot - 4}" stroke="{colour}" stroke-width="3"/>')
             parts.append(f'<text x="27" y="{foot}">{name}</text>')
     parts.append(f'<text x="-34" y="{HEIGHT / 2}" transform="rotate(-90 -34 {HEIGHT / 2})">{unit}</text>')
+    return "".join(parts)
+
+
+def series_panel(title: str, minutes: Sequence[float], values: Sequence[float]) -> str:
+    """A series on plain axes from zero, each 200th of the time as a line from its least value to its most."""
+    last, top = max(minutes[-1], 1e-9), max(max(values), 1e-9) * 1.08
+
+    def across(minute: float) -> float:
+        return WIDTH * minute / last
+
+    def down(value: float) -> float:
+        return HEIGHT * (1 - value / top)
+
+    parts = [f'<rect width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/><text x="6" y="-8">{title}</text>']
+    for tick in np.linspace(0, 1, 5):
+        y = HEIGHT * (1 - tick)
+        parts.append(f'<line x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
+        parts.append(f'<text x="-5" y="{y + 4:.1f}" text-anchor="end">{tick * top:,.3g}</text>')
+        parts.append(f'<text x="{WIDTH * tick:.1f}" y="{HEIGHT + 14}" text-anchor="middle">{tick * last:.3g}</text>')
+    bins = np.minimum((np.asarray(minutes) / last * 200).astype(int), 199)
+    points = []
+    for place in np.unique(bins):
+        inside = np.asarray(values)[bins == place]
+        x = across((place + 0.5) / 200 * last)
+        points += [f"{x:.1f},{down(float(inside.min())):.1f}", f"{x:.1f},{down(float(inside.max())):.1f}"]
+    parts.append(f'<polyline points="{" ".join(points)}" fill="none" stroke="{COLOURS[0]}" stroke-width="1.2"/>')
+    parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT + 28}" text-anchor="middle">minutes</text>')
     return "".join(parts)
 
 

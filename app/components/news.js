@@ -3,10 +3,15 @@
 //
 // From the server (data): seen (the digest that the page was drawn with), address, beat_ms. To it: changed (a trigger).
 //
-// A page that is not looked at does not ask, and one at work is left alone: its run would be broken off.
+// A page that is not looked at does not ask, and one at work is left alone: its run would be broken off. So is one
+// where something was just pressed: Streamlit forgets a page that was asked for when another rerun is asked for before
+// the server has answered.
 
 const LOOK = "mauve-lens-look"; // an event of the document: there may be news already (job_progress.js)
 const LOST_BEATS = 5; // a rerun that was asked for and has not come by then is asked for again
+
+const ANSWER_MS = 10000; // a press that has had no effect by then has none
+const PRESSES = ["pointerdown", "keydown"];
 
 const watches = new WeakMap();
 
@@ -30,19 +35,31 @@ class Watch {
     this.timer = setInterval(() => this.look(), data.beat_ms);
     this.sooner = () => this.look();
     document.addEventListener(LOOK, this.sooner);
+    this.press = () => (this.pressed = performance.now());
+    PRESSES.forEach((kind) => document.addEventListener(kind, this.press, true));
+    this.ran = new MutationObserver(() => (this.pressed = undefined));
+    this.ran.observe(app(), { attributeFilter: ["data-test-script-state"] });
   }
 
   close() {
     clearInterval(this.timer);
     document.removeEventListener(LOOK, this.sooner);
+    PRESSES.forEach((kind) => document.removeEventListener(kind, this.press, true));
+    this.ran.disconnect();
+  }
+
+  // Whether the page is neither at work nor about to be.
+  idle() {
+    const awaited = performance.now() - this.pressed < ANSWER_MS; // false without a press
+    return !awaited && app()?.dataset.testScriptState === "notRunning";
   }
 
   async look() {
-    if (document.hidden || this.looking || !resting()) return;
+    if (document.hidden || this.looking || !this.idle()) return;
     this.looking = true;
     const found = await asked(this.address);
     this.looking = false;
-    if (found === undefined || found === this.seen || !resting()) return;
+    if (found === undefined || found === this.seen || !this.idle()) return;
     if (found === this.told && this.waited < LOST_BEATS) {
       this.waited += 1;
       return;
@@ -63,6 +80,6 @@ async function asked(address) {
   }
 }
 
-function resting() {
-  return document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === "notRunning";
+function app() {
+  return document.querySelector('[data-testid="stApp"]');
 }

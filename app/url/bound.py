@@ -200,7 +200,8 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _write(key: str, changes: Changes) -> None:
-    session.update(**changes(st.session_state[key]))
+    if key in st.session_state:  # a slow browser also reports a control that has left the page meanwhile
+        session.update(**changes(st.session_state[key]))
 
 
 def _write_row(field: str, key: str, values: Sequence[Any]) -> None:

@@ -51,13 +51,13 @@ def disagreements_frame(table: MethodTable, comparison: Comparison | None) -> pd
 
 
 def answer(table: MethodTable, comparison: Comparison | None) -> str:
-    """Say in one sentence whether the ranking depends on the method; empty for one method.
+    """Say in one sentence whether the ranking depends on the method; empty for one method or one candidate.
 
     The other methods are counted by how they order the candidates: as the table's first, with pairs reversed that both
     tell apart, with others reversed, or without intervals over texts, so that ties are unknown.
     """
     first, *others = table.results
-    if not others:
+    if not others or len(table.candidates) < 2:
         return ""
     reversed_by: dict[Method, list[Disagreement]] = {}
     for item in disagreements(table, comparison):

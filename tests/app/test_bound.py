@@ -75,6 +75,21 @@ def test_a_button_changes_the_state() -> None:
     assert url_of(app) == {}
 
 
+def test_a_control_that_has_left_the_page_changes_nothing() -> None:
+    """A slow browser reports it all the same, and Streamlit calls back for a key that it no longer knows."""
+
+    def script() -> None:
+        import streamlit as st
+
+        from app.url import bound
+
+        link = bound.bind("weight", 0.5)
+        del st.session_state[link["key"]]
+        link["on_change"](*link["args"])
+
+    assert url_of(opened(script, weight="0.3")) == {"weight": "0.3"}
+
+
 def test_a_widget_follows_the_url_and_its_title() -> None:
     def titled() -> None:
         import streamlit as st

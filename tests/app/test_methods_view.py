@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
@@ -16,9 +17,18 @@ from app.caching import cache
 from app.components.markup import escaped, with_minus
 from app.views.methods.method_form import GROUPS
 from app.views.methods.method_table import SHOWN, shown_scores
+from mauve_core.__main__ import main
 from mauve_core.base.formatting import with_plain_spaces, with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.methods import ESTIMATORS, PRESETS, Method, MethodResult, MethodScore, MethodTable
+from mauve_core.experiments.methods import (
+    ESTIMATORS,
+    PRESETS,
+    Method,
+    MethodResult,
+    MethodScore,
+    MethodTable,
+    stored_methods,
+)
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.ranks import MARK
 from mauve_core.figures.methods import leaderboard_decimals, score_labels
@@ -32,7 +42,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.registry import read_task
-from tests.synthetic import make_untold_run
+from tests.synthetic import make_run, make_untold_run
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
@@ -110,6 +120,24 @@ def start(app: AppTest) -> None:
 
 
 # The form
+
+
+def test_one_candidate_has_no_ranking_and_no_agreement(
+    open_page: OpenPage, own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = make_run(own_home, n=40, seeds=2, projection=False, names=("shifted",))
+    assert main(["methods", run.id, *(f"--method={spec}" for spec in CHEAP), "--quiet"]) == 0
+    table = stored_methods(run)
+    assert table is not None
+    assert np.isnan(table.agreement()).all()
+    printed = capsys.readouterr().out
+    app = open_page(VIEW, run=run.id)
+    assert not app.exception
+    shown = said(app)
+    assert "Ranking by each method" in shown
+    for text in (printed, shown):
+        assert "does not depend on the method" not in text
+    assert not {"Agreement", "What they rank differently"} & {header.value for header in app.header}
 
 
 @pytest.mark.usefixtures("run")

@@ -123,7 +123,7 @@ def _scores(run: Run, table: MethodTable) -> None:
 
 
 def _agreement(run: Run, table: MethodTable) -> None:
-    if len(table.results) < 2:
+    if min(len(table.results), len(table.candidates)) < 2:
         return
     with folded.part("Agreement of every pair of methods", "methods_agreement", "grid_on", asked=False) as part:
         if not part.open:
@@ -145,7 +145,7 @@ def _agreement(run: Run, table: MethodTable) -> None:
 
 
 def _disagreements(run: Run, table: MethodTable) -> None:
-    if len(table.results) < 2:
+    if min(len(table.results), len(table.candidates)) < 2:
         return
     found = disagreements(table, run.comparison)
     with st.container(horizontal=True, vertical_alignment="bottom"):

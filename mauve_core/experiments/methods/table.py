@@ -164,7 +164,12 @@ class MethodTable:
         return dict(zip(found, holm(list(found.values())).tolist(), strict=True)) if found else {}
 
     def agreement(self) -> NDArray[np.float64]:
-        """(methods, methods) Spearman correlations of the candidates' closeness; nan if a method ties all."""
+        """(methods, methods) Spearman correlations of the candidates' closeness.
+
+        nan if a method ties all candidates, or there is only one.
+        """
+        if len(self.candidates) < 2:
+            return np.full((len(self.results), len(self.results)), np.nan)
         rows = [result.closeness(self.candidates) for result in self.results]
         return np.array([[spearman(a, b) for b in rows] for a in rows])
 
