@@ -73,7 +73,7 @@ def make_comparison(**scores: dict[str, Estimate]) -> Comparison:
         return Partition(kind, seed, K, float(rng.random()), labels)  # type: ignore[arg-type]
 
     def estimates(shift: float) -> dict[str, Estimate]:
-        apart = 0.1 * rng.random() * np.array([-1, 1])
+        apart = 0.1 * rng.random(SEEDS)[0] * np.array([-1, 1])
         mean = 0.1 + 0.2 + shift  # not a short decimal: it must come back bit for bit all the same
         low, high = np.nextafter(mean, 0), np.nextafter(mean, 1)
         whole, half = (SeedSpread.of(each + apart) for each in (mean, mean / 2))

@@ -58,7 +58,9 @@ FAULTS = {
         "mauve_core/scoring/partitioning.py", "np.split(found.labels,", "np.split(found.labels[::-1],"
     ),
     "store: a run that is copied into its place": Fault(
-        "mauve_core/store/placing.py", "return folder.rename(final)", "return Path(shutil.copytree(folder, final))"
+        "mauve_core/store/placing.py",
+        "return move_folder(folder, final)",
+        "return Path(shutil.copytree(folder, final))",
     ),
     "analysis: weights of the cluster before": Fault(
         "mauve_core/analysis/what_if.py", "[partition.labels[source]]", "[partition.labels[source] - 1]"

@@ -66,7 +66,7 @@ def test_a_link_keeps_the_area_of_a_freehand_circle() -> None:
     rng = np.random.default_rng(0)
     points = rng.uniform(-1, 1, (2000, 2))
     radius = np.hypot(*points.T)
-    inside = inside_polygon(points, by_a_link(list(zip(np.cos(angle), np.sin(angle), strict=True))))
+    inside = inside_polygon(points, by_a_link(list(zip(np.cos(angle).tolist(), np.sin(angle).tolist(), strict=True))))
     # A chord over 2π/30, twice the mean angle of a corner, lies at most 1 - cos(π/30) = 0.0055 within the circle.
     clear = np.abs(radius - 1) > 0.0056
     np.testing.assert_array_equal(inside[clear], (radius < 1)[clear])

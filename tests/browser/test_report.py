@@ -138,6 +138,7 @@ def test_a_script_that_gets_in_all_the_same_is_refused(chromium: Browser, report
     refused: list[str] = []
     page.on("console", lambda message: refused.append(message.text))
     page.goto(broken.as_uri())
+    page.locator(".plot").first.scroll_into_view_if_needed()
     expect(page.locator(DRAWN).first).to_be_visible()
     assert page.title() != "ran"
     assert any("Content Security Policy" in text for text in refused)

@@ -112,7 +112,7 @@ def test_openid_connect(page: Page, tmp_path: Path) -> None:
             page.get_by_role("link", name="Sign in with your account").click()
             expect(page.get_by_text("Cluster 3", exact=True)).to_be_visible()
             expect(page).to_have_url(re.compile(re.escape(target)))
-            expect(page.get_by_text("anna@example.org")).to_be_visible()
+            expect(page.get_by_text("anna@\u2060example.org")).to_be_visible()
             page.reload()
             expect(page.get_by_text("Cluster 3", exact=True)).to_be_visible()
             charts.settle(page)

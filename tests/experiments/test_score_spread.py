@@ -112,7 +112,7 @@ def worst_by_hand(values: list[float], sds: list[float], people: list[float]) ->
 
 def test_every_worst_case_is_equation_30_over_texts(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     gaps = {"close": Value(0.1, 0.02), "shifted": Value(0.3, 0.05), "collapsed": Value(0.2, 0.15)}
-    rows = tuple(Row("zipf", name, Value(1.0), Value(1.0), gap) for name, gap in gaps.items())
+    rows = tuple(Row("zipf", name, Value(1.0 + gap.value), Value(1.0), gap) for name, gap in gaps.items())
     RunStore().attach(run.id, "measures", dataclass_to_json(Measurements(rows, {})))
     CompareMethodsTask(run.id, ("kmeans", "kmeans:divergence=chi2", "gaussian"), 1).compute()
     store, plan = RatingStore(run.ratings_path), pair_plan(run.corpora, rater="ann")

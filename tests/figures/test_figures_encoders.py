@@ -65,7 +65,8 @@ def test_the_frame_has_every_number():
     frame = figures.scores_frame(table)
     assert len(frame) == len(SCORES) * (3 * 4 + 1)
     row = frame[(frame["title"] == "other") & (frame["candidate"] == "d") & (frame["score"] == "mauve")].iloc[0]
-    assert (row["mean"], row["sd"], row["low"], row["high"]) == (0.4, 0.012, 0.4 - 0.01, 0.4 + 0.01)
+    assert (row["mean"], row["low"], row["high"]) == (0.4, 0.4 - 0.01, 0.4 + 0.01)
+    assert row["sd"] == pytest.approx(0.016 / math.sqrt(2))
     assert (row["encoder"], row["rank"], row["tied"], row["notes"]) == ("/m/other", 1, False, "a note")
     assert (row["dimension"], row["tokens_median"], row["cut"]) == (8, 20.0, 3)
     (ceiling,) = frame[(frame["candidate"] == HUMAN) & (frame["score"] == "mid")].to_dict("records")
@@ -104,8 +105,8 @@ def test_names_stay_text_in_the_grid():
 def test_cells_have_mean_spread_rank_and_interval():
     frame = shown_scores(example(), "mauve")
     assert list(frame.columns) == ["Candidate", "1 own", "2 other", "3 flat"]
-    assert with_plain_spaces(frame.loc[0, "1 own"]) == "**0.500 ± 0.012 (1=)**  \n0.490 to 0.510"
-    assert with_plain_spaces(frame.loc[4, "1 own"]) == "0.550 ± 0.012  \n0.540 to 0.560"
+    assert with_plain_spaces(frame.loc[0, "1 own"]) == "**0.500 ± 0.011 (1=)**  \n0.490 to 0.510"
+    assert with_plain_spaces(frame.loc[4, "1 own"]) == "0.550 ± 0.011  \n0.540 to 0.560"
     assert frame.loc[4, "2 other"] == "–  \n–"
     assert [name.strip("*") for name in shown_scores(example(), "mid")["Candidate"][:4]] == list("dcba")
     alone = shown_scores(EncoderTable((result_of("x", {NASTY: 0.3, "b": 0.1}),)), "mauve")

@@ -216,7 +216,7 @@ def test_a_curve_starts_from_the_control() -> None:
     assert list(trace.y) == [line.scores["jensen-shannon"].mean for line in lines]
     assert list(trace.error_y.array) == [line.scores["jensen-shannon"].sd for line in lines]
     assert {shape.type for shape in figure.layout.shapes} == {"rect", "line"}
-    both = ProbeTable(HUMAN, (*TABLE.lines, line_of("typos:rate=0.2", 0.6)))
+    both = ProbeTable(HUMAN, (*TABLE.lines, line_of("typos:rate=0.2", 0.45)))
     assert len(dose_figure(both, dose_series(both), "auc").data) == 2
 
 

@@ -293,8 +293,8 @@ def test_only_what_exists_is_made_absolute(tmp_path, monkeypatch):
 def test_gaps_of_measures_are_correlated_with_the_right_sign(run, topics):
     table = encoders_run(run, [parse_encoder(str(topics))])
     gaps = {"close": 1.0, "shifted": 2.0, "collapsed": 9.0}
-    rows = tuple(Row("length", name, Value(5.0), Value(5.0), Value(gap)) for name, gap in gaps.items())
-    rows += (Row("zipf", "close", None, None, Value(1.0)),)
+    rows = tuple(Row("length", name, Value(5.0 + gap), Value(5.0), Value(gap)) for name, gap in gaps.items())
+    rows += (Row("zipf", "close", Value(2.0), Value(1.0), Value(1.0)),)
     RunStore().attach(run.id, "measures", dataclass_to_json(Measurements(rows, {})))
     for score, sign in (("mauve", -1), ("frontier_integral", 1)):
         found, problem = references(run, table, score)
