@@ -192,9 +192,9 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
         The disk is full or refuses, or ``path`` is a folder or a device, which a rename would replace for good where
         the system allows it; ``path`` is unchanged.
     """
-    if path.exists() and not path.is_file():
-        raise StorageError(f"Cannot write {path}", allowed="a new file, or a regular one", todo="Give another path")
     with storage_errors(path):
+        if path.exists() and not path.is_file():
+            raise StorageError(f"Cannot write {path}", allowed="a new file, or a regular one", todo="Give another path")
         private = is_private(path)
         make_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")

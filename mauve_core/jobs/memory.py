@@ -121,8 +121,8 @@ def _group_mb(root: Path) -> float | None:
     found = []
     for line in lines:
         _, controllers, path = line.split(":", 2)
-        for version, (mount, file) in _LIMITS.items():
-            if version in controllers.split(","):
+        for controller, (mount, file) in _LIMITS.items():
+            if controller in controllers.split(","):
                 group = root / mount / path.lstrip("/")
                 for folder in (group, *group.parents):
                     with suppress(OSError, ValueError):
