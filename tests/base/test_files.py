@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from pathlib import Path
@@ -44,3 +45,12 @@ def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match="Allowed: a new file, or a regular one"):
             write_atomically(path, lambda stream: stream.write(b"x"))
     assert pipe.is_fifo()
+
+
+def test_a_disk_that_does_not_tell_what_stands_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> bool:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    with pytest.raises(StorageError, match="Input/output error"):
+        write_atomically(tmp_path / "file", lambda stream: stream.write(b"x"))
