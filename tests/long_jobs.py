@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.store import RunStore
+from mauve_core.store.trash import BIN
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
 from tests.synthetic import make_comparison_inputs
 from tests.tiny_models import make_gpt2
@@ -96,3 +97,8 @@ def require_no_leftovers(job: JobState) -> None:
     assert [summary.id for summary in RunStore().list()] == [job.run]
     assert list(FeatureStore().root.glob("*.npz")) == []
     assert list((queue.jobs_folder() / job.id).glob(".*")) == []
+
+
+def require_nothing_partial() -> None:
+    """Nothing in the home has a hidden name but the bin."""
+    assert [path for path in home().rglob(".*") if path.name != BIN] == []

@@ -14,7 +14,7 @@ FOLDER = "signed-out"
 """In the home folder: an empty file per revoked part of a sign-in, so that revocation survives a restart."""
 
 KEPT_S = 62 * 24 * 3600
-"""Seconds: twice the maximum lifetime of Streamlit's cookie."""
+"""Seconds: twice the maximum lifetime of Streamlit's cookie. The clock may jump, so age alone forgets nothing."""
 
 MAX_REMEMBERED = 10_000
 
@@ -59,7 +59,7 @@ def _paths(folder: Path, keys: Iterable[bytes]) -> Iterable[str]:
 
 
 def _forget_old(folder: Path) -> None:
-    before = time.time() - KEPT_S
-    for path in folder.iterdir():
+    before, paths = time.time() - KEPT_S, list(folder.iterdir())
+    for path in paths if len(paths) > MAX_REMEMBERED else ():
         if path.stat().st_mtime < before:
             path.unlink(missing_ok=True)

@@ -214,4 +214,9 @@ def _write_row(field: str, key: str, values: Sequence[Any]) -> None:
 
 def selected_rows(key: str) -> list[int]:
     """The row of a table's marked cell, then its ticked row."""
-    return rows_of_event(st.session_state[key]["selection"])
+    return rows_of_event(selection_of(key))
+
+
+def selection_of(key: str) -> Any:
+    """What the browser says is selected in the chart or table of that key; None once that has left the page."""
+    return st.session_state.get(key, {}).get("selection")

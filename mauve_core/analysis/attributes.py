@@ -192,16 +192,28 @@ def _labels_by_k(partitions: Sequence[Partition], names: Sequence[str]) -> dict[
     return by_k
 
 
+def require_columns(corpora: Mapping[str, Corpus], columns: Sequence[str] | None) -> None:
+    """Raise an InputError if a column is not in all corpora; None takes what there is."""
+    everywhere = _shared_columns(corpora)
+    unknown = [name for name in columns or () if name not in everywhere]
+    if unknown:
+        raise InputError(f"Not every corpus has a column {unknown[0]!r}", allowed=", ".join(everywhere) or "no column")
+
+
+def _shared_columns(corpora: Mapping[str, Corpus]) -> list[str]:
+    frames = [corpus.metadata for corpus in corpora.values()]
+    names = dict.fromkeys(str(name) for frame in frames for name in frame.columns)
+    return [name for name in names if all(name in frame.columns for frame in frames)]
+
+
 def _columns(
     corpora: Mapping[str, Corpus], requested: Sequence[str] | None
 ) -> tuple[list[tuple[str, Kind, NDArray[Any]]], list[str]]:
     """Return (name, kind, cells) of each column that all corpora have, and notes on the others."""
     frames = [corpus.metadata for corpus in corpora.values()]
     names = list(dict.fromkeys(str(name) for frame in frames for name in frame.columns))
-    everywhere = [name for name in names if all(name in frame.columns for frame in frames)]
-    unknown = [name for name in requested or () if name not in everywhere]
-    if unknown:
-        raise InputError(f"Not every corpus has a column {unknown[0]!r}", allowed=", ".join(everywhere) or "no column")
+    require_columns(corpora, requested)
+    everywhere = _shared_columns(corpora)
     notes = [f"{name}: left out because not every corpus has it" for name in names if name not in everywhere]
     columns: list[tuple[str, Kind, NDArray[Any]]] = []
     for name in everywhere if requested is None else requested:

@@ -2,8 +2,8 @@
 
 All data is under one folder (``MAUVE_LENS_HOME``, else the platform's user data folder). Only its owner can read it:
 folders have mode 0700 and files 0600, whatever the umask. Files written elsewhere follow the umask. A file is written
-beside its final place, flushed to the disk, and renamed, so that a kill or a full disk never leaves half of one; its
-folder is flushed, too, so that a power cut takes back nothing that was said to be stored.
+beside its final place (``partial.py``), flushed to the disk, and renamed, so that a kill or a full disk never leaves
+half of one; its folder is flushed, too, so that a power cut takes back nothing that was said to be stored.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from platformdirs import user_data_path
 
 from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.partial import file_for
 
 HOME_VARIABLE = "MAUVE_LENS_HOME"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
@@ -197,14 +197,13 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
             raise StorageError(f"Cannot write {path}", allowed="a new file, or a regular one", todo="Give another path")
         private = is_private(path)
         make_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+        temporary, handle = file_for(path, PRIVATE_FILE if private else 0o666)
         try:
-            mode = PRIVATE_FILE if private else 0o666
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as stream:
+            with os.fdopen(handle, "wb") as stream:
                 write(stream)
                 stream.flush()
                 os.fsync(stream.fileno())
-            temporary.replace(path)
+                temporary.replace(path)  # while it is locked
         except BaseException:
             with suppress(OSError):
                 temporary.unlink()

@@ -14,8 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
-import time
 import uuid
 import warnings
 from collections.abc import Mapping
@@ -27,15 +25,13 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base import files
+from mauve_core.base import files, partial
 from mauve_core.base.array_files import load_array, load_arrays
 from mauve_core.base.errors import InputError, StorageError
 
 ARRAYS = ("features", "lengths", "cut")
 META = "meta.json"
-INCOMING = ".incoming-"
-ABANDONED_AFTER_S = 24 * 3600.0
-"""An unfinished (hidden) file or folder older than this belongs to a process that died."""
+INCOMING = "incoming"
 
 
 class DamagedEntryWarning(UserWarning):
@@ -203,15 +199,8 @@ class FeatureStore:
 
     def sweep(self) -> None:
         """Delete what dead processes left unfinished."""
-        oldest = time.time() - ABANDONED_AFTER_S
         for path in self.root.glob(".*"):
-            with suppress(OSError):
-                if path.stat().st_mtime >= oldest:
-                    continue
-                if path.is_dir():
-                    shutil.rmtree(path, ignore_errors=True)
-                else:
-                    path.unlink()
+            partial.remove_if_abandoned(path)
 
     def _entry(self, key: str) -> Path:
         if not key or not key.isalnum():
@@ -225,22 +214,19 @@ class FeatureStore:
         self.sweep()
         with files.storage_errors(self.root):
             files.make_folder(self.root)
-            incoming = Path(tempfile.mkdtemp(dir=self.root, prefix=INCOMING))
-        try:
-            numbers = entry.array.astype(np.float32, copy=False), entry.lengths.astype(np.int32)
-            digests = {}
-            for name, values in zip(ARRAYS, (*numbers, entry.cut.astype(np.bool_)), strict=True):
-                digests[name] = _write_array(incoming / f"{name}.npy", values)
-            text = json.dumps({"digests": digests, "meta": dict(entry.meta)}, indent=1)
-            files.write_atomically(incoming / META, lambda stream: stream.write(text.encode()))
-            with files.storage_errors(self._entry(key)):
-                _rename_unless_taken(incoming, self._entry(key))
-        finally:
-            shutil.rmtree(incoming, ignore_errors=True)
+            with partial.folder_for(self.root / INCOMING) as incoming:
+                numbers = entry.array.astype(np.float32, copy=False), entry.lengths.astype(np.int32)
+                digests = {}
+                for name, values in zip(ARRAYS, (*numbers, entry.cut.astype(np.bool_)), strict=True):
+                    digests[name] = _write_array(incoming / f"{name}.npy", values)
+                text = json.dumps({"digests": digests, "meta": dict(entry.meta)}, indent=1)
+                files.write_atomically(incoming / META, lambda stream: stream.write(text.encode()))
+                with files.storage_errors(self._entry(key)):
+                    _rename_unless_taken(incoming, self._entry(key))
 
     def _remove_damaged(self, folder: Path, reason: str) -> None:
         """Hide an entry in one step, then delete it."""
-        aside = folder.with_name(f"{INCOMING}{uuid.uuid4().hex}")
+        aside = partial.hidden_beside(folder)
         with files.storage_errors(folder), suppress(FileNotFoundError):
             folder.rename(aside)
         shutil.rmtree(aside, ignore_errors=True)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import logging
 import mmap
-import shutil
 import struct
-import tempfile
+from contextlib import ExitStack
 from math import prod
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from mauve_core.base.files import (
     storage_errors,
     sync_tree,
 )
+from mauve_core.base.partial import folder_for
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeights, damaged
@@ -158,12 +158,11 @@ def _convert(gguf: Path, folder: Path) -> None:
 
     stored = check_header(gguf)
     logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
-    with storage_errors(folder):
-        make_folder(folder.parent)
-        scratch = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        alone = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        (alone / "model.gguf").symlink_to(gguf)  # alone, since files beside it do not belong to it
-    try:
+    with ExitStack() as folders:
+        with storage_errors(folder):
+            make_folder(folder.parent)
+            scratch, alone = (folders.enter_context(folder_for(folder)) for _ in range(2))
+            (alone / "model.gguf").symlink_to(gguf)  # alone, since files beside it do not belong to it
         with third_party(f"The GGUF file {gguf}", gguf.name, gguf), building_budget(stored, 4, gguf.name):
             tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file="model.gguf", **SAFE)
             quantised, info = AutoModelForCausalLM.from_pretrained(
@@ -180,6 +179,3 @@ def _convert(gguf: Path, folder: Path) -> None:
             if not folder.exists():  # another process may have been faster
                 sync_tree(scratch)
                 move_folder(scratch, folder)
-    finally:
-        for leftover in (scratch, alone):
-            shutil.rmtree(leftover, ignore_errors=True)

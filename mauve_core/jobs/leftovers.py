@@ -1,13 +1,12 @@
 """Remove leftovers below the home folder: old uploads, and partial files of killed processes.
 
-Runs when the app's server starts and when a file is uploaded. The store cleans up runs and the trash; parts of
-unfinished work are removed with their work (``checkpoints.py``).
+Runs when the app's server starts and when a file is uploaded. The store removes what was left of whole runs and of
+the trash; parts of unfinished work are removed with their work (``checkpoints.py``).
 
 - An upload is removed if nobody has used it for ``MAUVE_LENS_UPLOAD_DAYS`` days, unless an unfinished job names it: a
   run has its own copy of the texts, but a resumed job reads the file again.
-- Names that begin with a dot belong to partial files; after a day, their writer is gone. In a job's folder only its
-  worker writes: once that is gone, they go at the next start.
-- What was written before the clock was set back counts as written now.
+- A partial file or folder is removed unless its writer lives (``partial.py``).
+- An upload of the time before the clock was set back counts as used now.
 - A job's folder without a state comes from a process that was killed while starting the job. A lock keeps new jobs
   from starting meanwhile.
 """
@@ -16,7 +15,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -25,8 +23,8 @@ from pathlib import Path
 
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import home, storage_errors
+from mauve_core.base.partial import hidden_beside, remove_abandoned
 from mauve_core.corpus import limits
-from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.jobs import queue
 from mauve_core.jobs.locks import changing, is_alive
 from mauve_core.jobs.state import STATE, TASK, read_state
@@ -35,7 +33,6 @@ UPLOADS = "uploads"
 """Folder of uploads below the home folder; one folder per content, named by its SHA-256."""
 
 DAY_S = 24 * 3600.0
-ABANDONED_AFTER_S = DAY_S
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -67,26 +64,21 @@ def remove_leftovers() -> None:
         The disk refused.
     """
     days = limits.upload_days()
-    with storage_errors(home()):
-        with changing(queue.jobs_folder()):
-            _remove_uploads(days * DAY_S)
-            _remove_half_jobs()
-        FeatureStore().sweep()
+    with storage_errors(home()), changing(queue.jobs_folder()):
+        _remove_uploads(days * DAY_S)
+        _remove_half_jobs()
+        remove_abandoned(home())
 
 
 def _remove_uploads(kept_s: float) -> None:
-    """Remove old uploads that no job needs, and partial ones; no job can start meanwhile."""
+    """Remove old uploads that no job needs; no job can start meanwhile."""
     if not uploads_folder().is_dir():
         return
     needed = set(_needed())
     for folder in list(uploads_folder().iterdir()):
-        if not _DIGEST.fullmatch(folder.name):
-            _remove_hidden(folder)
-        elif folder.name not in needed and _unused_s(folder) > kept_s:
+        unneeded = _DIGEST.fullmatch(folder.name) and folder.name not in needed
+        if unneeded and _unused_s(folder) > kept_s:
             _remove_upload(folder, kept_s)
-        else:
-            for path in folder.glob(".*"):
-                _remove_hidden(path)
 
 
 def _needed() -> Iterator[str]:
@@ -101,7 +93,7 @@ def _needed() -> Iterator[str]:
 
 def _remove_upload(folder: Path, kept_s: float) -> None:
     """Hide and remove the upload, unless it was just used."""
-    aside = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}")
+    aside = hidden_beside(folder)
     folder.rename(aside)
     if _unused_s(aside) > kept_s:
         shutil.rmtree(aside, ignore_errors=True)
@@ -111,22 +103,10 @@ def _remove_upload(folder: Path, kept_s: float) -> None:
 
 
 def _remove_half_jobs() -> None:
-    """Remove folders without a complete job, and partial files of dead workers."""
+    """Remove folders without a complete job."""
     for folder in queue.folders():
-        if is_alive(folder):
-            continue
-        if not (folder / STATE).exists():
+        if not (folder / STATE).exists() and not is_alive(folder):
             shutil.rmtree(folder, ignore_errors=True)
-        for path in folder.glob(".*"):
-            path.unlink(missing_ok=True)
-
-
-def _remove_hidden(path: Path) -> None:
-    if path.name.startswith(".") and _unused_s(path) > ABANDONED_AFTER_S:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
 
 
 def _unused_s(path: Path) -> float:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mauve_core.base.errors import InputError, StorageError, words_of
-from mauve_core.base.files import write_atomically
+from mauve_core.base.files import storage_errors, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import remaining_seconds
 from mauve_core.base.validation import Count, Holds
@@ -30,6 +30,8 @@ LOG_BYTES = 64 * 1024
 
 LINE_CHARACTERS = 400
 """Longer log lines are cut."""
+
+_ANEW = "Remove the job and start it again"
 
 
 def _is_time(text: str) -> bool:
@@ -105,14 +107,13 @@ class JobState:
 
 
 def read_state(folder: Path) -> JobState:
-    """Read the last state written to a job's folder; StorageError if it is damaged."""
-    todo = "Remove the job and start it again"
+    """Read the last state written to a job's folder; raises as :func:`read_json` does."""
     try:
         state = from_json(JobState, read_json(folder / STATE))
     except InputError as error:
-        raise StorageError(f"{folder / STATE} is not the state of a job: {words_of(error)}", todo=todo) from error
+        raise StorageError(f"{folder / STATE} is not the state of a job: {words_of(error)}", todo=_ANEW) from error
     if state.id != folder.name:
-        raise StorageError(f"{folder / STATE} is the state of another job", received=state.id, todo=todo)
+        raise StorageError(f"{folder / STATE} is the state of another job", received=state.id, todo=_ANEW)
     return state
 
 
@@ -124,13 +125,16 @@ def write_state(folder: Path, state: JobState) -> JobState:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read the object in one of our JSON files; StorageError if it is damaged."""
+    """Read the object in one of our JSON files; StorageError if it is missing or damaged, or the disk refuses."""
     try:
-        values = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise StorageError(f"{path} is damaged: {words_of(error)}", todo="Remove the job and start it again") from error
+        with storage_errors(path):
+            if not path.is_file():
+                raise StorageError(f"{path} is missing", todo=_ANEW)
+            values = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise StorageError(f"{path} is damaged: {words_of(error)}", todo=_ANEW) from error
     if not isinstance(values, dict):
-        raise StorageError(f"{path} is damaged", allowed="a JSON object", todo="Remove the job and start it again")
+        raise StorageError(f"{path} is damaged", allowed="a JSON object", todo=_ANEW)
     return values
 
 

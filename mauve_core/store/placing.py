@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from mauve_core.base import partial
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import close_to_others, move_folder, storage_errors, sync_tree
-from mauve_core.base.locks import exclusive, lock_within
+from mauve_core.base.locks import exclusive
 from mauve_core.store import trash
 from mauve_core.store.about import ABOUT, write_about
 from mauve_core.store.folder import RATINGS, about_run
@@ -37,45 +37,18 @@ def locked(root: Path) -> Iterator[None]:
 def partial_folder(root: Path) -> Iterator[Path]:
     """Yield a hidden folder to fill and rename; remove it if the block raises. Removes leftovers of others first."""
     clear_away(root)
-    partial, lock = _locked_folder(root)
-    try:
-        yield partial
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
-    finally:
-        os.close(lock)
+    with partial.folder_for(root / PARTIAL.removeprefix(".")) as folder:
+        yield folder
 
 
 def clear_away(root: Path) -> None:
-    """Remove the hidden folders of killed processes: those that nobody holds locked."""
+    """Remove what killed processes left: hidden folders that nobody holds, and entries of the trash without a run."""
     for folder in root.glob(f"{PARTIAL}*"):
-        with suppress(OSError):  # it is gone, or locked
-            lock = _lock(folder)
-            try:
-                shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(lock)
-
-
-def _locked_folder(root: Path) -> tuple[Path, int]:
-    """Return a new hidden folder and its lock, which shows that this process is alive; the system releases it."""
-    while True:
-        folder = Path(tempfile.mkdtemp(dir=root, prefix=PARTIAL))
-        with suppress(FileNotFoundError, BlockingIOError):  # another process removed it before it was locked
-            lock = _lock(folder)
-            if folder.exists():
-                return folder, lock
-            os.close(lock)
-
-
-def _lock(folder: Path) -> int:
-    """Lock the folder; BlockingIOError if another process holds it."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    if lock_within(handle, 0):
-        return handle
-    os.close(handle)
-    raise BlockingIOError
+        partial.remove_if_abandoned(folder)
+    if trash.without_run(root):
+        with suppress(OSError, StorageError), locked(root):
+            for token in trash.without_run(root):
+                trash.remove(root, token)
 
 
 def put(folder: Path, root: Path, base: str) -> Path:

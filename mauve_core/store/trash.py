@@ -23,7 +23,7 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.store.folder import BROKEN, RunSummary, folder_bytes, is_id, parse_json, read_summary, run_id
 
 BIN = ".bin"
-PARTIAL = ".partial-"
+PARTIAL = ".partial"
 """Prefix of a folder that is being written or removed; never listed, never loaded."""
 
 _RUN, _DELETED = "run", "deleted.json"
@@ -114,7 +114,7 @@ def folder_of(root: Path, token: str) -> Path:
 def remove(root: Path, token: str) -> int:
     """Remove an entry for good, hiding it first; return the bytes that its files took."""
     path = root / BIN / token
-    hidden = root / f"{PARTIAL}{token}"
+    hidden = root / f"{PARTIAL}-{token}"
     try:
         move_folder(path, hidden)  # before its files go: no power cut brings back an entry without them
     except FileNotFoundError:  # restored or removed by another process
@@ -123,6 +123,11 @@ def remove(root: Path, token: str) -> int:
     with suppress(FileNotFoundError):  # another process cleans up after kills
         shutil.rmtree(hidden)
     return size
+
+
+def without_run(root: Path) -> list[str]:
+    """Return the tokens of entries whose run has not come yet, or has gone: a killed process's, unless one is at it."""
+    return [token for token in tokens(root) if not folder_of(root, token).exists()]
 
 
 def _folders(root: Path) -> Iterator[Path]:

@@ -200,14 +200,21 @@ def test_it_stays_ended_when_the_server_starts_again(server: TestClient, monkeyp
     assert SECRET not in "".join(map(str, folder.iterdir()))
 
 
-def test_what_no_cookie_lives_as_long_as_is_forgotten(server: TestClient) -> None:
-    sign_out(server, signed_in("one"))
+def test_of_many_those_that_no_cookie_outlives_are_forgotten(
+    server: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = signed_in("one")
+    sign_out(server, first)
     folder = home() / signed_out.FOLDER
     long_ago = time.time() - signed_out.KEPT_S - 60
     for path in folder.iterdir():
         os.utime(path, (long_ago, long_ago))
     sign_out(server, signed_in("two"))
-    assert len(list(folder.iterdir())) == 1
+    monkeypatch.setattr(access, "SIGNED_OUT", access.SignedOut())
+    assert not is_let_in(server, header(first)["cookie"]), "a clock that jumps lets nobody in again"
+    monkeypatch.setattr(signed_out, "MAX_REMEMBERED", 2)
+    sign_out(server, signed_in("three"))
+    assert len(list(folder.iterdir())) == 2
 
 
 def test_a_disk_that_refuses_lets_nobody_in_while_the_server_runs(

@@ -47,14 +47,6 @@ def press(page: Page, target: Locator) -> None:
     page.keyboard.press("Enter")
 
 
-def choose(page: Page, label: str, text: str) -> None:
-    charts.settle(page)
-    box = page.get_by_role("combobox", name=re.compile(label))
-    box.click()
-    box.fill(text)
-    box.press("Enter")
-
-
 def test_keeping_house(page: Page, home: Path, tmp_path: Path) -> None:
     store = RunStore(home / "runs")
     with serving(home) as url:
@@ -101,11 +93,11 @@ def compare_two(page: Page, store: RunStore) -> None:
     """A refusal that names the setting, then one leaderboard; both are in the link."""
     charts.settle(page)
     page.get_by_text("Compare two", exact=True).click()
-    choose(page, "Run A", "synthetic")
-    choose(page, "Run B", "finer")
+    charts.choose(page, "Run A", "synthetic (synthetic)")
+    charts.choose(page, "Run B", "finer (finer)")
     expect(page.get_by_role("alert").filter(has_text="Do not rank these together")).to_contain_text("Clusters k")
     expect(page.get_by_role("heading", name="One leaderboard")).to_have_count(0)
-    choose(page, "Run B", "Another")
+    charts.choose(page, "Run B", "Another <b>draw</b> (other-draw)")
     expect(page.get_by_role("heading", name="One leaderboard")).to_be_visible()
     expect(page.get_by_role("alert")).to_have_count(0)
     expect(page).to_have_url(re.compile(r"[?&]left=synthetic(&|$)"))

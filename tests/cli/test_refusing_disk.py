@@ -52,7 +52,7 @@ def test_a_comparison(code: int, own_home: Path, tmp_path: Path, capsys: pytest.
     with refusing(own_home, code):
         require_one_line(capsys, arguments, WORDS[code])
     assert [line.id for line in RunStore().list()] == ["earlier"]
-    assert list(RunStore().root.glob(".partial-*")) == []
+    assert list(RunStore().root.glob(".partial*")) == []
     assert main(arguments) == 0
     assert sorted(line.id for line in RunStore().list()) == ["earlier", "new"]
 

@@ -6,16 +6,15 @@ import errno
 import json
 import os
 import threading
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mauve_core.base import files
+from mauve_core.base import files, partial
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.encoders.feature_store import ARRAYS, DamagedEntryWarning, FeatureStore, Part
+from mauve_core.encoders.feature_store import ARRAYS, INCOMING, DamagedEntryWarning, FeatureStore, Part
 
 KEY, OTHER = "ab12", "cd34"
 META = {"device": "cpu", "notes": ["über"]}
@@ -234,14 +233,13 @@ def test_an_unreadable_folder_is_said(store: FeatureStore, tmp_path: Path) -> No
 
 
 def test_what_dead_writers_left_is_swept(store: FeatureStore) -> None:
-    for name, age_s in ((".incoming-old", 48 * 3600), (".incoming-new", 60)):
-        (store.root / name).mkdir(parents=True)
-        (store.root / name / "features.npy").write_bytes(b"half")
-        (store.root / f".{name}.npz").write_bytes(b"half")
-        for path in (store.root / name, store.root / f".{name}.npz"):
-            os.utime(path, (time.time() - age_s,) * 2)
-    store.put(KEY, *arrays(), META)
-    assert {path.name for path in store.root.iterdir()} == {KEY, ".incoming-new", "..incoming-new.npz"}
+    left, half = store.root / ".incoming.0123456789abcdef", store.root / ".part.npz.0123456789abcdef"
+    left.mkdir(parents=True)
+    (left / "features.npy").write_bytes(b"half")
+    half.write_bytes(b"half")
+    with partial.folder_for(store.root / INCOMING) as working:
+        store.put(KEY, *arrays(), META)
+        assert {path.name for path in store.root.iterdir()} == {KEY, working.name}
 
 
 def test_concurrent_writers_do_no_harm(store: FeatureStore) -> None:

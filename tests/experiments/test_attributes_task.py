@@ -158,8 +158,10 @@ def test_whose_texts_are_looked_at(run: Run) -> None:
         attributes_run(run, own, source="close", candidate="shifted")
     with pytest.raises(InputError, match="No candidate named"):
         attributes_run(run, own, candidate="gone")
+    begun: list[str] = []
     with pytest.raises(InputError, match="Not every corpus"):
-        attributes_run(run, own, ["gone"])
+        attributes_run(run, [2, 3], ["gone"], progress=lambda stage, *_: begun.append(stage))
+    assert begun == [], "nothing is clustered for it"
 
 
 @pytest.mark.parametrize("ks", [[], [1], [N + 1], [2.5], [True]])

@@ -34,6 +34,7 @@ COUNTS = {
     "run archives": 287,
     "run folders": 60,
     "run folders by command": 218,
+    "run folders by page": 60,
     "catalogue, bin": 20,
     "jobs": 30,
     "settings": 70,

@@ -24,8 +24,11 @@ ChangeSample = Callable[[Path, random.Random], str]
 
 OTHER_NAMES = ("../escaped", "/escaped", "a/" * 200, "con", "x\x00y", "comparison.JSON")
 
-
 COMMAND = "command.json"
+OPENED = "pages"
+VIEWS = ("compare", "decoders", "clusters", "gap", "map", "texts", "probes", "judge", "methods", "runs")
+"""Pages that show a run."""
+VIEWS_A_CASE = 3
 SOUND = {
     "human": "none.jsonl",
     "file": "none.jsonl",
@@ -103,6 +106,17 @@ def one_file(changes: Mapping[str, Change]) -> ChangeSample:
 
 def _pattern(path: Path, changes: Mapping[str, object]) -> str:
     return next((pattern for pattern in changes if path.match(pattern)), "")
+
+
+def and_views(change: ChangeSample) -> ChangeSample:
+    """Change a home, and draw the pages that are opened on it."""
+
+    def changed(home: Path, rng: random.Random) -> str:
+        what, views = change(home, rng), rng.sample(VIEWS, VIEWS_A_CASE)
+        (home / OPENED).write_text(json.dumps(views))
+        return f"{what}; {', '.join(views)}"
+
+    return changed
 
 
 def weights(folder: Path, rng: random.Random) -> str:

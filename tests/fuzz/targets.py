@@ -10,7 +10,7 @@ from mauve_core.corpus import read_corpus
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.judgments.tables import ratings_from_csv
-from tests.fuzz import changes, reading, samples
+from tests.fuzz import changes, pages, reading, samples
 from tests.fuzz.changes import ChangeSample, one_file, the_file
 from tests.fuzz.mutate import in_bytes, in_header, in_json, in_json_lines, one_of
 
@@ -77,6 +77,7 @@ def _targets() -> dict[str, Target]:
             one_file(whole),
             reading.by_command,
         ),
+        "run by page": Target("run folders by page", pages.views, changes.and_views(one_file(whole)), pages.by_page),
         "catalogue": Target("catalogue, bin", samples.home, one_file({"*.sqlite": in_bytes}), reading.opened),
         "bin": Target("catalogue, bin", samples.bin_, one_file(stored), reading.restored),
         "jobs": Target("jobs", samples.jobs, one_file({"*.json": json_or_bytes, "*": in_bytes}), reading.listed_jobs),

@@ -24,7 +24,7 @@ from mauve_core.jobs import queue, worker
 from mauve_core.jobs.leftovers import remove_leftovers
 from mauve_core.jobs.state import LOG, JobState
 from mauve_core.store import RunStore
-from tests.long_jobs import contents, make_task, require_no_leftovers, require_whole
+from tests.long_jobs import contents, make_task, require_no_leftovers, require_nothing_partial, require_whole
 
 pytestmark = [
     pytest.mark.slow,
@@ -134,6 +134,7 @@ class Disturbed:
         """Whatever is visible is whole; after the next start the job ends as if nothing had happened."""
         require_whole(job)
         remove_leftovers()
+        require_nothing_partial()
         if job.status != "done":
             job = queue.status(queue.resume(job.id).id)
         assert (job.status, job.run) == ("done", "study")

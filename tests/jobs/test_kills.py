@@ -17,10 +17,18 @@ import pytest
 
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue
+from mauve_core.jobs.leftovers import remove_leftovers
 from mauve_core.jobs.state import JobState, read_state
 from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import ComparisonTask
-from tests.long_jobs import contents, make_task, require_no_leftovers, require_whole, undisturbed
+from tests.long_jobs import (
+    contents,
+    make_task,
+    require_no_leftovers,
+    require_nothing_partial,
+    require_whole,
+    undisturbed,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -137,6 +145,8 @@ def test_a_run_is_the_same_to_the_bit_however_often_its_worker_was_killed(tmp_pa
     assert contents(RunStore().root / "study") == expected
     require_whole(job)
     require_no_leftovers(ended)
+    remove_leftovers()
+    require_nothing_partial()
     assert len(hit) >= IN_ENCODING, f"most kills meet a worker at work: {hit}"
     assert sum(stage.startswith("Encoding tokens") for stage in hit) >= IN_ENCODING - 2
     lines = queue.log_lines(job.id, 10_000)

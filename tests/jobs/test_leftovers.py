@@ -8,13 +8,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import home
+from mauve_core.base.files import home, write_atomically
 from mauve_core.corpus import limits
-from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.jobs import leftovers, queue
 from mauve_core.jobs.leftovers import DAY_S, remove_leftovers, uploads_folder, use_upload
 from mauve_core.jobs.state import ALIVE, TASK, write_json
@@ -132,29 +132,35 @@ def killed_while_writing(path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_was_writing_goes_with_its_worker_or_after_a_day() -> None:
+def test_what_a_killed_process_was_writing_goes_at_once_and_what_a_living_one_writes_stays() -> None:
     upload = uploaded("a", 0.0)
-    with job(1, status="failed") as ended, job(2, status="running") as working:
-        folder = queue.jobs_folder()
-        features = FeatureStore().root
-        features.mkdir(parents=True)
-        state = killed_while_writing(folder / ended.id / "state.json")
-        places = [upload / "texts.jsonl", features / "f.npy"]
-        left = [killed_while_writing(path) for path in places]
-        half = features / ".incoming-x"
-        half.mkdir()
-        aside = uploads_folder() / f".{'c' * 64}.0123"
-        aside.mkdir()
+    run = home() / "runs" / "one"
+    places = [
+        home() / "features" / "f.npy",
+        home() / "models" / "m" / "config.json",
+        home() / "unfinished" / "a" / "b.json",
+        run / "attached" / "probes.json",
+        run / "derived" / "names.npz",
+        upload / "texts.jsonl",
+    ]
+    for path in places:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with job(1, status="failed") as ended:
+        places.append(queue.jobs_folder() / ended.id / "state.json")
+    left = [killed_while_writing(path) for path in places]
+    aside = uploads_folder() / f".{'c' * 64}.0123456789abcdef"
+    aside.mkdir()
+    link = home() / "runs" / ".link.0123456789abcdef"
+    link.symlink_to(upload)
+
+    def meanwhile(stream: IO[bytes]) -> None:
         remove_leftovers()
-        assert not state.exists(), "its worker is gone, and nobody else writes there"
-        assert all(path.exists() for path in (*left, half, aside))
-        kept = aged(killed_while_writing(folder / working.id / "state.json"), 2 * DAY_S)
-        for path in (*left, half, aside):
-            aged(path, 1.1 * DAY_S)
-        remove_leftovers()
-        assert [path for path in (*left, half, aside) if path.exists()] == []
-        assert kept.exists(), "its worker lives"
-        assert {state.id for state in queue.list()} == {ended.id, working.id}
+        assert [path for path in (*left, aside) if path.exists()] == []
+        stream.write(b"whole")
+
+    write_atomically(places[0], meanwhile)
+    assert places[0].read_bytes() == b"whole"
+    assert [path for path in home().rglob(".*") if path != link] == []
     assert (upload / "texts.jsonl").read_text() == '{"text": "a"}\n'
 
 

@@ -17,6 +17,7 @@ from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.store import COMPARISON, PARTIAL, Run, RunStore, trash
 from mauve_core.store.about import ABOUT, MAX_NAME, MAX_TAG, MAX_TAGS
 from mauve_core.store.index import INDEX
+from mauve_core.store.placing import clear_away
 from tests.handmade import make_comparison, make_corpora, make_features
 
 
@@ -306,6 +307,9 @@ def test_a_move_to_the_bin_that_was_cut_off_leaves_the_run(store: RunStore, monk
     assert (ids(store), store.deleted()) == ({run.id}, [])
     store.delete(run.id)
     assert len(store.deleted()) == 1
+    assert len(trash.tokens(store.root)) == 2, "one holds no run"
+    clear_away(store.root)
+    assert trash.tokens(store.root) == [entry.token for entry in store.deleted()]
 
 
 def test_sizes_follow_what_is_found_out_later(store: RunStore) -> None:

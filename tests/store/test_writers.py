@@ -128,7 +128,7 @@ def test_two_processes_write_at_once_and_nothing_is_lost(store: RunStore) -> Non
     assert {entry.summary.id for entry in store.deleted()} == left
     for run_id in listed:
         assert store.load(run_id).summary == listed[run_id]
-    assert sorted(store.root.glob(".partial-*")) == []
+    assert sorted(store.root.glob(".partial*")) == []
 
 
 @pytest.mark.slow

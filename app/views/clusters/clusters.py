@@ -187,7 +187,7 @@ def shown_table(here: Focus, rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _choose_bar() -> None:
-    cluster = clicked_value(st.session_state[_CHART]["selection"], 0)
+    cluster = clicked_value(bound.selection_of(_CHART), 0)
     if cluster is not None:
         session.update(cluster=cluster)
 

@@ -230,6 +230,6 @@ def _counts(here: Focus, table: pd.DataFrame) -> None:
 
 
 def _choose_bar(direction: str) -> None:
-    cluster = clicked_value(st.session_state[_CHART.format(direction)]["selection"], 0)
+    cluster = clicked_value(bound.selection_of(_CHART.format(direction)), 0)
     if cluster is not None and cluster != TOGETHER:
         session.update(cluster=cluster)

@@ -264,7 +264,9 @@ def _who_is_clustered(here: Focus, hidden: tuple[int, ...]) -> str:
 
 def _select() -> None:
     """Make the reader's lasso or box the selection; a double click, which sends none, clears it."""
-    lasso = session.update(lasso=polygon_of_event(st.session_state[_CHART]["selection"])).lasso
+    if (selection := bound.selection_of(_CHART)) is None:
+        return
+    lasso = session.update(lasso=polygon_of_event(selection)).lasso
     shows, outlined = st.session_state[_FIGURE]
     if not outlined:
         st.session_state[_DRAWN] = (shows, lasso)

@@ -265,7 +265,7 @@ def _texts(
 
 
 def _choose_cell() -> None:
-    selection = st.session_state[_MATRIX]["selection"]
+    selection = bound.selection_of(_MATRIX)
     source, target = clicked_value(selection, 0), clicked_value(selection, 1)
     if source is not None and target is not None:
         session.update(probes_flow=(source, target))

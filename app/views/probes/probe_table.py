@@ -187,7 +187,7 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
 
 def _choose() -> None:
     """A click on a perturbation's dot opens its flow."""
-    line = clicked_value(st.session_state[_CHART]["selection"], 0)
+    line = clicked_value(bound.selection_of(_CHART), 0)
     if line is None:
         return
     name = st.session_state[_LINES][line]

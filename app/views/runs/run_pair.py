@@ -26,7 +26,7 @@ TITLES = ("A", "B")
 
 def show(state: State, summaries: Sequence[RunSummary]) -> None:
     """Two pickers, the differences, and the leaderboard or the reason why there is none."""
-    titles = {summary.id: f"{summary.name}  ({summary.id})" for summary in summaries}
+    titles = {summary.id: f"{summary.name} ({summary.id})" for summary in summaries}
     if len(titles) < len(TITLES):
         st.markdown(
             "With two runs, you see here **which settings differ** and, if every setting that decides a score is "

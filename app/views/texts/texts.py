@@ -116,7 +116,7 @@ def _shares(run: Run, search: TextSearch) -> None:
 
 
 def _choose_source() -> None:
-    row, sources = clicked_value(st.session_state[_CHART]["selection"], 0), st.session_state[_SOURCES]
+    row, sources = clicked_value(bound.selection_of(_CHART), 0), st.session_state[_SOURCES]
     if row is not None and row < len(sources):
         current = session.current().search_source
         session.update(search_source=None if sources[row] == current else sources[row])

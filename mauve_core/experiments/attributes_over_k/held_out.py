@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mauve_core.analysis.attributes import Attribute, attributes
+from mauve_core.analysis.attributes import Attribute, attributes, require_columns
 from mauve_core.base.config import HUMAN, PartitionKind, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
@@ -113,9 +113,10 @@ def attributes_run(
     clustering = _Clustering(run, candidate)
     looked_at = _sources(clustering, source)
     chosen = _checked(clustering, ks)
+    corpora = {name: run.corpora[name] for name in looked_at}
+    require_columns(corpora, columns)  # before the clustering, which may take minutes
     parts, notes = _partitions(clustering, chosen, required=ks is not None, store=feature_store, progress=progress)
     score = run.comparison.config.score
-    corpora = {name: run.corpora[name] for name in looked_at}
     table = attributes(
         parts, corpora, columns=columns, splits=splits, seed=stream(score.seed, "attributes"), progress=progress
     )
