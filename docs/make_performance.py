@@ -176,10 +176,10 @@ open tab is computed. What depends on a run alone (score bases, words, propertie
 the run is made and stored with it. If they are installed, uvloop runs the server's event loop and orjson serializes
 figures.
 
-{source("ten_browsers")}
-{paragraph("ten_browsers", "## What went wrong").removeprefix("## ")}. {paragraph("ten_browsers", "Resident MB")}
+{source("soak")}
+{paragraph("soak", "## What went wrong").removeprefix("## ")}. {paragraph("soak", "Resident memory of the server")}
 
-{tables("ten_browsers")[0]}
+{tables("soak")[0]}
 
 ## What a reader waits for
 

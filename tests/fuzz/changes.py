@@ -89,7 +89,8 @@ def one_file(changes: Mapping[str, Change]) -> ChangeSample:
 
     def changed(folder: Path, rng: random.Random) -> str:
         files = {path: _pattern(path, changes) for path in sorted(folder.rglob("*")) if path.is_file()}
-        path = rng.choice([path for path, pattern in files.items() if pattern])
+        some = rng.choice(sorted({path.parent for path, pattern in files.items() if pattern}))  # few files or many
+        path = rng.choice([path for path, pattern in files.items() if pattern and path.parent == some])
         name, what = str(path.relative_to(folder)), rng.random()
         if what < 0.06:
             path.unlink()

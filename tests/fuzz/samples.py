@@ -14,8 +14,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from mauve_core.analysis.precomputed import derive
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.judgments import QUESTIONS
+from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.judgments.tables import ratings_to_csv
 from mauve_core.serving.passwords import parse_hash
 from mauve_core.store import RunStore
@@ -88,8 +89,13 @@ def home(folder: Path) -> Path:
     made = folder.parent / "full"
     if not made.is_dir():
         os.environ[HOME_VARIABLE] = str(made)
-        make_full_run(made)
-        RunStore(made / "runs").list()  # writes the catalogue
+        run, store = make_full_run(made), RunStore()
+        texts_of_all = sum(source.n for source in run.comparison.sources)
+        dots = np.random.default_rng(0).normal(size=(texts_of_all, 2)).astype(np.float32)
+        derive(store.add_map(run, dataclasses.replace(run.comparison, projection=dots, map_fitted=texts_of_all)))
+        pair = pair_plan(run.corpora, rater="ann")[0]
+        RatingStore(run.ratings_path).append(pair.ratings("ann", dict.fromkeys(QUESTIONS, "tie"), 5.0))
+        store.list()  # writes the catalogue
     return Path(shutil.copytree(made, folder / "home", ignore=shutil.ignore_patterns("gpt2", "topics.txt", "features")))
 
 

@@ -48,6 +48,7 @@ def _targets() -> dict[str, Target]:
     stored = {
         "*.json": json_or_bytes,
         "*.npy": arrays,
+        "*.npz": in_bytes,
         "*.jsonl": one_of(in_json_lines, in_bytes),
         "*.parquet": in_bytes,
     }
