@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from mauve_core.base.formatting import printable
 
-RECEIVED, OTHERS = 300, 700
+RECEIVED, OTHERS = 150, 700
 """Characters shown of what was received, which a file can fill, and of the other parts of a message."""
 
-WORDS = 200
+UNBROKEN = 200
+"""Characters shown of what has no blank in it, such as a path."""
+
+WORDS = 120
 """The same of what an error of a library says."""
 
 
@@ -66,10 +69,12 @@ def words_of(error: BaseException) -> str:
 def _one_line(text: str, most: int) -> str:
     """The text in one line without control characters; of a long one, beginning and end. Files can hold anything."""
     line = printable(" ".join(text.split()))
-    if len(line) <= most:
-        return line
-    half = most // 2
-    return f"{line[:half]} … {line[-half:]} ({len(line):,} characters)"
+    shown = _ends(" ".join(_ends(word, UNBROKEN) for word in line.split(" ")), most)
+    return line if shown == line else f"{shown} ({len(line):,} characters)"
+
+
+def _ends(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-(most // 2) :]}"
 
 
 def _sentence(text: str) -> str:

@@ -224,6 +224,10 @@ def storage_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             wrong, todo = f"No space left while writing {path}", "Free some space and run the same command again"
+        elif error.errno == errno.ENAMETOOLONG:
+            raise StorageError(
+                f"The name of {path} is too long for the file system", todo="Give a shorter one"
+            ) from error
         else:
             wrong = f"Cannot read or write {path}: {error.strerror or error}"
             todo = "Check the disk and the folder's permissions"

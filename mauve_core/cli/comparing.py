@@ -16,6 +16,7 @@ from mauve_core.cli.options import (
     add_score_options,
     encoder_config,
     make_run,
+    name_default_encoder,
     named,
     normalize_steps,
     score_config,
@@ -47,7 +48,10 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _compare(args: argparse.Namespace) -> int:
-    return make_run(args, task_of(args), _where)
+    task = task_of(args)
+    if not args.features:
+        name_default_encoder(args)
+    return make_run(args, task, _where)
 
 
 def _where(run: Run) -> str:

@@ -13,6 +13,7 @@ from mauve_core.cli.options import (
     add_field_options,
     add_output_options,
     encoder_config,
+    name_default_encoder,
     progress_of,
     results_only,
     write,
@@ -57,6 +58,7 @@ def _encode(args: argparse.Namespace) -> int:
     with results_only():
         corpus = file.read(Path(args.file).stem)
         config = encoder_config(args)
+        name_default_encoder(args)
         texts = corpus.encoder_inputs(config.with_prompt)
         from mauve_core.encoders import encode
         from mauve_core.encoders.feature_store import FeatureStore

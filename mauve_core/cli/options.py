@@ -144,13 +144,15 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
 
 
 def encoder_config(args: argparse.Namespace) -> EncoderConfig:
-    """The requested encoder; reports a default on standard error unless ``--quiet``."""
+    """The requested encoder."""
     settings = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
-    model = settings.pop("encoder", None)
-    config = EncoderConfig(model=DEFAULT_MODEL if model is None else model, **settings)
-    if model is None and not args.quiet:
+    return EncoderConfig(model=settings.pop("encoder", DEFAULT_MODEL), **settings)
+
+
+def name_default_encoder(args: argparse.Namespace) -> None:
+    """Say on standard error which encoder is taken if none is named, unless ``--quiet``; call it as work begins."""
+    if args.encoder is None and not args.quiet:
         sys.stderr.write(f"{_DEFAULT_TAKEN}\n")
-    return config
 
 
 def add_score_options(parser: argparse.ArgumentParser) -> None:

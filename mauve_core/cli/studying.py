@@ -14,6 +14,7 @@ from mauve_core.cli.options import (
     add_score_options,
     encoder_config,
     make_run,
+    name_default_encoder,
     score_config,
 )
 from mauve_core.decoding import GenerationSettings
@@ -48,6 +49,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _study(args: argparse.Namespace) -> int:
     task = task_of(args)
+    name_default_encoder(args)
 
     def where(run: Run) -> str:
         return (

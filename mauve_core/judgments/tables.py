@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
@@ -29,8 +30,8 @@ WINNERS = {"left": OPTIONS[0], "right": OPTIONS[-1], "tie": "tie"}
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """First characters that make a spreadsheet read a cell as a formula; the export puts an apostrophe before them."""
 
-SHOWN = 5
-"""Most bad rows that an error names; it counts further ones."""
+DESCRIBED, NAMED = 220, 5
+"""Characters in which an error describes bad rows, the first one always; and how many further ones it names."""
 
 Ratings = tuple[tuple[Rating, ...], tuple[str, ...]]
 
@@ -73,7 +74,7 @@ def ratings_from_csv(data: bytes, name: str = "The file") -> Ratings:
     if missing:
         raise InputError(
             f"{name} is not a table of ratings: it lacks {', '.join(missing)}",
-            allowed=f"the columns {', '.join(REQUIRED)}, and any of {', '.join(COLUMNS)}",
+            allowed=f"the columns {', '.join(REQUIRED)}, and others",
             received=", ".join(header),
         )
     ratings = _rated([(f"line {line}", row) for line, row in rows], name, QUESTIONS, REQUIRED)
@@ -166,16 +167,20 @@ def _rated(
     required: Sequence[str],
 ) -> tuple[Rating, ...]:
     """Every row as a rating, or an error that names the bad rows."""
-    ratings, problems = [], []
+    ratings: list[Rating] = []
+    problems: dict[str, str] = {}
     for location, row in rows:
         try:
             ratings.append(_rating(row, questions, required))
         except InputError as error:
-            problems.append(f"{location}: {words_of(error)}")
+            problems[location] = f"{location}: {words_of(error)}"
     if problems:
-        more = f" And {len(problems) - SHOWN} more rows." if len(problems) > SHOWN else ""
+        shown = max(1, sum(total <= DESCRIBED for total in itertools.accumulate(map(len, problems.values()))))
+        rest = list(problems)[shown:]
+        also = f" Also {', '.join(rest[:NAMED])}" if rest else ""
+        more = f" and {len(rest) - NAMED} more" if len(rest) > NAMED else ""
         wrong = f"{name} holds rows that are not ratings ({len(problems)}); nothing was read."
-        raise InputError(f"{wrong} {' '.join(problems[:SHOWN])}{more}")
+        raise InputError(f"{wrong} {' '.join(list(problems.values())[:shown])}{also}{more}")
     return tuple(ratings)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import write_atomically
+from mauve_core.base.files import storage_errors, write_atomically
 from mauve_core.scoring.serialization import PROJECTION
 from mauve_core.store.about import ABOUT
 from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, damaged, read_record
@@ -42,8 +42,9 @@ _LARGE = 1 << 31
 
 
 def archive_path(run_id: str, path: Path) -> Path:
-    """Return the archive's path: inside ``path`` if that is a folder, else ``path``."""
-    return path / f"{run_id}{SUFFIX}" if path.is_dir() else path
+    """Return the archive's path: inside ``path`` if that is a folder, else ``path``; raises StorageError."""
+    with storage_errors(path):
+        return path / f"{run_id}{SUFFIX}" if path.is_dir() else path
 
 
 def write_archive(folder: Path, path: Path, *, ratings: bool = True) -> None:

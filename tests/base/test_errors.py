@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mauve_core.base.errors import OTHERS, RECEIVED, WORDS, InputError, words_of
+from mauve_core.base.errors import OTHERS, RECEIVED, UNBROKEN, WORDS, InputError, words_of
 
 
 def test_a_message_says_what_was_wrong_allowed_and_received_and_what_to_do() -> None:
@@ -22,7 +22,16 @@ def test_of_a_long_value_beginning_and_end_are_shown() -> None:
     assert "a … a" in str(error)
     assert str(error).endswith("z (9,001 characters).")
     assert len(error.received) < RECEIVED + 30
-    assert InputError("x", allowed="n" * OTHERS).allowed == "n" * OTHERS
+    assert InputError("x", allowed="n " * (OTHERS // 2)).allowed == ("n " * (OTHERS // 2)).rstrip()
+
+
+def test_of_what_has_no_blank_beginning_and_end_are_shown_and_the_rest_stays() -> None:
+    error = InputError(f"The option {'a' * 9000} is unknown", allowed="n" * UNBROKEN)
+    assert str(error).startswith("The option aaa")
+    assert "a … a" in str(error)
+    assert "a is unknown (9,022 characters)." in str(error)
+    assert len(error.wrong) < UNBROKEN + 60
+    assert error.allowed == "n" * UNBROKEN
 
 
 def test_what_another_library_says_is_cut_and_what_we_say_is_not() -> None:

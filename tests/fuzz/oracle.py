@@ -24,7 +24,7 @@ SECONDS = 20
 MEGABYTES = 600
 """Bounds of one case, above what the process takes before it. A case has a few kilobytes."""
 
-CHARACTERS = 700
+CHARACTERS = 600
 """Longest message, paths left out."""
 
 

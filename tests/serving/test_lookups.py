@@ -99,9 +99,13 @@ def test_a_default_is_said_unless_quiet(more: list[str], expected: str, capsys: 
     parser = options.Parser()
     options.add_encoder_options(parser)
     options.add_output_options(parser)
-    assert options.encoder_config(parser.parse_args(more)) == EncoderConfig()
+    taken = parser.parse_args(more)
+    assert options.encoder_config(taken) == EncoderConfig()
+    options.name_default_encoder(taken)
     assert capsys.readouterr().err == expected
-    assert options.encoder_config(parser.parse_args(["--encoder", "minilm"])) == EncoderConfig("minilm")
+    named = parser.parse_args(["--encoder", "minilm"])
+    assert options.encoder_config(named) == EncoderConfig("minilm")
+    options.name_default_encoder(named)
     assert capsys.readouterr().err == ""
 
 
