@@ -46,6 +46,12 @@ def paragraph(name: str, beginning: str) -> str:
     return next(each for each in paragraphs if each.startswith(beginning)).strip()
 
 
+def machine(name: str) -> str:
+    """The first words after the command of a results page, up to a semicolon: the device."""
+    lines = (RESULTS / f"{name}.md").read_text(encoding="utf-8").split(command(name))[1].split()
+    return " ".join(lines).split(";")[0]
+
+
 def page() -> str:
     """The page as it should be."""
     whole, alone = tables("features_to_score")
@@ -128,11 +134,23 @@ with fewer bits, but bfloat16 rounds each factor by up to 2^-9, while features s
 includes OpenVINO and ONNX Runtime if they are installed. Known models take this path, each tested against
 transformers; other models run through transformers.
 
-## Encoding on a GPU
+## On a GPU
 
-Not measured, because no GPU was available. `{command("encoder_device")}` runs the script at toy size. Without `--toy`
-it uses GPT-2 large's shape in bfloat16 and reports the share of the card's matrix peak, measured in the same run, and
-the ratio to mauve-text.
+{source("device")} {machine("device")}.
+
+{tables("device")[1]}
+
+One kernel reads texts of unequal length, where torch has it: which of its options this torch knows is asked once, and
+otherwise attention is padded. bfloat16 is not the default, because it changes features in the second digit.
+
+{tables("device")[2]}
+
+Scores do not profit from the device yet: features are reduced on the CPU, and k-means asks the CPU for more than plain
+lines of torch do.
+
+{tables("device")[4]}
+
+Nor does generation: each draw is made on the CPU, so that a text depends on its prompt and the seed alone.
 
 ## Cost against n, k and d, and memory
 

@@ -8,8 +8,11 @@ are views of the loaded model's own. transformers runs the models that :func:`re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import inspect
+import math
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, cast
 
@@ -192,20 +195,31 @@ def attend_padded(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool,
     return heads.transpose(1, 2).flatten(0, 1)[_to_device(np.flatnonzero(real), layout.device)]
 
 
-def attend_varlen(q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float) -> Tensor:
-    """The same with one kernel over texts of unequal length (CUDA, bfloat16 and float16)."""
+def attend_varlen(
+    q: Tensor, k: Tensor, v: Tensor, layout: Layout, causal: bool, scale: float, *, known: Collection[str]
+) -> Tensor:
+    """The same with one kernel over texts of unequal length (CUDA, bfloat16 and float16).
+
+    ``known`` names the kernel's parameters in this version of torch. A kernel without ``scale`` takes 1 / sqrt(size).
+    """
     from torch.nn.attention.varlen import varlen_attn
 
     bounds = _to_device(np.array([*layout.starts, sum(layout.lengths)], dtype=np.int32), layout.device)
     longest = max(layout.lengths)
     window = (-1, 0) if causal else (-1, -1)
-    shared = k.shape[-2] != q.shape[-2]
-    found = varlen_attn(q, k, v, bounds, bounds, longest, longest, scale=scale, window_size=window, enable_gqa=shared)
+    options: dict[str, Any] = {"window_size": window} if "window_size" in known else {"is_causal": causal}
+    if "scale" in known:
+        options["scale"] = scale
+    if "enable_gqa" in known:
+        options["enable_gqa"] = k.shape[-2] != q.shape[-2]
+    else:
+        k, v = (_for_all_heads(part, q.shape[-2]) for part in (k, v))
+    found = varlen_attn(q, k, v, bounds, bounds, longest, longest, **options)
     return cast("Tensor", found)  # a pair only if the log-sum-exps are requested
 
 
 def _attention_for(weights: Weights) -> Callable[[Tensor, Tensor, Tensor, Layout, bool, float], Tensor]:
-    """Choose text by text on a CPU; on CUDA one kernel if flash attention supports the precision, else padded."""
+    """Choose text by text on a CPU; on CUDA one kernel if torch has it for this model and precision, else padded."""
     import torch
 
     if weights.device.type != "cuda":
@@ -213,7 +227,19 @@ def _attention_for(weights: Weights) -> Callable[[Tensor, Tensor, Tensor, Layout
     half = weights.dtype in (torch.bfloat16, torch.float16)
     flash = torch.cuda.get_device_capability(weights.device) >= (8, 0)
     fits = weights.head_size % 8 == 0 and weights.head_size <= 256
-    return attend_varlen if half and flash and fits else attend_padded
+    known = _kernel_parameters()
+    usual = all(math.isclose(layer.scale, weights.head_size**-0.5) for layer in weights.layers)
+    usable = not known.isdisjoint({"window_size", "is_causal"}) and ("scale" in known or usual)
+    return partial(attend_varlen, known=known) if half and flash and fits and usable else attend_padded
+
+
+def _kernel_parameters() -> frozenset[str]:
+    """Parameters of torch's kernel, which differ by version; none before torch 2.10, which does not have it."""
+    try:
+        from torch.nn.attention.varlen import varlen_attn
+    except ImportError:
+        return frozenset()
+    return frozenset(inspect.signature(varlen_attn).parameters)
 
 
 def _attend_to(

@@ -140,8 +140,10 @@ _thread_state = threading.local()
 
 
 def _take_control() -> None:
-    """Let this thread set the limit, and let none own it: threadpoolctl obeys only the first thread that set it."""
-    OpenBLASController.clear_controlling_thread(force=True)
+    """Let this thread set the limit, and let none own it: threadpoolctl 3.8 obeys only the first thread that set it."""
+    clear = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
 
 
 def _after_fork_in_child() -> None:

@@ -2,50 +2,131 @@
 
 from __future__ import annotations
 
-import inspect
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
 
 import pytest
 import torch
-from torch.nn.attention import varlen
+from torch import Tensor
 
 from mauve_core.encoders import encoder
 from mauve_core.encoders.weights import read_weights
 
 COUNT = 2
 CAPABILITY = (9, 0)
-_SIGNATURE = inspect.signature(varlen.varlen_attn)
+NEWEST = "2.12"
+
+KERNEL_MODULE = "torch.nn.attention.varlen"
+Window = tuple[int, int]
 
 
-def stand_in(patch: pytest.MonkeyPatch, capability: tuple[int, int] = CAPABILITY) -> None:
-    """Let torch find ``COUNT`` CUDA devices until ``patch`` ends."""
+def stand_in(patch: pytest.MonkeyPatch, capability: tuple[int, int] = CAPABILITY, torch_version: str = NEWEST) -> None:
+    """Let torch find ``COUNT`` CUDA devices until ``patch`` ends, with that version's kernel for unequal lengths."""
     patch.setattr(torch.cuda, "is_available", lambda: True)
     patch.setattr(torch.cuda, "device_count", lambda: COUNT)
     patch.setattr(torch.cuda, "get_device_capability", lambda device=None: capability)
     patch.setattr(torch.Tensor, "pin_memory", lambda self: self)
     for moved in (torch.Tensor, torch.nn.Module):
         patch.setattr(moved, "to", _staying(moved.to))
-    patch.setattr(encoder, "read_weights", _on_cuda)
-    patch.setattr(varlen, "varlen_attn", plain_varlen)
+    patch.setattr(encoder, "read_weights", on_cuda)
+    patch.setitem(sys.modules, KERNEL_MODULE, _kernel_module(KERNELS[torch_version]))
 
 
-def plain_varlen(*args: Any, **options: Any) -> torch.Tensor:
-    """What the kernel computes, text by text; it takes what the kernel takes, and reads it as documented."""
-    asked = _SIGNATURE.bind(*args, **options)
-    asked.apply_defaults()
-    q, k, v, q_bounds, k_bounds, q_most, k_most = list(asked.arguments.values())[:7]
-    assert q_bounds.dtype == k_bounds.dtype == torch.int32
-    assert q_most == k_most == int(q_bounds.diff().max())
-    assert asked.arguments["enable_gqa"] == (q.shape[1] != k.shape[1])
-    left, right = asked.arguments["window_size"]
+def _kernel_module(kernel: Callable[..., Tensor] | None) -> Any:
+    """A module with this kernel; None, which Python takes for a module that does not exist."""
+    if kernel is None:
+        return None
+    module = ModuleType(KERNEL_MODULE)
+    module.varlen_attn = kernel  # type: ignore[attr-defined]
+    return module
+
+
+def varlen_2_10(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cu_seq_q: Tensor,
+    cu_seq_k: Tensor,
+    max_q: int,
+    max_k: int,
+    is_causal: bool = False,
+    return_aux: object = None,
+) -> Tensor:
+    assert key.shape[1] == query.shape[1]
+    return _plain(query, key, value, (cu_seq_q, cu_seq_k), (max_q, max_k), (-1, 0) if is_causal else (-1, -1), None)
+
+
+def varlen_2_11(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cu_seq_q: Tensor,
+    cu_seq_k: Tensor,
+    max_q: int,
+    max_k: int,
+    *,
+    return_aux: object = None,
+    scale: float | None = None,
+    window_size: Window = (-1, -1),
+) -> Tensor:
+    assert key.shape[1] == query.shape[1]
+    return _plain(query, key, value, (cu_seq_q, cu_seq_k), (max_q, max_k), window_size, scale)
+
+
+def varlen_2_12(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    cu_seq_q: Tensor,
+    cu_seq_k: Tensor | None,
+    max_q: int,
+    max_k: int,
+    *,
+    return_aux: object = None,
+    scale: float | None = None,
+    window_size: Window = (-1, -1),
+    enable_gqa: bool = False,
+    seqused_k: Tensor | None = None,
+    block_table: Tensor | None = None,
+    num_splits: int | None = None,
+) -> Tensor:
+    assert enable_gqa == (query.shape[1] != key.shape[1])
+    assert cu_seq_k is not None
+    return _plain(query, key, value, (cu_seq_q, cu_seq_k), (max_q, max_k), window_size, scale)
+
+
+KERNELS: Mapping[str, Callable[..., Tensor] | None] = {
+    "2.9": None,
+    "2.10": varlen_2_10,
+    "2.11": varlen_2_11,
+    NEWEST: varlen_2_12,
+}
+"""The kernel for texts of unequal length of each version of torch, with the parameters that it has there."""
+
+
+def _plain(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bounds: tuple[Tensor, Tensor],
+    most: tuple[int, int],
+    window: Window,
+    scale: float | None,
+) -> Tensor:
+    """What the kernel computes, text by text; it reads its arguments as documented."""
+    assert all(each.dtype == torch.int32 and torch.equal(each, bounds[0]) for each in bounds)
+    assert set(most) == {int(bounds[0].diff().max())}
+    left, right = window
     assert left == -1
     found = []
-    for start, stop in pairwise(q_bounds.tolist()):
+    for start, stop in pairwise(bounds[0].tolist()):
         one, two, three = (part[start:stop].transpose(0, 1) for part in (q, k, v))
         two, three = (part.repeat_interleave(len(one) // len(part), dim=0) for part in (two, three))
-        logits = asked.arguments["scale"] * one @ two.transpose(1, 2)
+        logits = (q.shape[-1] ** -0.5 if scale is None else scale) * one @ two.transpose(1, 2)
         after = torch.ones_like(logits[0], dtype=torch.bool).triu(1)
         logits = logits.masked_fill(after, float("-inf")) if right == 0 else logits
         found.append((logits.softmax(-1) @ three).transpose(0, 1))
@@ -68,6 +149,7 @@ def _names_cuda(arg: object) -> bool:
     return isinstance(arg, str | torch.device) and torch.device(arg).type == "cuda"
 
 
-def _on_cuda(model: Any) -> Any:
+def on_cuda(model: Any) -> Any:
+    """The model's weights as if they lay on the first device; None if the model is not known."""
     weights = read_weights(model)
     return weights and replace(weights, device=torch.device("cuda:0"))

@@ -25,7 +25,7 @@ from mauve_core.encoders.batching import TokenIds, pad
 from mauve_core.encoders.packed import PackedModel, activate, attend_by_text, attend_padded, attend_varlen
 from mauve_core.encoders.pooling import pool
 from mauve_core.encoders.weights import ACTIVATIONS, read_weights
-from tests.encoders.cuda_stand_in import plain_varlen, stand_in
+from tests.encoders.cuda_stand_in import KERNELS, on_cuda, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 from tests.tiny_models import LAYERS, WIDTH
 
@@ -208,18 +208,43 @@ def test_nothing_of_the_model_is_copied(tiny: Tiny) -> None:
             assert part.weight.untyped_storage().data_ptr() in there
 
 
+# The kernel for unequal lengths exists on CUDA alone; plain ones with each torch's parameters stand in.
+@pytest.mark.parametrize("version", KERNELS)
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_the_kernel_for_unequal_lengths_is_asked_for_the_same(
-    tiny: Tiny, ids: list[TokenIds], name: str, monkeypatch: pytest.MonkeyPatch
+def test_every_version_of_the_kernel(
+    tiny: Tiny, ids: list[TokenIds], name: str, version: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The kernel exists on CUDA alone; a plain one that reads its arguments as documented stands in.
-    monkeypatch.setattr("torch.nn.attention.varlen.varlen_attn", plain_varlen)
-    monkeypatch.setattr(packed, "_attention_for", lambda _: attend_varlen)
     model = AutoModel.from_pretrained(tiny(name)).eval()
+    check_the_kernel(model, ids, version, monkeypatch)
+
+
+@pytest.mark.parametrize("version", KERNELS)
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_heads_that_share_keys_with_every_version_of_the_kernel(
+    ids: list[TokenIds], kv_heads: int, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = made(LlamaConfig(**LLAMA, num_key_value_heads=kv_heads), LlamaModel)
+    check_the_kernel(model, ids, version, monkeypatch)
+
+
+@pytest.mark.parametrize("version", KERNELS)
+def test_another_scale_with_every_version_of_the_kernel(
+    ids: list[TokenIds], version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = made(GPT2Config(**GPT2_SIZES, scale_attn_by_inverse_layer_idx=True), GPT2Model)
+    check_the_kernel(model, ids, version, monkeypatch, padded=("2.9", "2.10"))
+
+
+def check_the_kernel(
+    model: Any, ids: list[TokenIds], version: str, patch: pytest.MonkeyPatch, padded: Sequence[str] = ("2.9",)
+) -> None:
+    """The packed pass is that of transformers; the versions of torch in ``padded`` cannot use the kernel."""
     states, mask = padded_states(model, ids)
-    weights = read_weights(model)
-    assert weights is not None
-    assert gap(PackedModel(weights, "mean", LAYERS).vectors(ids), pool(states[-1], mask, "mean")) < RELATIVE
+    stand_in(patch, torch_version=version)
+    weights = replace(on_cuda(model), dtype=torch.bfloat16)  # in name: the arrays stay float32
+    found = PackedModel(weights, "mean", LAYERS)
+    assert (found._attend is attend_padded) == (version in padded)
+    assert gap(found.vectors(ids), pool(states[-1], mask, "mean")) < RELATIVE
 
 
 @pytest.mark.parametrize(
@@ -246,7 +271,8 @@ def test_the_kernel_takes_what_flash_attention_takes(
     stand_in(monkeypatch, capability)
     there = replace(weights, dtype=getattr(torch, dtype), head_size=size)
     assert packed._attention_for(there) is attend_by_text
-    assert packed._attention_for(replace(there, device=torch.device("cuda:1"))) is expected
+    found = packed._attention_for(replace(there, device=torch.device("cuda:1")))
+    assert getattr(found, "func", found) is expected
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

@@ -158,7 +158,7 @@ def command(home: Path) -> None:
     with redirect_stderr(said), redirect_stdout(io.StringIO()):
         code = main(json.loads((home / COMMAND).read_bytes()))
     lines = [line for line in said.getvalue().splitlines() if not _BESIDE.match(line)]
-    assert "Unexpected" not in said.getvalue(), said.getvalue()
+    assert "mauve-lens: Unexpected" not in said.getvalue(), said.getvalue()
     if code:
         assert code in (1, 2), code
         assert len(lines) == 1, lines

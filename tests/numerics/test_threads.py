@@ -43,6 +43,12 @@ def test_a_call_within_a_call_stays_on_its_thread(three_cores):
         assert used == {own}
 
 
+def test_blas_has_one_thread_inside_with_an_older_threadpoolctl(monkeypatch):
+    monkeypatch.setattr(threads, "OpenBLASController", object)  # before 3.8 no thread owns the limit
+    with single_threaded_blas():
+        assert blas_threads() == {1}
+
+
 def test_the_first_error_in_order_is_raised_and_items_not_begun_are_given_up(three_cores):
     begun = []
 

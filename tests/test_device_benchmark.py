@@ -1,0 +1,79 @@
+"""benchmarks/device.py at toy size: every part has its rows, and nothing fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.tiny_models import SENTENCES
+
+ROOT = Path(__file__).parent.parent
+WAYS = {
+    "Matrix products": ("bfloat16", "float16", "TF32", "float32"),
+    "Encoding": (
+        *(f"ours, {kind}" for kind in ("bfloat16", "float16", "float32", "TF32")),
+        *(f"our padded pass, {kind}" for kind in ("bfloat16", "float32")),
+        *(f"mauve-text, {kind}, batches of {rows}" for kind in ("float16", "float32") for rows in (1, 2)),
+    ),
+    "From features to a score": (
+        *("ours, clustering on the device", "plain torch on the device", "ours on the CPU", "mauve-text on the CPU"),
+        *("ours, clustering on the device", "plain torch on the device", "ours on the CPU"),
+    ),
+    "k-means alone": (
+        *("ours on the device, 1 start", "ours on the device, 5 starts", "plain torch on the device, 1 start"),
+        *("ours on the CPU, 1 start", "faiss on the CPU, 1 random start, 100 iterations"),
+        "scikit-learn on the CPU, 1 start",
+        *("ours on the device, 1 start", "ours on the device, 5 starts", "plain torch on the device, 1 start"),
+        "ours on the CPU, 1 start",
+    ),
+    "Generation": ("ours", "plain generate, one batch", "generate with a static cache, one batch"),
+}
+
+
+@pytest.mark.slow
+def test_every_way_has_a_row_and_none_fails(tmp_path: Path) -> None:
+    found = rows_by_title(measured(tmp_path))
+    assert {title: tuple(row["way"] for row in rows) for title, rows in found.items()} == WAYS
+    for rows in found.values():
+        for row in rows:
+            assert float((row.get("µs a token") or row.get("seconds") or row["TFLOP/s"]).replace(",", "")) > 0, row
+    for row in found["Encoding"]:
+        assert float(row["differs by"]) < 0.02, row
+    for row in (*found["From features to a score"], *found["k-means alone"]):
+        assert float(row["objective / ours"]) == pytest.approx(1, abs=0.1), row
+    for row in found["From features to a score"]:
+        assert float(row["MAUVE"]) > 0.95, row
+
+
+@pytest.mark.slow
+def test_what_runs_out_of_time_says_so(tmp_path: Path) -> None:
+    page = measured(tmp_path, "--seconds", "5.2")
+    assert page.count("out of time after") == 9  # all parts
+
+
+def measured(folder: Path, *options: str) -> str:
+    words, draw = " ".join(SENTENCES).split(), np.random.default_rng(0)
+    rows = [{"text": " ".join(draw.choice(words, size=size))} for size in draw.integers(10, 120, size=60)]
+    texts, out = folder / "texts.jsonl", folder / "page.md"
+    texts.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    command = [sys.executable, "benchmarks/device.py", "--texts", str(texts), "--out", str(out), "--toy", *options]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
+    page = out.read_text(encoding="utf-8")
+    assert "**Toy size on a CPU" in page
+    return page
+
+
+def rows_by_title(page: str) -> dict[str, list[dict[str, str]]]:
+    """The tables of a page by the heading above them."""
+    tables = {}
+    for section in page.split("## ")[1:]:
+        cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line[:1] == "|"]
+        tables[section.splitlines()[0]] = [dict(zip(cells[0], row, strict=True)) for row in cells[2:]]
+    return tables
