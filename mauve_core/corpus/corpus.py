@@ -84,6 +84,8 @@ class Corpus:
     generation : str or None
         The metadata field that tells repeated generations apart (``mauve_core.corpus.generations``); None without
         repeats.
+    numbered : bool
+        Whether ids are numbers of lines or positions, because the texts came without any.
     """
 
     name: str
@@ -97,6 +99,7 @@ class Corpus:
     fields: Fields | None = None
     normalized: tuple[Change, ...] = ()
     generation: str | None = None
+    numbered: bool = False
 
     def __post_init__(self) -> None:
         n = len(self.texts)
@@ -204,6 +207,7 @@ class Corpus:
             "generation": self.generation,
             "digest": self.digest,
             "normalized": [asdict(change) for change in self.normalized],
+            "numbered": self.numbered,
         }
         write_parquet(Path(path), StoredCorpus(header, self.ids, self.texts, self.prompts, self.metadata))
 
@@ -234,6 +238,7 @@ class Corpus:
             fields=None if fields is None else Fields(**{**fields, "metadata": tuple(fields["metadata"])}),
             normalized=tuple(from_json(Change, each) for each in header.get("normalized", ())),
             generation=header.get("generation"),
+            numbered=header.get("numbered", fields is not None and fields["id"] is None),
         )
 
 
@@ -326,6 +331,7 @@ def corpus_from_table(
         exclusions=exclusions,
         fields=fields,
         generation=fields.generation,
+        numbered=fields.id is None,
     )
 
 
@@ -396,6 +402,7 @@ def corpus_from_texts(
         notes=(*notes, *notes_on(chosen, exclusions)),
         exclusions=exclusions,
         generation=generation_field,
+        numbered=ids is None,
     )
 
 

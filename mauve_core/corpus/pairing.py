@@ -2,7 +2,7 @@
 
 Two texts have the same prompt if both come with a prompt and the prompts are equal. Where no two corpora have an equal
 prompt, equal ids decide; texts of a file without ids are numbered, so the first text of one such file then belongs to
-the first of another. A pairing of texts that have nothing to do with each other makes no resample and no test wrong.
+the first of another. Such a number equals no id that a text came with: ids may begin with 0, or in the middle.
 
 Texts of one prompt in several generations of a corpus have equal prompts, or ids that differ by the generation alone.
 """
@@ -56,16 +56,22 @@ class Keys:
     prompts : (n,) sequence of str, or None
     generations : (n,) sequence
         Of each text; empty without several.
+    numbered : bool
+        Whether ids are numbers of lines or positions.
     """
 
     ids: Sequence[str]
     prompts: Sequence[str] | None
     generations: Sequence[object] = ()
+    numbered: bool = False
 
 
 def keys_of(corpora: Mapping[str, Corpus]) -> dict[str, Keys]:
     """Return what tells the prompts of corpora apart."""
-    return {name: Keys(_ids(corpus), corpus.prompts, corpus.generations) for name, corpus in corpora.items()}
+    return {
+        name: Keys(_ids(corpus), corpus.prompts, corpus.generations, corpus.numbered)
+        for name, corpus in corpora.items()
+    }
 
 
 def shared_prompts(corpora: Mapping[str, Corpus]) -> SharedPrompts | None:
@@ -86,7 +92,7 @@ def prompt_names(sides: Mapping[str, Keys]) -> dict[str, tuple[str, ...]]:
     on the sides up to the first that has the prompt.
     """
     found = _match(sides)
-    codes = _codes(sides, [side.ids for side in sides.values()]) if found is None else found.codes
+    codes = _codes(sides, _id_keys(sides.values())) if found is None else found.codes
     if min(np.unique(own).size for own in codes.values()) < LEAST_PROMPTS:
         codes = _codes(sides, [_turns(side, codes[name]) for name, side in sides.items()])
     names: dict[int, str] = {}
@@ -111,12 +117,12 @@ def prompts_of(corpora: Mapping[str, Corpus]) -> dict[str, tuple[str, ...]]:
 
     A corpus without prompts is looked up in those of the others, by id.
     """
-    by_id: dict[str, str] = {}
+    by_id: dict[tuple[bool, str], str] = {}
     for corpus in corpora.values():
         for text_id, prompt in zip(corpus.ids, corpus.prompts or (), strict=False):
-            by_id.setdefault(text_id, prompt)
+            by_id.setdefault((corpus.numbered, text_id), prompt)
     return {
-        name: corpus.prompts or tuple(by_id.get(text_id, "") for text_id in corpus.ids)
+        name: corpus.prompts or tuple(by_id.get((corpus.numbered, text_id), "") for text_id in corpus.ids)
         for name, corpus in corpora.items()
     }
 
@@ -126,7 +132,7 @@ def _match(sides: Mapping[str, Keys]) -> SharedPrompts | None:
     by_prompt = _prompt_keys([side.prompts for side in known])
     if all(side.prompts is not None for side in known) and _have_common(known, by_prompt):
         return SharedPrompts("prompts", _codes(sides, by_prompt))
-    by_id = [side.ids for side in known]
+    by_id = _id_keys(known)
     return SharedPrompts("ids", _codes(sides, by_id)) if _have_common(known, by_id) else None
 
 
@@ -145,6 +151,10 @@ def _prompt_keys(prompts: Iterable[Sequence[str] | None]) -> list[list[object]]:
         [prompt if prompt.strip() else (index, position) for position, prompt in enumerate(own or ())]
         for index, own in enumerate(prompts)
     ]
+
+
+def _id_keys(sides: Iterable[Keys]) -> list[list[object]]:
+    return [[(side.numbered, text_id) for text_id in side.ids] for side in sides]
 
 
 def _ids(corpus: Corpus) -> Sequence[str]:

@@ -180,8 +180,11 @@ class _Matched:
 
 
 def _by_id(names: Sequence[str], corpora: Sequence[Corpus]) -> _Matched:
-    ids = list(dict.fromkeys(entry for corpus in corpora for entry in corpus.ids))
-    return _Matched(names, corpora, ids, _positions([corpus.ids for corpus in corpora], ids), "ids")
+    # A number of a line equals no id that a text came with; of both, the ids that more texts have decide.
+    numbered = sum(len(corpus) * (1 if corpus.numbered else -1) for corpus in corpora) > 0
+    sides = [corpus.ids if corpus.numbered == numbered else [None] * len(corpus) for corpus in corpora]
+    ids = list(dict.fromkeys(entry for side in sides for entry in side if entry is not None))
+    return _Matched(names, corpora, ids, _positions(sides, ids), "ids")
 
 
 def _by_prompt(names: Sequence[str], corpora: Sequence[Corpus]) -> _Matched:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
-from mauve_core.corpus.pairing import SharedPrompts, keys_of, prompt_names, shared_prompts
+from mauve_core.corpus.pairing import SharedPrompts, keys_of, prompt_names, prompts_of, shared_prompts
 from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
 
@@ -168,6 +169,26 @@ def test_without_a_common_prompt_ids_are_the_names() -> None:
     human = corpus("human", n=2, ids=["1", "2"])
     assert names(human, corpus("model", prompts=["a", "b"], ids=["2", "3"])) == [["1", "2"], ["2", "3"]]
     assert names(corpus("human", prompts=["a"], ids=["1"]), corpus("model", prompts=["b"], ids=["2"])) == [["1"], ["2"]]
+
+
+def test_a_line_number_equals_no_id_that_a_text_came_with(tmp_path: Path) -> None:
+    human = corpus("human", ids=["0", "1", "2"])
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text("".join(json.dumps({"text": f"A text of line {line}."}) + "\n" for line in (1, 2, 3)))
+    numbered = read_corpus(lines, name="numbered")
+    assert numbered.ids == ("1", "2", "3")
+    for one in (numbered, corpus("positions", n=3)):
+        assert one.numbered
+        assert matched(human, one) is None
+        assert len({name for side in names(human, one) for name in side}) == 6
+    assert codes(matched(numbered, corpus("positions", n=3))) == {"numbered": [0, 1, 2], "positions": [0, 1, 2]}
+    assert prompts_of({"human": corpus("h", prompts=["a", "b"], ids=["1", "2"]), "numbered": numbered})["numbered"] == (
+        "",
+        "",
+        "",
+    )
+    numbered.to_parquet(tmp_path / "stored.parquet")
+    assert Corpus.from_parquet(tmp_path / "stored.parquet").numbered
 
 
 def test_of_few_prompts_the_texts_are_matched_one_by_one() -> None:

@@ -29,6 +29,8 @@ class Collection:
         Decoder spec for :func:`mauve_core.decoding.decoders.parse_decoder`; None if unknown.
     generations : tuple of int or None
         Generation of each text, from 0; None without repeats.
+    numbered : bool
+        Whether ids are numbers of lines or positions, which equal no id that a text came with.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Collection:
     features: NDArray[np.floating] | None = None
     decoder: str | None = None
     generations: tuple[int, ...] | None = None
+    numbered: bool = False
 
     def __post_init__(self) -> None:
         for part in ("ids", "texts", "prompts"):
@@ -84,6 +87,8 @@ class Collection:
 def by_prompt(human: Collection, candidates: Mapping[str, Collection]) -> tuple[Collection, dict[str, Collection]]:
     """The same collections with equal ids for texts of one prompt, by the rule of :mod:`mauve_core.corpus.pairing`."""
     sides = {HUMAN: human, **candidates}
-    names = prompt_names({name: Keys(side.ids, side.prompts, side.generations or ()) for name, side in sides.items()})
+    names = prompt_names(
+        {name: Keys(side.ids, side.prompts, side.generations or (), side.numbered) for name, side in sides.items()}
+    )
     found = {name: dataclasses.replace(side, ids=names[name]) for name, side in sides.items()}
     return found.pop(HUMAN), found

@@ -191,6 +191,7 @@ def collection_of(corpus: Corpus, source: str, features: NDArray[np.float32] | N
         features=features,
         decoder=None if source == HUMAN else decoder_of(source, corpus),
         generations=tuple(corpus.generation_codes.tolist()) if several else None,
+        numbered=corpus.numbered,
     )
 
 
