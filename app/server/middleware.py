@@ -12,7 +12,7 @@ import logging
 import os
 import re
 import socket
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,7 +23,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.components import job_progress, news
-from app.server import access, connections, health, origins, run_export, sign_in
+from app.server import access, connections, frames, health, origins, run_export, sign_in
 from app.server.preloads import opens_with_charts, preload_header
 from mauve_core.serving import sharing
 
@@ -99,7 +99,7 @@ class Gate:
         if refusal is None and scope["type"] == "websocket":
             own = origins.with_plain_origin(scope)
             serve = connections.while_signed_in if access.sign_in().needed else _unchanged
-            await serve(self.app, own, receive, send)
+            await serve(partial(frames.readable, self.app), own, receive, send)
         elif refusal is None:
             await (await _unhealthy(scope) or self.app)(scope, receive, send)
         elif scope["type"] == "websocket":

@@ -238,7 +238,7 @@ def _no_choice(table: Table, meant: list[str]) -> InputError:
     wrong = f"No field of {table.path} holds text other than ids, labels and dates in every row where it occurs"
     if meant:
         which = "Several fields" if len(meant) > 1 else "A nested field"
-        wrong = f"{which} of {table.path} may hold the text: {', '.join(map(repr, meant))}"
+        wrong = f"{which} of {table.path} may hold the text: {listing([repr(field) for field in meant])}"
     inner = (field for field in table.inner_fields if field not in meant)
     return InputError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
 

@@ -28,6 +28,9 @@ from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
 from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
 from mauve_core.corpus.streams import RowsOfLines, decoded_lines, opened, refusals, unpacked
 
+NO_NAME_WORDS = 4
+"""An only column whose name has so many words has none: its first text stands there."""
+
 FIELD_LIMIT = 1000
 """Maximum number of fields in a file; more suggests misplaced data."""
 
@@ -302,6 +305,13 @@ def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise InputError(f"The header of {path} repeats column names: {', '.join(repeated)}", allowed="different names")
+    if len(names) == 1 and len(names[0].split()) >= NO_NAME_WORDS:
+        raise InputError(
+            f"The first line of {path} is read as the name of its only column, and looks like a text",
+            allowed="a header such as text, then a text on each line",
+            received=repr(names[0]),
+            todo="Add a header, or name the file .txt: one text per line",
+        )
     other = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
     if other:
         raise InputError(

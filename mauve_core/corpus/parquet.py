@@ -217,14 +217,33 @@ def decoded_bytes(array: pa.Array) -> int:
         return int(pc.sum(lengths.take(array.indices).cast(pa.int64())).as_py() or 0) + int(array.indices.nbytes)
     if isinstance(array, pa.StructArray):
         return sum(decoded_bytes(part) for part in array.flatten())
-    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):  # maps are lists of structs
+    if isinstance(array, pa.MapArray):
+        return decoded_bytes(array.keys) + decoded_bytes(array.items) + 8 * len(array)
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
         return decoded_bytes(array.flatten()) + 8 * len(array)
     return int(array.nbytes)
 
 
 def values_of(array: pa.Array) -> list[Any]:
-    """Return the values as Python objects."""
+    """Return the values as Python objects; dates beyond Python's years as Arrow writes them.
+
+    Raises
+    ------
+    InputError
+        Such dates lie within lists or structs.
+    """
     import pyarrow as pa
 
     flat = array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
-    return list(flat.to_pylist())
+    try:
+        return list(flat.to_pylist())
+    except OverflowError as error:
+        try:
+            return list(flat.cast(pa.string()).to_pylist())
+        except pa.ArrowException:
+            raise InputError(
+                "A nested column of the file holds times that are out of range",
+                allowed="the years 1 to 9999",
+                received=str(flat.type),
+                todo="Write them as text",
+            ) from error

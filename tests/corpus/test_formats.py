@@ -306,6 +306,7 @@ def test_a_whole_surrogate_pair_is_fine() -> None:
         (b"text,text\na,b\n", ("repeats column names: text",)),
         (b"id;text\n1;a\n", ("looks like a different delimiter", "';'")),
         (b"text,id\n", ("holds no rows", "only a header")),
+        (b"the first text here\nthe second text here\n", ("only column", "looks like a text", "Add a header")),
         (b"\n\n", ("holds no rows",)),
     ],
 )

@@ -231,3 +231,39 @@ def test_every_flipped_byte_is_read_or_refused(tmp_path: Path) -> None:
         path.write_bytes(data)
         with suppress(InputError):
             json.dumps([row for _, row in read_table(path).rows], default=str)
+
+
+TWO = ["A text about a river.", "Another about a town."]
+FAR = 2**62
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([6_585_442, -9_585_442], pa.date32()),
+        pa.array([10**15, -(10**15)], pa.date64()),
+        pa.array([FAR, -FAR], pa.timestamp("us")),
+        pa.array([2**60, -(2**60)], pa.timestamp("ms", tz="Europe/Berlin")),
+    ],
+    ids=str,
+)
+def test_times_beyond_those_of_python_are_read_as_text(times: pa.Array, tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "a.parquet", {"text": pa.array(TWO), "when": times}))
+    found = table.values("when")
+    assert table.values("text") == TWO
+    assert len(set(found)) == 2
+    assert all(isinstance(value, str) for value in found)
+
+
+def test_such_times_within_lists_are_refused(tmp_path: Path) -> None:
+    nested = pa.array([[6_585_442], []], pa.list_(pa.date32()))
+    message = refusal(write(tmp_path / "a.parquet", {"text": pa.array(TWO), "when": nested}))
+    assert "out of range" in message
+    assert "date32" in message
+
+
+def test_a_map_is_read(tmp_path: Path) -> None:
+    maps = pa.array([[("a", 1)], [("b", 2)]], pa.map_(pa.string(), pa.int64()))
+    table = read_table(write(tmp_path / "a.parquet", {"text": pa.array(TWO), "more": maps}))
+    assert table.values("text") == TWO
+    assert decoded_bytes(maps) >= 2 * (1 + 8)
