@@ -23,6 +23,9 @@ CHUNK = 1024**2
 BOM = "\ufeff"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
+PACKED = {b"\x1f\x8b": "a gzip file (.gz)", b"PK\x03\x04": "a ZIP archive", b"(\xb5/\xfd": "a Zstandard file"}
+"""How packed files begin."""
+
 
 @contextmanager
 def refusals(path: Path) -> Iterator[None]:
@@ -89,20 +92,23 @@ class RowsOfLines:
 
 def _decoded(data: bytes, path: Path, location: str) -> str:
     """Decode the bytes; anything but UTF-8 without NUL bytes is an error that names the byte."""
+    packed = next((form for mark, form in PACKED.items() if data.startswith(mark)), None)
+    unpack = f"It looks like {packed}: unpack it, or name it so" if packed else ""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        coding = "UTF-16" if data.startswith(UTF16_MARKS) else "LATIN1"
+        coding = "UTF-16" if data.startswith(UTF16_MARKS) else "CP1252"
         raise InputError(
             f"{location} of {path} is not UTF-8: byte {error.start + 1} is 0x{data[error.start]:02x}",
             allowed="UTF-8",
-            todo=f"If it is {coding}, convert it: iconv -f {coding} -t UTF-8 FILE > NEW",
+            todo=unpack or f"If it is {coding}, convert it: iconv -f {coding} -t UTF-8 FILE > NEW",
         ) from error
     if "\0" in text:
+        convert = "If the file is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 FILE > NEW; a binary file is not text"
         raise InputError(
             f"{location} of {path} holds a NUL byte (byte {data.index(0) + 1})",
             allowed="UTF-8 text",
-            todo="If the file is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 FILE > NEW; a binary file is not text",
+            todo=unpack or convert,
         )
     return text
 

@@ -246,12 +246,20 @@ def test_latin1_is_refused_with_line_byte_and_a_way_out(name: str, packed: bool)
     message = refusal_of(good * 6 + b"abc \xe9t\xe9\n", name, packed)
     assert "Line 7 of" in message
     assert "byte 5 is 0xe9" in message
-    assert "iconv -f LATIN1 -t UTF-8" in message
+    assert "iconv -f CP1252 -t UTF-8" in message
 
 
 def test_the_byte_counts_a_byte_order_mark() -> None:
     data = b"\xef\xbb\xbfab\xe9\n"
     assert f"byte {data.index(0xE9) + 1} is 0xe9" in refusal_of(data, "a.txt")
+
+
+@pytest.mark.parametrize(
+    ("data", "form"),
+    [(gzip.compress(b"a text\n"), "gzip"), (b"PK\x03\x04\x14\0\0\0", "ZIP"), (b"(\xb5/\xfd \x01", "Zstandard")],
+)
+def test_a_packed_file_under_another_name_is_called_what_it_is(data: bytes, form: str) -> None:
+    assert f"It looks like a {form}" in refusal_of(data, "a.txt")
 
 
 @pytest.mark.parametrize("coding", ["utf-16", "utf-16-le"])
