@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from mauve_core.base import faults
-from mauve_core.base.errors import InputError, MauveLensError, words_of
+from mauve_core.base.errors import InputError, MauveLensError, own_words_of
 from mauve_core.base.formatting import printable
 from mauve_core.cli import (
     attributes,
@@ -98,7 +98,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             told = MauveLensError("Out of memory", received=str(error), todo="Use fewer texts or a smaller model")
             return _fail(str(told), FAILED)
         faults.remember(error, "command line")
-        told = MauveLensError(f"Unexpected {type(error).__name__}: {words_of(error)}", todo=faults.REPORT)
+        told = MauveLensError(f"Unexpected {type(error).__name__}: {own_words_of(error)}", todo=faults.REPORT)
         return _fail(str(told), FAILED)
     return code
 

@@ -60,6 +60,7 @@ RULED: Mapping[str, str] = {
     "left_digest": "of the texts, and checked",
     "right_digest": "of the texts, and checked",
     "features_key": "of the features",
+    "files": "digests of the arrays, and checked",
     "run": "the id of a run",
     "kind": "one of the program's words, checked",
     "step": "one of the program's words, checked",

@@ -57,9 +57,11 @@ async def _export(request: Request) -> Response:
 
 
 def _written(run_id: str) -> Response:
+    from mauve_core.experiments.documents import DOCUMENTS  # imports scikit-learn, for which no server waits to start
+
     folder = tempfile.TemporaryDirectory(prefix="mauve-lens-")
     try:
-        return _FromFolder(RunStore().export(run_id, Path(folder.name)), folder)
+        return _FromFolder(RunStore().export(run_id, Path(folder.name), documents=DOCUMENTS), folder)
     except BaseException:
         folder.cleanup()
         raise

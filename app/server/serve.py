@@ -88,7 +88,7 @@ def protected(options: dict[str, Any]) -> dict[str, Any]:
     """
     how = sharing.sign_in()
     address = str(options.get("server.address", THIS_MACHINE))
-    sharing.require_protection(address, how, without_sign_in=bool(os.environ.get(sharing.WITHOUT_SIGN_IN)))
+    sharing.require_protection(address, how, without_sign_in=sharing.is_switched_on(sharing.WITHOUT_SIGN_IN))
     enforced = {
         "server.address": address,
         "server.allowedHosts": ["*"],  # app.server.middleware checks host names for all requests

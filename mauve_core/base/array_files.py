@@ -9,7 +9,6 @@ Source: numpy.lib.format (the .npy format, versions 1.0 and 2.0).
 from __future__ import annotations
 
 import math
-import stat
 import threading
 import tokenize
 import zipfile
@@ -22,13 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import words_of
-from mauve_core.base.files import require_plain_file
+from mauve_core.base.files import open_regular
 
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 _KINDS = "fiubcU"
 """NumPy kinds that a file may hold: numbers, Booleans, text."""
 
 _LONGEST_HEADER = 1 << 16
+_NO_HEADER = "its header is not that of an array"
 
 _PARSING = threading.Lock()
 """Held while NumPy parses a header. Before Python 3.11.8, two threads that parse literals at once may raise SystemError
@@ -53,8 +53,7 @@ def load_array(path: Path, *, mapped: bool = False) -> NDArray[Any]:
     ValueError
         It is not a regular file, holds no array of numbers, Booleans or text, or holds less than its header promises.
     """
-    _require_plain_file(path, "array")
-    with path.open("rb") as stream, _damage():
+    with open_regular(path) as stream, _damage():
         size = stream.seek(0, 2)
         stream.seek(0)
         shape, by_columns, dtype = _header(stream, size)
@@ -74,9 +73,8 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
     ValueError
         It is not a regular file or not an archive, is compressed, or holds something that :func:`load_array` refuses.
     """
-    _require_plain_file(path, "array file")
     found = {}
-    with path.open("rb") as stream, _damage(), zipfile.ZipFile(stream) as archive:
+    with open_regular(path) as stream, _damage(), zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
             if info.compress_type != zipfile.ZIP_STORED or not info.filename.endswith(".npy"):
                 raise ValueError(f"it holds {info.filename!r}, which is compressed or not an array")
@@ -85,11 +83,6 @@ def load_arrays(path: Path) -> dict[str, NDArray[Any]]:
                 values = np.frombuffer(bytearray(member.read()), dtype=dtype, count=math.prod(shape))
             found[info.filename.removesuffix(".npy")] = values.reshape(shape, order="F" if by_columns else "C")
     return found
-
-
-def _require_plain_file(path: Path, what: str) -> None:
-    if not stat.S_ISREG(path.stat().st_mode):  # OSError if the file is missing
-        require_plain_file(path, what)
 
 
 def _header(stream: IO[bytes], size: int) -> _Header:
@@ -102,8 +95,11 @@ def _header(stream: IO[bytes], size: int) -> _Header:
         if int.from_bytes(stream.read(4), "little") > _LONGEST_HEADER:
             raise ValueError(f"its header is longer than {_LONGEST_HEADER:,} bytes")
         stream.seek(begins)
-    with _PARSING:
-        shape, by_columns, dtype = _READERS[version](stream)
+    try:
+        with _PARSING:
+            shape, by_columns, dtype = _READERS[version](stream)
+    except ValueError as error:  # its words show objects of Python's parser
+        raise ValueError(_NO_HEADER) from error
     if dtype.kind not in _KINDS or dtype.subdtype is not None:
         what = "Python objects" if dtype.hasobject else f"values of type {dtype}"
         raise ValueError(f"it holds {what}; only numbers, booleans and text are allowed")
@@ -121,6 +117,6 @@ def _damage() -> Iterator[None]:
     try:
         yield
     except (SyntaxError, tokenize.TokenError, TypeError, KeyError, OverflowError, RecursionError, MemoryError) as error:
-        raise ValueError(f"its header cannot be read: {words_of(error)}") from error
+        raise ValueError(_NO_HEADER) from error
     except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError) as error:
         raise ValueError(f"it is not an array file: {words_of(error)}") from error

@@ -35,6 +35,10 @@ package does, so that switching imports does not change the scores."""
 SCORES = ("mauve", "mauve_star", "frontier_integral", "mid")
 """The scores of a candidate in display order."""
 
+SCALE_BOUNDS = 0.001, 1000.0
+"""Range of the constant c of MAUVE. The papers use 5. Beyond these, MAUVE rounds to 1.000, or 0.000, whatever the texts
+are."""
+
 SCORE_BOUNDS = {
     "mauve": (0.0, 1.0),
     "mauve_star": (0.0, 1.0),
@@ -127,8 +131,9 @@ class ScoreConfig(_Settings):
         Number of bootstrap resamples of the texts; at least 100.
     confidence : float in (0, 1)
         Nominal coverage of the bootstrap interval.
-    scale : float > 0
-        The constant c of MAUVE: larger values stretch differences between good models.
+    scale : float
+        The constant c of MAUVE: larger values stretch differences between good models. It lies within
+        ``SCALE_BOUNDS``.
     unit_rows : {"before", "after"}
         Whether features are scaled to unit length before principal components are taken, as by the reference package,
         or after it, as NeurIPS 2021, appendix C.3, describes.
@@ -142,7 +147,7 @@ class ScoreConfig(_Settings):
     seed: Annotated[int, Within(0, 2**63 - 1)] = 0
     bootstrap: Annotated[int, Within(100, 1_000_000)] = 500
     confidence: Annotated[float, Holds(lambda share: 0 < share < 1, "a number in (0, 1)")] = 0.95
-    scale: Annotated[float, Holds(lambda number: number > 0, "a positive finite number")] = 5.0
+    scale: Annotated[float, Within(*SCALE_BOUNDS)] = 5.0
     unit_rows: UnitRows = "before"
 
 

@@ -59,10 +59,25 @@ class CancelledError(MauveLensError):
     """The owner of long work asked it to stop (exit code 1)."""
 
 
+_PLAIN_WORDS = (
+    (RecursionError, "it is nested too deeply"),
+    ((AttributeError, TypeError, IndexError), "a part of it is missing or of another kind"),
+    (MemoryError, "it needs more memory than there is"),
+)
+"""For errors whose own words are about Python, not about what was read."""
+
+
 def words_of(error: BaseException) -> str:
     """What an error says, in one line, for use in a message of ours: at most ``WORDS`` characters if it is not ours."""
     if isinstance(error, MauveLensError):
         return str(error)
+    if isinstance(error, KeyError):
+        return _one_line(f"it lacks {error}", WORDS)
+    return next((words for kinds, words in _PLAIN_WORDS if isinstance(error, kinds)), own_words_of(error))
+
+
+def own_words_of(error: BaseException) -> str:
+    """What an error of a library says itself, cut to ``WORDS`` characters, for reports of faults."""
     return _one_line(str(error).rstrip(".: \n"), WORDS) or type(error).__name__
 
 

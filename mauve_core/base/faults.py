@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.files import home, make_folder, write_atomically
+from mauve_core.base.files import home, make_folder, read_stored, remove, write_atomically
 
 REMEMBERED = 20
 """The last so many faults are kept."""
@@ -36,6 +36,8 @@ def remember(error: BaseException, during: str) -> None:
     with suppress(Exception):
         path = home() / _FOLDER / _FILE
         make_folder(path.parent)
+        if path.exists() and not path.is_file():
+            remove(path)
         faults = json.dumps([*remembered(), fault][-REMEMBERED:], indent=1)
         write_atomically(path, lambda stream: stream.write(faults.encode()))
 
@@ -43,7 +45,7 @@ def remember(error: BaseException, during: str) -> None:
 def remembered() -> Sequence[dict[str, Any]]:
     """The faults of this home, the last one at the end; empty if there are none or their file is damaged."""
     try:
-        found = json.loads((home() / _FOLDER / _FILE).read_bytes())
+        found = json.loads(read_stored(home() / _FOLDER / _FILE))
     except (OSError, ValueError, RecursionError):
         return []
     return found if isinstance(found, list) else []

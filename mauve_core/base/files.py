@@ -3,7 +3,9 @@
 All data is under one folder (``MAUVE_LENS_HOME``, else the platform's user data folder). Only its owner can read it:
 folders have mode 0700 and files 0600, whatever the umask. Files written elsewhere follow the umask. A file is written
 beside its final place (``partial.py``), flushed to the disk, and renamed, so that a kill or a full disk never leaves
-half of one; its folder is flushed, too, so that a power cut takes back nothing that was said to be stored.
+half of one; its folder is flushed, too, so that a power cut takes back nothing that was said to be stored. A stored
+file is opened by :func:`open_regular` and read whole only within a limit, so that a named pipe, a device or a huge file
+in its place neither blocks nor fills the memory.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,7 +27,7 @@ from numpy.typing import NDArray
 from platformdirs import user_data_path
 
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.partial import file_for
+from mauve_core.base.partial import file_for, hidden_beside
 
 HOME_VARIABLE = "MAUVE_LENS_HOME"
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
@@ -31,6 +35,12 @@ PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 
 SECRETS = "secrets.toml"
 """File below the home folder that its owner writes. Its mode is checked and never changed (``sharing.py``)."""
+
+DOCUMENT_BYTES = 64 << 20
+"""Most bytes of a small stored document, such as the state of a job; the largest that is written has a few MB."""
+
+SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
+"""Ends of the names of the files that SQLite keeps beside a database and opens with it."""
 
 PARTS = frozenset(
     {"faults", "features", "jobs", "likelihoods", "models", "runs", "signed-out", "studies", "unfinished", "uploads"}
@@ -51,7 +61,13 @@ def home() -> Path:
 
 def _home() -> Path:
     configured = os.environ.get(HOME_VARIABLE)
-    return Path(configured).expanduser() if configured else user_data_path("mauve-lens", appauthor=False)
+    if not configured:
+        return user_data_path("mauve-lens", appauthor=False)
+    try:
+        return Path(configured).expanduser()
+    except RuntimeError as error:  # ~name of nobody here
+        wrong = f"{HOME_VARIABLE} names the home of a user that this machine does not have"
+        raise InputError(wrong, allowed="the path of a folder", received=repr(configured)) from error
 
 
 def make_folder(folder: Path) -> None:
@@ -134,8 +150,8 @@ def _close_home(folder: Path) -> None:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """Opener for ``open``: a new file is readable by its owner alone."""
-    return os.open(path, flags, PRIVATE_FILE)
+    """Opener for ``open``: a new file is readable by its owner alone. It waits for no named pipe."""
+    return os.open(path, flags | os.O_NONBLOCK, PRIVATE_FILE)
 
 
 def is_private(path: Path) -> bool:
@@ -158,8 +174,8 @@ def require_plain_file(path: Path, what: str) -> int:
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
         reason = "it does not exist" if isinstance(error, FileNotFoundError) else _reason(error)
         raise InputError(f"The {what} {path} cannot be read: {reason}", todo="Check the path") from error
-    if not stat.S_ISREG(status.st_mode):
-        kind = next((name for is_kind, name in _SPECIAL if is_kind(status.st_mode)), "not a regular file")
+    kind = _special(status.st_mode)
+    if kind:
         raise InputError(
             f"The {what} {path} is {kind}",
             allowed="a regular file",
@@ -177,6 +193,82 @@ _SPECIAL: tuple[tuple[Callable[[int], bool], str], ...] = (
 )
 
 
+def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
+    """Open a stored file to read its bytes, and nothing that would wait or never end in its place.
+
+    Parameters
+    ----------
+    path : Path
+    follow : bool
+        Whether a link to a regular file will do.
+
+    Raises
+    ------
+    OSError
+        The file is missing or cannot be opened.
+    ValueError
+        It is a folder, a named pipe, a socket or a device; or a link, and ``follow`` is false.
+    """
+
+    def opener(name: str, flags: int) -> int:
+        try:
+            handle = os.open(name, flags | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
+        except OSError as error:
+            if follow or error.errno != errno.ELOOP:
+                raise
+            raise ValueError("it is a link, not a regular file") from error
+        kind = _special(os.fstat(handle).st_mode)
+        if kind:
+            os.close(handle)
+            raise ValueError(f"it is {kind}, not a regular file")
+        return handle
+
+    return open(path, "rb", opener=opener)
+
+
+def read_stored(path: Path, most: int = DOCUMENT_BYTES, *, follow: bool = True) -> bytes:
+    """Return the content of a stored file of at most ``most`` bytes; ``follow`` is as in :func:`open_regular`.
+
+    Raises
+    ------
+    OSError, ValueError
+        As :func:`open_regular`; ValueError also if it is larger, of which nothing is read.
+    """
+    with open_regular(path, follow=follow) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if size > most:
+            raise ValueError(f"it has {size:,} bytes; at most {most:,} are read")
+        return stream.read(size)
+
+
+def require_regular_database(path: Path) -> None:
+    """Raise ValueError if SQLite would wait for, or read without end, what is in the place of one of its files."""
+    for suffix in ("", *SQLITE_SUFFIXES):
+        file = path.with_name(path.name + suffix)
+        with suppress(FileNotFoundError):
+            kind = _special(file.stat().st_mode)
+            if kind and not file.is_dir():
+                raise ValueError(f"{file.name} is {kind}, not a regular file")
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder; nothing if there is none. A folder is hidden first, in one step."""
+    with suppress(FileNotFoundError):
+        try:
+            path.unlink()
+        except IsADirectoryError:
+            aside = hidden_beside(path)
+            path.rename(aside)
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _special(mode: int) -> str:
+    """Return what something is that is no regular file; empty for one."""
+    if stat.S_ISREG(mode):
+        return ""
+    return next((name for is_kind, name in _SPECIAL if is_kind(mode)), "something else")
+
+
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
@@ -188,14 +280,17 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
     Raises
     ------
+    InputError
+        ``path`` is a folder or a device, which a rename would replace for good where the system allows it. Below the
+        home folder, where no person names files, this is a StorageError.
     StorageError
-        The disk is full or refuses, or ``path`` is a folder or a device, which a rename would replace for good where
-        the system allows it; ``path`` is unchanged.
+        The disk is full or refuses; ``path`` is unchanged.
     """
     with storage_errors(path):
-        if path.exists() and not path.is_file():
-            raise StorageError(f"Cannot write {path}", allowed="a new file, or a regular one", todo="Give another path")
         private = is_private(path)
+        if path.exists() and not path.is_file():
+            kind = StorageError if private else InputError
+            raise kind(f"Cannot write {path}", allowed="a new file, or a regular one", todo="Give another path")
         make_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
         temporary, handle = file_for(path, PRIVATE_FILE if private else 0o666)
         try:
@@ -235,6 +330,6 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def digest_of_file(path: Path) -> str:
-    """Return the SHA-256 of a file's content in hexadecimal."""
-    with path.open("rb") as stream:
+    """Return the SHA-256 of a file's content in hexadecimal; raises as :func:`open_regular`."""
+    with open_regular(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

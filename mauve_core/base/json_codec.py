@@ -8,6 +8,7 @@ A new field therefore needs no code here, and whoever reads a dataclass can rely
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -77,9 +78,12 @@ def from_json(kind: type[_T], values: object, what: str = "") -> _T:
 
 
 def check_fields(instance: Any, noun: str = "entry") -> None:
-    """Raise InputError for a field that :func:`from_json` would refuse; ``noun`` is the word for a field."""
+    """Raise InputError for a field that :func:`from_json` would refuse.
+
+    ``noun`` is the word for a field. A "setting" is something that a person gave, so its class is not named.
+    """
     hints = _hints(instance.__class__)
-    with _worded(_words(instance.__class__), noun):
+    with _worded("" if noun == "setting" else _words(instance.__class__), noun):
         for name, value in dataclass_to_json(instance).items():
             _read(hints[name], value, name)
 
@@ -112,7 +116,10 @@ def _worded(what: str, noun: str = "entry") -> Iterator[None]:
     try:
         yield
     except _WrongError as error:
-        subject = f"The {noun} {error.path} of the {what}" if error.path else f"The {what}"
+        if what:
+            subject = f"The {noun} {error.path} of the {what}" if error.path else f"The {what}"
+        else:
+            subject = f"The {noun} {error.path.partition('[')[0]}"
         raise InputError(f"{subject} cannot be used", allowed=error.allowed, received=_short(error.value)) from None
 
 
@@ -162,7 +169,7 @@ def _within(arguments: tuple[Any, ...], value: Any, path: str) -> Any:
         if isinstance(mark, As):
             result = _read(mark.kind, value, path)
         elif isinstance(mark, Within) and not mark.low <= result <= mark.high:
-            raise _WrongError(path, f"a number from {_bound(mark.low)} to {_bound(mark.high)}", value)
+            raise _WrongError(path, _range(mark), value)
         elif isinstance(mark, Holds) and not mark.test(result):
             raise _WrongError(path, mark.allowed, value)
     return result
@@ -285,6 +292,15 @@ def _hints(kind: type) -> dict[str, Any]:
 def _child(path: str, key: object) -> str:
     name = str(key)[:80]
     return f"{path}.{name}" if path else name
+
+
+def _range(mark: Within) -> str:
+    """The range in words; an infinite end is left out."""
+    if mark.high == math.inf:
+        return f"a number of at least {_bound(mark.low)}"
+    if mark.low == -math.inf:
+        return f"a number of at most {_bound(mark.high)}"
+    return f"a number from {_bound(mark.low)} to {_bound(mark.high)}"
 
 
 def _bound(number: float) -> str:

@@ -7,7 +7,7 @@ import re
 
 import regex
 
-from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.errors import InputError, own_words_of, words_of
 
 LONGEST = 1000
 """Maximum number of characters of a pattern or a replacement."""
@@ -42,6 +42,5 @@ def compiled_pattern(pattern: str, flags: int = 0) -> regex.Pattern[str]:
 
 def unusable(what: str, received: str, error: Exception) -> InputError:
     """The error that says why a pattern or a replacement cannot be used."""
-    return InputError(
-        f"The {what} cannot be used: {words_of(error)}", allowed="a regular expression", received=received
-    )
+    words = own_words_of(error) if isinstance(error, IndexError) else words_of(error)  # which group is unknown
+    return InputError(f"The {what} cannot be used: {words}", allowed="a regular expression", received=received)

@@ -47,7 +47,8 @@ def entries_of(values: Any, what: str) -> list[Any]:
         return list(values.to_pylist())  # a pyarrow column, whose entries are not Python values
     if not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
         todo = "Pass its texts" if hasattr(values, "texts") else ""
-        raise InputError(f"{what} is not a list", allowed="a list", received=type(values).__name__, todo=todo)
+        received = "None" if values is None else type(values).__name__
+        raise InputError(f"{what} is not a list", allowed="a list", received=received, todo=todo)
     return list(values)
 
 

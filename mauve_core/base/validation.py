@@ -51,10 +51,13 @@ class Later:
     they are when they are written again, and older versions read files that do not need the field."""
 
 
+_MOST_DIGITS = 18
+"""Digits of a number that surely fits into 64 bits."""
+
 _LEAST_T, _MOST_T = 1.95, 12.8
 """A little beyond the quantiles of Student's t at 95 %: 1.96 with many degrees of freedom, 12.7 with one."""
 
-NotBlank = Annotated[str, Holds(lambda text: bool(text.strip()), "text")]
+NotBlank = Annotated[str, Holds(lambda text: bool(text.strip()), "text other than blanks")]
 
 Extended = Annotated[float, Written(Literal["inf", "-inf"] | float, lambda x: x if math.isfinite(x) else str(x), float)]
 """A number that may be infinite; JSON has no infinity, so it is written as text."""
@@ -104,6 +107,15 @@ class Settings(TypedDict, total=False):
     sources: Mapping[str, Origin]
     clusters_from: OtherCorpus
     own_neighbours: Count
+
+
+def whole_number(text: str) -> int | None:
+    """Return the number that a text of ASCII digits writes; None for other text, or a number beyond 64 bits.
+
+    Python's own ``int`` refuses long texts with advice for programmers, and takes digits of every script.
+    """
+    usable = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    return int(text) if usable else None
 
 
 def require_within(what: str, numbers: Iterable[float], low: float, high: float) -> None:

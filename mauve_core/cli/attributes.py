@@ -10,7 +10,8 @@ from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
-from mauve_core.cli.options import add_output_options, show_result
+from mauve_core.cli.options import add_device_option, add_output_options, show_result
+from mauve_core.corpus.streams import refusals
 from mauve_core.experiments.attributes_over_k import ALL, OWN, SPLITS, AttributeTable
 from mauve_core.scoring.tables import aligned, mean_and_spread
 from mauve_core.store import RunStore
@@ -57,9 +58,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="judge clusters of other texts as well: the human texts of another run, or a file, encoded as this run's "
         "texts are",
     )
-    parser.add_argument(
-        "--device", default="auto", help="for encoding that file: auto, cpu, cuda, cuda:1 ...; default: auto"
-    )
+    add_device_option(parser, of="for encoding that file: auto, cpu, cuda, cuda:1 ...")
     add_output_options(parser, table=True)
     parser.set_defaults(run=_attributes)
 
@@ -76,7 +75,9 @@ def _other(text: str | None) -> tuple[str | None, TextFile | None]:
     if text is None:
         return None, None
     stored = any(summary.id == text for summary in RunStore().list())
-    if stored == Path(text).exists():
+    with refusals(Path(text)):
+        exists = Path(text).exists()
+    if stored == exists:
         wrong = "names a run and a file" if stored else "is neither a stored run nor a file"
         raise InputError(f"--clusters-from {wrong}", received=text, todo="Name a run of mauve-lens runs, or ./FILE")
     return (text, None) if stored else (None, TextFile(text))

@@ -56,7 +56,7 @@ def _test(args: argparse.Namespace) -> int:
         raise InputError(
             "Two candidates are needed for a test",
             allowed="both --a and --b, with different names, or neither",
-            received=f"--a {args.a}, --b {args.b}",
+            received=", ".join(f"--{side} {getattr(args, side)}" for side in "ab" if getattr(args, side) is not None),
         )
     for name in filter(None, (args.a, args.b)):
         run.comparison.candidate(name)  # raises InputError if unknown

@@ -13,6 +13,7 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
     LINE,
     add_again_option,
+    add_device_option,
     add_output_options,
     show_result,
     stored_or_computed,
@@ -47,7 +48,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         f"default: {', '.join(USUAL)}",
     )
     parser.add_argument("--score", choices=SCORES, default=SCORES[0], help=f"score to print; default: {SCORES[0]}")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
+    add_device_option(parser)
     parser.add_argument(
         "--positions",
         action="store_true",

@@ -11,11 +11,12 @@ from typing import get_args
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import write_atomically
+from mauve_core.base.files import require_plain_file, write_atomically
 from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, printable, written
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import write, write_json
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.streams import refusals
 from mauve_core.experiments.indicators import run_indicators
 from mauve_core.judgments import (
     QUESTIONS,
@@ -28,13 +29,13 @@ from mauve_core.judgments import (
     TieRule,
     correlations,
     rank,
-    ratings_from_csv,
+    ratings_from_file,
     ratings_from_table,
     ratings_to_csv,
     with_digests,
 )
 from mauve_core.scoring.tables import aligned
-from mauve_core.store import Run, RunStore
+from mauve_core.store import ID_PATTERN, Run, RunStore
 
 _READING = (
     "Score: Bradley-Terry; a source beats one that is 100 points lower in 73% of pairs. Mean 0 over finite scores.",
@@ -98,12 +99,7 @@ def _export(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace) -> int:
     run = RunStore().load(args.id)
-    path = Path(args.file)
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}", todo="Check the name and the folder") from error
-    read, notes = ratings_from_csv(data, str(path))
+    read, notes = ratings_from_file(Path(args.file))
     _check_sources(read, run)
     result = RatingStore(run.ratings_path).add_missing(with_digests(read, run.corpora))
     write(f"{result.added} of {len(read)} ratings added to {run.id}; {result.repeated} already existed")
@@ -115,7 +111,9 @@ def _import(args: argparse.Namespace) -> int:
 
 
 def _check_sources(ratings: Sequence[Rating], run: Run) -> None:
-    unknown = sorted({name for rating in ratings for name in (rating.left, rating.right)} - set(run.corpora))
+    unknown = sorted(
+        {name for rating in ratings for name in (rating.left, rating.right)} - {name.strip() for name in run.corpora}
+    )
     if unknown:
         raise InputError(
             f"The ratings name sources that run {run.id} does not have; nothing was added",
@@ -129,8 +127,11 @@ def _rank(args: argparse.Namespace) -> int:
     questions = [question for question in QUESTIONS if any(rating.question == question for rating in ratings)]
     questions += sorted({rating.question for rating in ratings} - set(questions))
     if args.question is not None and args.question not in questions:
-        allowed = ", ".join(repr(question) for question in questions) or "none; nothing was rated"
-        raise InputError("There are no ratings for that question", allowed=allowed, received=repr(args.question))
+        named = ", ".join(repr(question) for question in questions if question)
+        todo = "Leave out --question: the ratings name none" if "" in questions else ""
+        allowed = named or ("" if todo else "none; nothing was rated")
+        wrong = "There are no ratings for that question"
+        raise InputError(wrong, allowed=allowed, received=repr(args.question), todo=todo)
     if not questions:
         raise InputError(f"{args.what} has no ratings", todo="Rate pairs in the app, or import ratings")
     rankings = [
@@ -164,11 +165,19 @@ def _ratings_of(
     what: str,
 ) -> tuple[tuple[Rating, ...], list[str], dict[str, Indicator], Mapping[str, Corpus] | None, tuple[str, ...]]:
     """Ratings, their sources, the run's indicators and texts, and notes; a file takes precedence over a run."""
-    if Path(what).is_file():
-        ratings, notes = ratings_from_table(Path(what))
+    store, path = RunStore(), Path(what)
+    with refusals(path):
+        exists = path.exists()
+    is_run = ID_PATTERN.fullmatch(what) is not None and (store.root / what).is_dir()
+    if exists and not (is_run and path.is_dir()):
+        require_plain_file(path, "table of ratings")
+        ratings, notes = ratings_from_table(path)
         sources = list(dict.fromkeys(name for rating in ratings for name in (rating.left, rating.right)))
         return ratings, sources, {}, None, notes
-    run = RunStore().load(what)
+    if not is_run:
+        todo = "List the runs with: mauve-lens runs; check the name and the folder of a file"
+        raise InputError(f"{what} is neither a stored run nor a file", todo=todo)
+    run = store.load(what)
     indicators, problems = run_indicators(run)
     return RatingStore(run.ratings_path).list(), list(run.corpora), indicators, run.corpora, problems
 

@@ -13,6 +13,7 @@ from mauve_core.base.formatting import NONE, UNKNOWN, printable, with_named_spre
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
     add_again_option,
+    add_device_option,
     add_field_options,
     add_output_options,
     named,
@@ -69,9 +70,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "all texts cut to each of them",
     )
     parser.add_argument("--scorer", metavar="MODEL", help="a causal model for the measures that need one")
-    parser.add_argument(
-        "--device", default="auto", help="device of the scorer: auto, cpu, cuda, cuda:1 ...; default: auto"
-    )
+    add_device_option(parser, of="device of the scorer: auto, cpu, cuda, cuda:1 ...")
     add_again_option(parser)
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)

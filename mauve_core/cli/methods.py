@@ -14,7 +14,7 @@ from mauve_core.base.formatting import (
     with_two_spreads,
     written,
 )
-from mauve_core.cli.options import add_again_option, add_output_options, show_result
+from mauve_core.cli.options import add_again_option, add_device_option, add_output_options, show_result
 from mauve_core.experiments.methods import (
     ABOUT_CORRECTIONS,
     ABOUT_EXPECTATIONS,
@@ -65,9 +65,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--candidate-model", metavar="MODEL", help="for --method direct: model that wrote the candidates"
     )
-    parser.add_argument(
-        "--device", default="cpu", help="device for training networks and running models: cpu, cuda ...; default: cpu"
-    )
+    add_device_option(parser, of="device for training networks and running models: cpu, cuda ...", default="cpu")
     add_again_option(parser)
     add_output_options(parser, table=True)
     parser.set_defaults(run=_methods)

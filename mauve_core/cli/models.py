@@ -9,6 +9,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
 from mauve_core.cli.options import (
     add_decoder_options,
+    add_device_option,
     add_encoder_options,
     add_field_options,
     add_output_options,
@@ -44,7 +45,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     generate.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     generate.add_argument("--batch-size", type=int, metavar="N", help="prompts per batch; affects only speed")
     generate.add_argument("--revision", help="commit, tag or branch of a hub model")
-    generate.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
+    add_device_option(generate)
     add_output_options(generate)
     generate.set_defaults(run=_generate)
 
@@ -75,9 +76,11 @@ def _encode(args: argparse.Namespace) -> int:
 
 def _generate(args: argparse.Namespace) -> int:
     from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
-    from mauve_core.decoding.generate import written_once
+    from mauve_core.decoding.generate import notes_of
 
     lengths = {"max_new_tokens": args.max_new_tokens, "min_new_tokens": args.min_new_tokens}
+    if args.batch_size is not None and args.batch_size < 1:
+        raise InputError("--batch-size cannot be used", allowed="1 or more", received=str(args.batch_size))
     batch = {} if args.batch_size is None else {"batch_rows": args.batch_size}
     settings = GenerationSettings(**lengths, seed=args.seed, repeats=args.repeats, **batch)
     with results_only():
@@ -93,6 +96,6 @@ def _generate(args: argparse.Namespace) -> int:
         )
     for decoder, path in written.items():
         write(f"{decoder} -> {path}")
-    if args.repeats > 1 and (why := written_once(list(written))):
-        write(why)
+    for note in notes_of(Path(args.out)):
+        write(printable(note))
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import json
 import sys
 import textwrap
@@ -25,12 +26,14 @@ from mauve_core.base.formatting import UNBROKEN, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
-from mauve_core.decoding.decoders import DECODERS, DecoderKind
+from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.tables import to_table
 from mauve_core.store import Run
 from mauve_core.tasks.base import NewRunTask, RunTask, unheeded
+
+_NEED_NO_CHECK = ("auto", "cpu")
 
 LINE = 110
 """Characters of a line of running text."""
@@ -85,6 +88,15 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InputError(message, todo=f"See: {self.prog} --help")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """Refuse an unknown command; those without a line in the help are hidden, and are not named."""
+        if isinstance(action, _Commands) and value not in action.choices:
+            known = [shown.dest for shown in action._choices_actions]
+            near = difflib.get_close_matches(value, known, n=1, cutoff=0.5)
+            todo = f"Did you mean {near[0]}?" if near else f"See: {self.prog} --help"
+            raise InputError(f"No command is named {value!r}", allowed=", ".join(known), todo=todo)
+        super()._check_value(action, value)
+
 
 class _Store(argparse._StoreAction):
     """One value; a second one is an error."""
@@ -94,6 +106,17 @@ class _Store(argparse._StoreAction):
             if self.dest in parser.given:
                 raise _given_twice(option_string, parser.given[self.dest], _written(values))
             parser.given[self.dest] = _written(values)
+        super().__call__(parser, namespace, values, option_string)
+
+
+class _Device(_Store):
+    """The name of a device that this machine has."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if values not in _NEED_NO_CHECK:
+            from mauve_core.encoders.devices import resolve_devices  # imports torch
+
+            resolve_devices(values)
         super().__call__(parser, namespace, values, option_string)
 
 
@@ -140,11 +163,21 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
     )
     group.add_argument("--dtype", choices=get_args(Dtype), help=f"precision; default: {_DEFAULTS.dtype}")
     group.add_argument("--with-prompt", action="store_true", default=None, help="encode the prompt with the text")
-    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps ...; default: auto")
+    add_device_option(group, of="auto, cpu, cuda, cuda:1, mps ...")
+
+
+def add_device_option(
+    group: argparse._ActionsContainer, *, of: str = "auto, cpu, cuda, cuda:1 ...", default: str = "auto"
+) -> None:
+    """Add ``--device``. A device that this machine lacks is refused at once, also where no work is left for it."""
+    group.add_argument("--device", action=_Device, default=default, help=f"{of}; default: {default}")
 
 
 def encoder_config(args: argparse.Namespace) -> EncoderConfig:
     """The requested encoder."""
+    if args.encoder is not None and not args.encoder.strip():
+        allowed = "a catalog name, a Hugging Face id, a folder or a file"
+        raise InputError("--encoder is empty", allowed=allowed, received=repr(args.encoder))
     settings = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
     return EncoderConfig(model=settings.pop("encoder", DEFAULT_MODEL), **settings)
 
@@ -230,7 +263,8 @@ def add_decoder_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME[:PARAMETER=VALUE,...]",
-        help=f"{', '.join(map(_example, DECODERS.values()))}; omitted values are as shown; one or more",
+        help=f"{', '.join(map(_example, DECODERS.values()))}; omitted values are as shown; b, and k of contrastive, at "
+        f"most {MOST_ROWS}; one or more",
     )
     parser.add_argument("--max-new-tokens", type=int, default=128, metavar="N", help="default: 128")
     parser.add_argument("--min-new-tokens", type=int, default=0, metavar="N", help="default: 0")

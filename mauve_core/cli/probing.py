@@ -8,7 +8,7 @@ from typing import Any
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, as_percent, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.cli.options import add_output_options, show_result
+from mauve_core.cli.options import add_device_option, add_output_options, show_result
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
 from mauve_core.experiments.robustness import (
     PAPER,
@@ -61,7 +61,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
     )
     parser.add_argument("--seeds", type=int, metavar="N", help="k-means seeds per split; default: as in the run")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 ...; default: auto")
+    add_device_option(parser)
     add_output_options(parser, table=True)
     parser.set_defaults(run=_probe)
 

@@ -13,8 +13,10 @@ from pathlib import Path
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
+from mauve_core.corpus import limits
+from mauve_core.numerics.feature_space.stacked import require_columns
 from mauve_core.serving import sharing
-from mauve_core.serving.passwords import hashed
+from mauve_core.serving.passwords import MAX_BYTES, hashed
 from mauve_core.store import RunStore
 
 DEBUG_VARIABLE = "MAUVE_LENS_DEBUG"
@@ -53,10 +55,22 @@ class SharingOptions:
     read_only: tuple[str, ...] | None = None
 
     def check(self) -> None:
-        """Raise InputError if the app would be open, the sign-in is set up wrongly, or a run does not exist."""
-        sharing.require_protection(self.host, sharing.sign_in(), without_sign_in=self.without_sign_in)
-        stored = {summary.id for summary in RunStore().list()} if self.read_only else set()
-        missing = [run_id for run_id in self.read_only or () if run_id not in stored]
+        """Raise InputError if the app would be open, a setting cannot be used, or a run does not exist.
+
+        What the options leave open is as the environment says, and is checked, too.
+        """
+        limits.check()
+        require_columns(0)
+        sharing.require_host_names(filter(None, [self.host]), "--host")
+        sharing.require_host_names(self.names, "--name")
+        sharing.require_host_names(sharing.listed(os.environ.get(sharing.HOST_NAMES, "")), sharing.HOST_NAMES)
+        everyone = sharing.is_switched_on(sharing.WITHOUT_SIGN_IN) or self.without_sign_in
+        sharing.require_protection(self.host, sharing.sign_in(), without_sign_in=everyone)
+        shown = self.read_only
+        if shown is None and sharing.READ_ONLY in os.environ:
+            shown = sharing.listed(os.environ[sharing.READ_ONLY])
+        stored = {summary.id for summary in RunStore().list()} if shown else set()
+        missing = [run_id for run_id in shown or () if run_id not in stored]
         if missing:
             raise InputError(
                 f"No run has the id {missing[0]!r}",
@@ -67,8 +81,8 @@ class SharingOptions:
     def environment(self) -> dict[str, str]:
         """Environment variables that pass these options to the server."""
         values = {sharing.HOST_NAMES: ",".join(self.names)} if self.names else {}
-        if self.without_sign_in:
-            values[sharing.WITHOUT_SIGN_IN] = "1"
+        everyone = sharing.is_switched_on(sharing.WITHOUT_SIGN_IN) or self.without_sign_in
+        values[sharing.WITHOUT_SIGN_IN] = "1" if everyone else ""
         if self.read_only is not None:
             values[sharing.READ_ONLY] = ",".join(self.read_only)
         return values
@@ -119,7 +133,7 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
     Raises
     ------
     InputError
-        The port is invalid, a run does not exist, or other machines would get access without a sign-in.
+        A setting is invalid, a run does not exist, or other machines would get access without a sign-in.
     MauveLensError
         The app is not installed beside the core.
     """
@@ -161,7 +175,10 @@ def _password(_: argparse.Namespace) -> int:
         if getpass.getpass("Repeat password: ") != typed:
             raise InputError("The two passwords differ", todo="Try again")
     else:
-        typed = sys.stdin.readline().rstrip("\r\n")
+        try:
+            typed = sys.stdin.readline(MAX_BYTES + 2).rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise InputError("The password is not valid text", allowed="UTF-8") from error
     write(str(hashed(typed)))
     return 0
 

@@ -194,7 +194,9 @@ def _token(store: RunStore, name: str) -> str:
 
 
 def _export(args: argparse.Namespace) -> int:
-    path = RunStore().export(args.id, args.out, ratings=not args.without_ratings)
+    from mauve_core.experiments.documents import DOCUMENTS  # imports scikit-learn, which few actions need
+
+    path = RunStore().export(args.id, args.out, ratings=not args.without_ratings, documents=DOCUMENTS)
     write(f"Wrote {path} ({with_plain_spaces(file_size(path.stat().st_size))})")
     return 0
 

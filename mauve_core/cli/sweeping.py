@@ -6,7 +6,7 @@ import argparse
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, printable, with_two_spreads
-from mauve_core.cli.options import add_output_options, show_result
+from mauve_core.cli.options import add_device_option, add_output_options, show_result
 from mauve_core.experiments.methods import ESTIMATORS
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.sweeps import EVERY_AXIS, EstimatorSweep, Sweep
@@ -36,7 +36,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="N",
         help=f"seeds per point; default: as in the run, for a parameter of estimators that draw {SEEDS}",
     )
-    parser.add_argument("--device", default="auto", help="for --over length: auto, cpu, cuda, cuda:1 ...; default auto")
+    add_device_option(parser, of="for --over length: auto, cpu, cuda, cuda:1 ...")
     add_output_options(parser, table=True)
     parser.set_defaults(run=_sweep)
 

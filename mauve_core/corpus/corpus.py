@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.entries import (
@@ -218,7 +218,7 @@ class Corpus:
         try:
             corpus = cls._of_stored(stored)
         except (InputError, KeyError, TypeError) as error:
-            raise StorageError(f"{path} is damaged", received=str(error), todo=REREAD) from error
+            raise StorageError(f"{path} is damaged", received=words_of(error), todo=REREAD) from error
         if corpus.digest != stored.header["digest"]:
             raise StorageError(f"{path} no longer holds the texts that were stored in it", todo=REREAD)
         return corpus

@@ -237,7 +237,7 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
         ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{location} is JSON that cannot be used", allowed="one object per line", received=str(error)
+            f"{location} is JSON that cannot be used", allowed="one object per line", received=words_of(error)
         ) from error
     if not isinstance(row, dict):
         raise InputError(

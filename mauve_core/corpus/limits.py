@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.validation import whole_number
 
 ROWS_VARIABLE, ROWS = "MAUVE_LENS_MAX_ROWS", 2_000_000
 CHARACTERS_VARIABLE, CHARACTERS = "MAUVE_LENS_MAX_CHARACTERS", 1_000_000
@@ -27,6 +28,9 @@ MEMORY_VARIABLE = "MAUVE_LENS_MAX_MEMORY_MB"
 
 LINES_A_ROW = 10
 """Average lines per row, including blank lines and lines inside cells, at the limit of rows."""
+
+BYTES_A_VALUE = 50
+"""Maximum bytes of a JSON document per allowed value: tables of results hold numbers, a few names and sentences."""
 
 BYTES_A_CHARACTER = 16
 """Maximum bytes of a line per allowed character of a value: a line holds several values, and escapes are long."""
@@ -82,9 +86,32 @@ def values() -> int:
     return _number(VALUES_VARIABLE, VALUES)
 
 
+def document_bytes() -> int:
+    """Maximum bytes of one JSON file of a run, checked before it is read."""
+    return values() * BYTES_A_VALUE
+
+
 def memory_mb() -> int | None:
     """Maximum megabytes of memory of a job; None if nobody set it."""
     return _number(MEMORY_VARIABLE, 0) or None
+
+
+def check() -> None:
+    """Raise InputError if a variable of the environment sets a limit that cannot be used."""
+    for limit in (
+        rows,
+        characters,
+        unpacked_bytes,
+        cells,
+        resamples,
+        labels,
+        upload_mb,
+        upload_days,
+        cache_mb,
+        values,
+        memory_mb,
+    ):
+        limit()
 
 
 def in_words() -> str:
@@ -122,7 +149,7 @@ def too_many_cells(path: Path, most: int) -> InputError:
 def too_long(path: Path, location: str, most: int) -> InputError:
     """Return the error for a value, or its line, that is too long."""
     return InputError(
-        f"{location} of {path} holds a text that is too long",
+        f"{location} of {path} is too long",
         allowed=f"at most {most:,} characters per text",
         todo=f"Shorten it, or set {CHARACTERS_VARIABLE}",
     )
@@ -139,6 +166,7 @@ def _number(variable: str, usual: int) -> int:
     text = os.environ.get(variable, "").strip()
     if not text:
         return usual
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
+    number = whole_number(text)
+    if not number:
         raise InputError(f"{variable} is not a valid limit", allowed="a whole number above 0", received=repr(text))
-    return int(text)
+    return number

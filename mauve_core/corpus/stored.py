@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import write_atomically
+from mauve_core.base.files import open_regular, write_atomically
 from mauve_core.corpus.metadata import python_values
 from mauve_core.corpus.parquet import read_metadata
 
@@ -61,7 +61,7 @@ def load_parquet(path: Path) -> StoredCorpus:
     import pyarrow.parquet as pq
 
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             about = read_metadata(stream, path)
             # Arrow's threads that have read from a Python file may abort or hang the process when it ends
             # (https://github.com/apache/arrow/issues/34314, https://github.com/apache/arrow/issues/50482).

@@ -21,6 +21,13 @@ from mauve_core.base.errors import InputError
 from mauve_core.decoding.contrastive import ContrastiveSearch
 from mauve_core.decoding.processors import PerplexityChase, SeededDraw
 
+MOST_ROWS = 128
+"""Maximum beams or candidates of one prompt. Each is a row of the batch with a cache of its own, and a batch of other
+decoders has as many rows."""
+
+SHOWN = 40
+"""Characters shown of a decoder that does not exist."""
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -177,7 +184,12 @@ def parse_decoder(spec: str) -> Decoder:
     name, _, settings = spec.partition(":")
     kind = DECODERS.get(name.strip())
     if kind is None:
-        raise InputError(f"No decoder named {name!r}", allowed=", ".join(map(usage, DECODERS.values())), received=spec)
+        raise InputError(
+            "There is no such decoder",
+            allowed=", ".join(map(_outline, DECODERS.values())),
+            received=(spec if len(spec) <= SHOWN else f"{spec[:SHOWN]} …") or "nothing",
+            todo="See mauve-lens generate --help",
+        )
     if settings and not kind.parameters:
         raise InputError(f"The decoder {kind.name} takes no parameters", received=spec)
     known = {parameter.name: parameter for parameter in kind.parameters}
@@ -200,16 +212,23 @@ def usage(kind: DecoderKind) -> str:
     return f"{kind.name}:{settings}" if settings else kind.name
 
 
+def _outline(kind: DecoderKind) -> str:
+    """The written form of a decoder without values."""
+    return ":".join(filter(None, [kind.name, ",".join(parameter.name for parameter in kind.parameters)]))
+
+
 def _read(parameter: Parameter, text: str) -> float | None:
     """The parsed value, or None if the parameter does not allow it."""
     try:
         value = parameter.kind(text)
-    except ValueError:
+        return value if math.isfinite(value) and parameter.check(value) else None
+    except (ValueError, OverflowError):
         return None
-    return value if math.isfinite(value) and parameter.check(value) else None
 
 
 def _number(value: float) -> str:
+    if isinstance(value, int):
+        return str(value)
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
 
@@ -287,7 +306,7 @@ DECODERS: dict[str, DecoderKind] = {
             "beam",
             "The most probable text found by a search with b beams, optionally without repeated n-grams.",
             (
-                Parameter("b", 4, int, "a whole number of at least 2", lambda b: b >= 2),
+                Parameter("b", 4, int, f"a whole number from 2 to {MOST_ROWS}", lambda b: 2 <= b <= MOST_ROWS),
                 Parameter("no-repeat", 0, int, "a length, 0 for none", lambda n: n >= 0, quiet=True),
             ),
             options=_beam,
@@ -298,7 +317,7 @@ DECODERS: dict[str, DecoderKind] = {
             "The one of the k most probable tokens that is likely yet unlike everything before it.",
             (
                 Parameter("alpha", 0.6, float, "a weight in [0, 1]", lambda alpha: 0 <= alpha <= 1),
-                Parameter("k", 5, int, "a whole number of at least 1", lambda k: k >= 1),
+                Parameter("k", 5, int, f"a whole number from 1 to {MOST_ROWS}", lambda k: 1 <= k <= MOST_ROWS),
             ),
             custom=lambda values: ContrastiveSearch(values["alpha"], int(values["k"])),
             width=lambda values: int(values["k"]),

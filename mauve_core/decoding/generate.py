@@ -32,6 +32,7 @@ from mauve_core.corpus.fields import guess_prompt
 from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.generations import GENERATION, generation_id
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
+from mauve_core.decoding.processors import FiniteLogits
 from mauve_core.encoders.catalogue import package_version
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
@@ -41,6 +42,8 @@ DEFAULT_BATCH_TOKENS = 128 * 256
 """Most rows and padded tokens (prompt and continuation) of one batch; each beam or candidate is a row."""
 
 MAX_REPEATS = 1000
+
+MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -150,13 +153,16 @@ def generate_files(
         raise InputError(
             "The decoders cannot be used", allowed="one or more, without repeats", received=", ".join(decoders)
         )
-    loaded = model if isinstance(model, LoadedModel) else load_model(model, revision, device=device, with_head=True)
+    if isinstance(model, LoadedModel):
+        loaded = model
+    else:
+        loaded = load_model(model, revision, device=device, with_head=True, progress=progress)
     manifest = _manifest(loaded, prompts, parsed, settings)
     paths = {}
     for decoder in parsed:
         paths[decoder.spec] = out / f"{decoder.slug}.jsonl"
         _generate_file(loaded, prompts, decoder, settings, paths[decoder.spec], progress)
-    write_atomically(out / "manifest.json", lambda stream: stream.write(_json(manifest, indent=2)))
+    write_atomically(out / MANIFEST, lambda stream: stream.write(_json(manifest, indent=2)))
     return paths
 
 
@@ -166,6 +172,11 @@ def written_once(decoders: Sequence[str]) -> str:
     if not names:
         return ""
     return f"Written once, because nothing is drawn at random and all generations would be the same: {', '.join(names)}"
+
+
+def notes_of(out: Path) -> tuple[str, ...]:
+    """Return the notes in the manifest that :func:`generate_files` wrote into ``out``."""
+    return tuple(json.loads((out / MANIFEST).read_text(encoding="utf-8"))["notes"])
 
 
 def continue_prompts(
@@ -178,7 +189,7 @@ def continue_prompts(
     Raises
     ------
     InputError
-        A prompt has no token, or prompt and continuation exceed the model's positions.
+        A prompt has no token, prompt and continuation exceed the model's positions, or its logits are not finite.
     """
     import torch
     from transformers import GenerationConfig, LogitsProcessorList
@@ -206,14 +217,15 @@ def continue_prompts(
     )
     keys = [stream_key(settings.seed, decoder, prompt_id, generation) for prompt_id in prompts.ids]
     writing = Writing(keys, settings.max_new_tokens, tokenizer.all_special_ids)
-    custom = decoder.kind.custom
+    custom, finite = decoder.kind.custom, FiniteLogits(loaded.identity.name)
     with torch.inference_mode():
         output = loaded.model.generate(
             **{name: batch[name] for name in ("input_ids", "attention_mask")},
             generation_config=config,
-            logits_processor=LogitsProcessorList(decoder.processors(writing)),
+            logits_processor=LogitsProcessorList([finite, *decoder.processors(writing)]),
             **({} if custom is None else {"custom_generate": custom(decoder.values)}),
         )
+    finite.check()
     texts: list[str] = tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
     return texts
 
@@ -297,6 +309,9 @@ def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, setti
     )
     if settings.repeats > 1:  # without repeats, files that were written before there were any are kept
         parts += (settings.repeats,)
+    ends = loaded.model.generation_config.eos_token_id
+    if loaded.writing_notes or ends not in (None, [getattr(loaded.model.config, "eos_token_id", None)]):
+        parts += ("ends", ends)  # of other models, files that were written before ends were read are kept
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
@@ -321,7 +336,7 @@ def _manifest(
             "repeats": settings.repeats,
         },
         "generations": {decoder.spec: settings.generations(decoder) for decoder in decoders},
-        "notes": list(filter(None, [written_once(specs)])) if settings.repeats > 1 else [],
+        "notes": [*loaded.writing_notes, *filter(None, [written_once(specs) if settings.repeats > 1 else ""])],
         "prompts": {"n": len(prompts.ids), "digest": prompts.digest},
         "device": loaded.device,
         "versions": {"python": platform.python_version()} | {p: version(p) for p in ("torch", "transformers", "numpy")},

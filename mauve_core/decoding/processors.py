@@ -1,4 +1,4 @@
-"""Our own logits processors: a seeded draw, and sampling toward a perplexity. The rest are transformers'."""
+"""Our own logits processors: a check, a seeded draw, and sampling toward a perplexity. The rest are transformers'."""
 
 from __future__ import annotations
 
@@ -8,8 +8,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mauve_core.base.errors import InputError
+
 if TYPE_CHECKING:
     import torch
+
+
+class FiniteLogits:
+    """A logits processor that changes nothing and finds logits that are no numbers; put it before all others.
+
+    The largest logit so far stays on the device, so that a step waits for no transfer; only the first one does.
+
+    Parameters
+    ----------
+    name : str
+        The model, for the error.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._largest: torch.Tensor | None = None
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:  # noqa: ARG002
+        import torch
+
+        largest = scores.amax()  # NaN if any is; a processor of transformers before this one may have set -inf
+        if self._largest is None:
+            self._largest = largest
+            self.check()
+        self._largest = torch.maximum(self._largest, largest)
+        return scores
+
+    def check(self) -> None:
+        """Raise an InputError that names the model if a logit so far was NaN or infinite."""
+        if self._largest is not None and not float(self._largest) < math.inf:
+            raise InputError(
+                f"The weights of the model {self._name} give no finite logits",
+                todo="Copy, download or save (save_pretrained) the model again",
+            )
 
 
 class SeededDraw:

@@ -140,7 +140,7 @@ class Encoder:
             return from_store(key, stored)
         if identity.kind == "word-vectors":
             return self._word_encoder(identity).encode(texts, self.config, key, store, progress)
-        tokens = tokenize(texts, self._model(), self.config.max_tokens, progress)
+        tokens = tokenize(texts, self._model(progress), self.config.max_tokens, progress)
         array, device = self._compute(tokens, key, store, progress)
         return kept_features(array, tokens, self.config, key, device, store)
 
@@ -152,7 +152,7 @@ class Encoder:
         token_ids = entries_of(token_ids, "The token ids")
         if not token_ids:
             raise InputError("There are no texts to encode")
-        tokens = from_token_ids(token_ids, self._model(), self.config.max_tokens)
+        tokens = from_token_ids(token_ids, self._model(progress), self.config.max_tokens)
         total = hashlib.sha256(json.dumps([FORMAT, "tokens", self.config.as_dict()]).encode())
         for row in tokens.ids:
             total.update(hashlib.sha256(row.tobytes()).digest())
@@ -183,11 +183,13 @@ class Encoder:
             self._words = WordEncoder(identity)
         return self._words
 
-    def _model(self) -> LoadedModel:
+    def _model(self, progress: Progress = silent) -> LoadedModel:
         """Return the model on the first device; also creates its replicas on the other devices."""
         if not self._loaded:
             devices = resolve_devices(self._device)
-            loaded = load_model(self.config.model, self.config.revision, self.config.dtype, devices[0])
+            loaded = load_model(
+                self.config.model, self.config.revision, self.config.dtype, devices[0], progress=progress
+            )
             loaded = with_pooling(loaded, self.config.pooling, recipe_of(self.config, loaded.identity))
             self._layer = _resolve_layer(self.config.layer, loaded)
             self._loaded = replicas(loaded, devices)
@@ -291,6 +293,11 @@ class Encoder:
         """Return (rows, d) finite features in main memory."""
         array: NDArray[np.float32] = np.concatenate([part.cpu().numpy() for part in parts])
         broken = indices[~np.isfinite(array).all(axis=1)]
+        if broken.size == indices.size and self.config.dtype == "float32":
+            raise InputError(
+                f"The weights of the model {self.config.model} give no finite features",
+                todo="Copy, download or save (save_pretrained) the model again",
+            )
         precision = "" if self.config.dtype == "float32" else f" in {self.config.dtype} (try float32)"
         refuse_texts(sorted(broken.tolist()), f"The model's features are not finite{precision} for")
         return array

@@ -85,7 +85,9 @@ def require_one_width(arrays: Mapping[str, NDArray[np.floating]]) -> None:
         raise InputError(
             "The sides have features of different dimensions",
             allowed="the same dimension for all, from one encoder",
-            received=", ".join(f"{_file_of(arrays[name]) or name}: {width}" for name, width in widths.items()),
+            received=", ".join(
+                f"{Path(_file_of(arrays[name]) or name).name}: {width}" for name, width in widths.items()
+            ),
         )
 
 

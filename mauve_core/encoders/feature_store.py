@@ -3,17 +3,18 @@
 An entry is a folder ``<root>/<key>/`` of plain ``.npy`` arrays (features, lengths, cut) and ``meta.json`` with their
 SHA-256. It is written under another name and renamed, so it is complete or absent; of two writers of one key the first
 wins. Finished rows of unfinished work are parts, ``<root>/<key>.<random>.npz``, so that a killed run loses seconds,
-not hours. (Parts have no folder: another writer that finishes would remove it while we write.) Entries that do not
-match their digest are removed with a warning and recomputed. Nothing is ever pickled. Features stay in float32, as the
-encoder gave them, since they may serve more than scores. Half precision is for files of features
+not hours. (Parts have no folder: another writer that finishes would remove it while we write.) What is no entry, or
+does not match its digest, is removed with a warning and recomputed. Nothing is ever pickled. Features stay in float32,
+as the encoder gave them, since they may serve more than scores. Half precision is for files of features
 (``external_features.py``).
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
-import shutil
+import os
 import uuid
 import warnings
 from collections.abc import Mapping
@@ -32,6 +33,9 @@ from mauve_core.base.errors import InputError, StorageError
 ARRAYS = ("features", "lengths", "cut")
 META = "meta.json"
 INCOMING = "incoming"
+
+_NO_ENTRY = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Errors of opening the files of what is no entry, rather than of a disk that refuses."""
 
 
 class DamagedEntryWarning(UserWarning):
@@ -96,7 +100,7 @@ class FeatureStore:
         Warns
         -----
         DamagedEntryWarning
-            The entry did not match its digests and was removed.
+            It did not match its digests, or is no entry at all, and was removed.
 
         Raises
         ------
@@ -104,17 +108,17 @@ class FeatureStore:
             The entry exists but cannot be read.
         """
         folder = self._entry(key)
-        if not folder.is_dir():
+        if not os.path.lexists(folder):
             return None
         try:
             return _read_entry(folder)
         except OSError as error:
-            if not folder.is_dir():
+            if not os.path.lexists(folder):
                 return None
-            if not isinstance(error, FileNotFoundError):
+            if error.errno not in _NO_ENTRY:
                 raise _cannot_read(folder, error) from error
             self._remove_damaged(folder, str(error))
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             self._remove_damaged(folder, str(error))
         return None
 
@@ -178,7 +182,8 @@ class FeatureStore:
                 continue
             except (ValueError, KeyError) as error:
                 _warn_damaged(path, str(error))
-                path.unlink(missing_ok=True)
+                with files.storage_errors(path):
+                    files.remove(path)
             except OSError as error:
                 raise _cannot_read(path, error) from error
         return found
@@ -187,7 +192,7 @@ class FeatureStore:
         """Delete the parts of that key."""
         for path in self._parts(key):
             with files.storage_errors(path):
-                path.unlink(missing_ok=True)
+                files.remove(path)
 
     def disk_use(self) -> int:
         """Return the bytes of everything stored, unfinished parts included."""
@@ -225,11 +230,8 @@ class FeatureStore:
                     _rename_unless_taken(incoming, self._entry(key))
 
     def _remove_damaged(self, folder: Path, reason: str) -> None:
-        """Hide an entry in one step, then delete it."""
-        aside = partial.hidden_beside(folder)
-        with files.storage_errors(folder), suppress(FileNotFoundError):
-            folder.rename(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+        with files.storage_errors(folder):
+            files.remove(folder)
         _warn_damaged(folder, reason)
 
 
@@ -269,8 +271,10 @@ def _rename_unless_taken(source: Path, target: Path) -> None:
 
 
 def _read_entry(folder: Path) -> StoredFeatures:
-    record = json.loads((folder / META).read_text(encoding="utf-8"))
+    record = json.loads(files.read_stored(folder / META))
     digests, meta = record["digests"], record["meta"]
+    if not isinstance(meta, dict):
+        raise TypeError("its notes are not an object")
     for name in ARRAYS:
         if files.digest_of_file(folder / f"{name}.npy") != digests[name]:
             raise ValueError(f"{name}.npy does not match its digest")

@@ -23,9 +23,14 @@ from mauve_core.base.files import (
     sync_tree,
 )
 from mauve_core.base.partial import folder_for
+from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeights, damaged
+from mauve_core.encoders.quiet import quiet_libraries, tensors_reported
+
+STAGE = "Converting the GGUF file"
+"""Stage name for progress; counts tensors."""
 
 CONVERSION_FORMAT = 1
 """Part of a converted checkpoint's name; raise it when the conversion changes."""
@@ -42,8 +47,10 @@ _SCALARS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
 """GGUF's scalar types as struct codes."""
 
 
-def converted(identity: ModelIdentity) -> Path:
+def converted(identity: ModelIdentity, progress: Progress = silent) -> Path:
     """Return the folder of the plain checkpoint of a GGUF file; create it if missing.
+
+    ``progress`` is called as ``progress("Converting the GGUF file", tensors done, tensors)`` when it is created.
 
     Raises
     ------
@@ -55,7 +62,7 @@ def converted(identity: ModelIdentity) -> Path:
     gguf = Path(identity.location)
     folder = home() / "models" / f"{gguf.stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
     if not (folder / CONFIG).exists():
-        _convert(gguf, folder)
+        _convert(gguf, folder, progress)
     return folder
 
 
@@ -152,7 +159,7 @@ class _Header:
             raise damaged(self._path, f"its header declares {what}, which it cannot hold")
 
 
-def _convert(gguf: Path, folder: Path) -> None:
+def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
     """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, atomically."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -163,7 +170,12 @@ def _convert(gguf: Path, folder: Path) -> None:
             make_folder(folder.parent)
             scratch, alone = (folders.enter_context(folder_for(folder)) for _ in range(2))
             (alone / "model.gguf").symlink_to(gguf)  # alone, since files beside it do not belong to it
-        with third_party(f"The GGUF file {gguf}", gguf.name, gguf), building_budget(stored, 4, gguf.name):
+        with (
+            third_party(f"The GGUF file {gguf}", gguf.name, gguf),
+            building_budget(stored, 4, gguf.name),
+            quiet_libraries(),
+            tensors_reported(progress, STAGE),
+        ):
             tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file="model.gguf", **SAFE)
             quantised, info = AutoModelForCausalLM.from_pretrained(
                 str(alone), gguf_file="model.gguf", output_loading_info=True, **SAFE
@@ -172,7 +184,7 @@ def _convert(gguf: Path, folder: Path) -> None:
             plain = AutoModelForCausalLM.from_config(type(quantised.config).from_dict(settings))
             plain.load_state_dict(quantised.state_dict())
         check_loaded(quantised, info, str(gguf))
-        with storage_errors(folder):
+        with storage_errors(folder), quiet_libraries():
             plain.save_pretrained(scratch)
             tokenizer.save_pretrained(scratch)
             close_to_others(scratch)

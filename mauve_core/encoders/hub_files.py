@@ -12,6 +12,7 @@ from pathlib import Path
 from mauve_core.base.errors import ModelUnavailableError, words_of
 from mauve_core.encoders.hub import HUB_TIMEOUT_S
 from mauve_core.encoders.model_files import VOCABULARIES, WEIGHTS_IN_ORDER, shards
+from mauve_core.encoders.quiet import quiet_libraries
 
 SMALL = ("*.json", "*.txt", "*.model", "*.codes", "*.tiktoken", "*.jinja")
 """Settings and vocabularies; weights are fetched by name, code never."""
@@ -81,9 +82,10 @@ def _fetch_small_files(name: str, commit: str) -> None:
 
     small, elsewhere = list(SMALL), list(ELSEWHERE)
     try:
-        snapshot_download(
-            name, revision=commit, etag_timeout=HUB_TIMEOUT_S, allow_patterns=small, ignore_patterns=elsewhere
-        )
+        with quiet_libraries():
+            snapshot_download(
+                name, revision=commit, etag_timeout=HUB_TIMEOUT_S, allow_patterns=small, ignore_patterns=elsewhere
+            )
     except LocalEntryNotFoundError:
         return
     except Exception as error:
@@ -97,7 +99,8 @@ def _downloaded(name: str, commit: str, file: str, cache: str) -> Path | None:  
     from huggingface_hub.errors import EntryNotFoundError
 
     try:
-        return Path(hf_hub_download(name, file, revision=commit, etag_timeout=HUB_TIMEOUT_S))
+        with quiet_libraries():
+            return Path(hf_hub_download(name, file, revision=commit, etag_timeout=HUB_TIMEOUT_S))
     except EntryNotFoundError:  # or a hub that cannot be reached
         return None
     except Exception as error:

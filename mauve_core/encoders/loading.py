@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -29,6 +29,7 @@ from mauve_core.encoders.model_files import (
     read_config,
     read_object,
 )
+from mauve_core.encoders.weight_types import whole_number_tensors
 
 MOST_MODULES = 200_000
 """Maximum modules of a model; one of 61 layers with 256 experts each has about 100,000."""
@@ -47,6 +48,9 @@ MOST_GROWTH = 1000
 """Maximum of that by which replacements make a text longer; models replace a character by three or so."""
 
 SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim")
+
+NAMED_WEIGHTS = (".weight", ".gamma", ".beta")
+"""Ends of the names of weights in files, whatever the model calls them; older files also hold masks named bias."""
 
 MASK = ".masked_bias"
 """Name suffix in GPT-2 checkpoints from before 2023: the constant that the attention mask inserts."""
@@ -113,17 +117,26 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
     return tokenizer
 
 
-def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head: bool) -> Any:
-    """Return the model in ``folder``; raises ModelUnavailableError or InputError unless all weights are from there."""
-    from transformers import AutoModel, AutoModelForCausalLM
+def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head: bool, ends: Sequence[int] = ()) -> Any:
+    """Return the model in ``folder``, whose texts end with one of the tokens ``ends``.
 
-    stored = find_weights(folder, read_config(folder))
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        Not all weights are from there.
+    """
+    from transformers import AutoModel, AutoModelForCausalLM, GenerationConfig
+
+    values = read_config(folder)
+    stored = find_weights(folder, values)
+    integers = set() if values.get("quantization_config") else set().union(*map(whole_number_tensors, stored.files))
     layers = getattr(config.get_text_config(), "num_hidden_layers", None) or 0
     if layers > max(stored.tensors, ALWAYS_FINE):
         raise damaged(
             folder / CONFIG, f"it declares {layers:,} layers, but its weights hold {stored.tensors:,} tensors"
         )
     factory = AutoModelForCausalLM if with_head else AutoModel
+    own = {"generation_config": GenerationConfig(eos_token_id=list(ends) or None)} if with_head else {}
     with third_party(f"The model {name} in {folder}", name, folder), building_budget(stored, dtype.itemsize, name):
         model, info = factory.from_pretrained(
             str(folder),
@@ -132,16 +145,18 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
             weights_only=True,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
+            **own,
             **SAFE,
         )
-    check_loaded(model, info, " and ".join(str(file) for file in stored.files[:3]))
+    check_loaded(model, info, str(stored.files[0] if len(stored.files) == 1 else folder), integers)
     return model
 
 
-def check_loaded(model: Any, info: Mapping[str, Any], where: str) -> None:
-    """Refuse a model with weights that are not from its files, or without some that are.
+def check_loaded(model: Any, info: Mapping[str, Any], where: str, integers: Collection[str] = ()) -> None:
+    """Refuse a model with weights that are not from its files, without some that are, or with rounded ones.
 
-    ``info`` is transformers' ``output_loading_info``; ``where`` names the files in messages.
+    ``info`` is transformers' ``output_loading_info``; ``where`` names the files in messages; ``integers`` are the
+    tensors in them that hold whole numbers, as masks and positions may.
 
     Raises
     ------
@@ -164,15 +179,26 @@ def check_loaded(model: Any, info: Mapping[str, Any], where: str) -> None:
     unexpected = sorted(key for key in info["unexpected_keys"] if not is_head(key) and not is_buffer(key))
     mismatched = sorted(str(key[0] if isinstance(key, tuple) else key) for key in info["mismatched_keys"])
     parts = [
-        f"{what} {len(keys)}: {', '.join(keys[:5])}{', ...' if len(keys) > 5 else ''}"
+        f"{what} {len(keys)}: {keys[0]}{', ...' if len(keys) > 1 else ''}"
         for what, keys in (("missing", missing), ("unexpected", unexpected), ("of a different shape", mismatched))
         if keys
     ]
     if parts:
         raise ModelUnavailableError(
-            f"The weights in {where} do not match the model that {CONFIG} describes ({type(model).__name__}); "
-            + "; ".join(parts),
-            todo="Copy or download the whole model again, with the configuration that matches its weights",
+            f"The weights in {where} do not match {CONFIG} ({type(model).__name__}); " + "; ".join(parts),
+            todo="Copy or download the whole model again",
+        )
+    weights = {name.removeprefix(prefix) for name, _ in model.named_parameters()}
+    rounded = sorted(
+        key
+        for key in set(integers) - set(info["unexpected_keys"])
+        if key.removeprefix(prefix) in weights or (key.endswith(NAMED_WEIGHTS) and not is_buffer(key))
+    )
+    if rounded:
+        raise ModelUnavailableError(
+            f"The tensor {rounded[0]} in {where} holds whole numbers",
+            allowed="weights in floating point",
+            todo="Copy or download the weights again",
         )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any, Literal
 
 from mauve_core.base.config import Dtype, Pooling
 from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import converted
@@ -18,8 +18,10 @@ from mauve_core.encoders.hub_files import hub_file, hub_snapshot, is_known
 from mauve_core.encoders.loading import check_vocabulary, load_config, load_tokenizer_files, load_weights
 from mauve_core.encoders.model_files import CONFIG, MODULES, damaged, files_in, require_plain_files, transformer_folder
 from mauve_core.encoders.pooling import TokenPooling, resolve_pooling
+from mauve_core.encoders.quiet import quiet_libraries
 from mauve_core.encoders.sentence_modules import SentenceRecipe
 from mauve_core.encoders.sentence_steps import Apply, load_steps
+from mauve_core.encoders.text_ends import TextEnds, read_text_ends
 from mauve_core.encoders.worker_pool import note_work
 
 
@@ -51,6 +53,8 @@ class LoadedModel:
         Applied to pooled vectors, (rows, d) float32 on the device.
     notes : tuple of str
         What a reader of the features must know.
+    writing_notes : tuple of str
+        What a reader of the texts that the model writes must know.
     """
 
     model: Any
@@ -65,6 +69,7 @@ class LoadedModel:
     recipe: SentenceRecipe | None = None
     steps: Sequence[Apply] = ()
     notes: tuple[str, ...] = ()
+    writing_notes: tuple[str, ...] = ()
 
 
 def load_model(
@@ -74,6 +79,7 @@ def load_model(
     device: str = "auto",
     *,
     with_head: bool = False,
+    progress: Progress = silent,
 ) -> LoadedModel:
     """Load a model by catalog name, hub id, local folder or GGUF file.
 
@@ -85,6 +91,8 @@ def load_model(
         "auto" takes the first CUDA device, else the CPU; or any torch device name.
     with_head : bool
         Load the language-model head too, to write with the model.
+    progress : callable
+        Called as ``progress("Converting the GGUF file", tensors done, tensors)`` at the first use of such a file.
 
     Raises
     ------
@@ -95,18 +103,19 @@ def load_model(
     """
     identity = _language_model(name, revision)
     target = resolve_device(device)
-    with _quiet_transformers():
+    with quiet_libraries():
         import torch
 
         note_work()
-        folder = _checked_folder(identity)
+        folder = _checked_folder(identity, progress)
         config = load_config(folder, name)
         kind = _kind_of(config, name)
         if with_head and kind != "causal":
             raise InputError(f"The model {name} cannot generate text", allowed="a causal language model")
         tokenizer = load_tokenizer_files(folder, name)
         positions = _max_positions(config, tokenizer, folder)
-        model = load_weights(folder, name, config, getattr(torch, dtype), with_head=with_head)
+        ends = read_text_ends(folder, name, config, tokenizer) if with_head else TextEnds((), ())
+        model = load_weights(folder, name, config, getattr(torch, dtype), with_head=with_head, ends=ends.ids)
     check_vocabulary(model, tokenizer, name)
     return LoadedModel(
         model=model.eval().requires_grad_(requires_grad=False).to(target),
@@ -116,6 +125,7 @@ def load_model(
         max_positions=positions,
         default_pooling="last" if kind == "causal" else "first",
         identity=identity,
+        writing_notes=ends.notes,
     )
 
 
@@ -130,7 +140,7 @@ def load_tokenizer(name: str, revision: str | None = None) -> Any:
         It is a file of word vectors, which has no tokenizer.
     """
     identity = _language_model(name, revision)
-    with _quiet_transformers():
+    with quiet_libraries():
         folder = _checked_folder(identity)
         load_config(folder, name)
         return load_tokenizer_files(folder, name)
@@ -217,17 +227,17 @@ def _language_model(name: str, revision: str | None) -> ModelIdentity:
     return identity
 
 
-def _checked_folder(identity: ModelIdentity) -> Path:
+def _checked_folder(identity: ModelIdentity, progress: Progress = silent) -> Path:
     """Return the folder that transformers can load, after checking that all files are regular."""
-    folder = _plain_folder(identity)
+    folder = _plain_folder(identity, progress)
     require_plain_files(folder)
     return folder
 
 
-def _plain_folder(identity: ModelIdentity) -> Path:
+def _plain_folder(identity: ModelIdentity, progress: Progress) -> Path:
     """Return the model's folder; convert a GGUF file or fetch a hub model first."""
     if identity.location.endswith(".gguf"):
-        return converted(identity)
+        return converted(identity, progress)
     if identity.kind == "hub":
         name, commit = identity.location, identity.revision or "main"
         return hub_snapshot(name, commit, transformer_folder(lambda file: hub_file(name, commit, file)))
@@ -265,19 +275,3 @@ def _max_positions(config: Any, tokenizer: Any, folder: Path) -> int:
         if positions < 1:
             raise damaged(folder / CONFIG, f"it leaves {positions} positions", "a whole number of at least 1")
     return int(min(positions or tokenizer.model_max_length, tokenizer.model_max_length))
-
-
-@contextmanager
-def _quiet_transformers() -> Iterator[None]:
-    """Silence transformers' progress bars and load reports, and restore them afterwards."""
-    from transformers.utils import logging as transformers_logging
-
-    verbosity, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(verbosity)
-        if bars:
-            transformers_logging.enable_progress_bar()

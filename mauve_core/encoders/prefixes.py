@@ -80,7 +80,7 @@ class PrefixEncoder(Encoder):
             for length in reversed(keys):  # the longest first: it contains all words
                 features[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
         elif keys:
-            tokens = {length: tokenize(texts, self._model(), length, progress) for length in keys}
+            tokens = {length: tokenize(texts, self._model(progress), length, progress) for length in keys}
             if _one_pass_will_do(self._model(), list(tokens.values())):
                 features |= self._in_one_pass(tokens, keys, store, progress)
             else:
@@ -98,7 +98,7 @@ class PrefixEncoder(Encoder):
             return stored.lengths
         if names_word_vectors(self.config.model):
             return self.encode(texts, store=store, progress=progress).lengths
-        return tokenize(texts, self._model(), self.config.max_tokens, progress).lengths
+        return tokenize(texts, self._model(progress), self.config.max_tokens, progress).lengths
 
     def _in_one_pass(
         self,

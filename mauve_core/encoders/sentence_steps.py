@@ -7,9 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mauve_core.base.errors import words_of
+from mauve_core.base.errors import ModelUnavailableError, words_of
 from mauve_core.encoders.model_files import check_weights, damaged
 from mauve_core.encoders.sentence_modules import Step
+from mauve_core.encoders.weight_types import read_pickle
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -76,10 +77,9 @@ def _weights(path: Path, device: str) -> dict[str, Tensor]:
 
     check_weights(path)
     try:
-        if path.suffix == ".safetensors":
-            tensors = load_file(path)
-        else:
-            tensors = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+        tensors = load_file(path) if path.suffix == ".safetensors" else read_pickle(path, "cpu")
         return {name: tensor.to(device, torch.float32) for name, tensor in tensors.items()}
+    except ModelUnavailableError:
+        raise
     except Exception as error:
         raise damaged(path, words_of(error)) from error

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Annotated
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import home, write_atomically
+from mauve_core.base.files import home, read_stored, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Within
@@ -118,7 +118,7 @@ def _read() -> tuple[DoneJob, ...]:
 
 @lru_cache(maxsize=1)
 def _parsed(path: Path, changed: tuple[int, int, int]) -> tuple[DoneJob, ...]:  # noqa: ARG001 (a page asks at every run)
-    return from_json(_Times, json.loads(path.read_bytes())).jobs
+    return from_json(_Times, json.loads(read_stored(path))).jobs
 
 
 def _path() -> Path:

@@ -22,7 +22,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import home, storage_errors
+from mauve_core.base.files import home, read_stored, storage_errors
 from mauve_core.base.partial import hidden_beside, remove_abandoned
 from mauve_core.corpus import limits
 from mauve_core.jobs import queue
@@ -88,7 +88,8 @@ def _needed() -> Iterator[str]:
         with suppress(StorageError):  # a state that is damaged: it may be resumed by hand
             if read_state(path.parent).status == "done":
                 continue
-        yield from _DIGEST.findall(path.read_text(encoding="utf-8", errors="replace"))
+        with suppress(ValueError):  # a task that is no regular file, which nobody can resume
+            yield from _DIGEST.findall(read_stored(path).decode(errors="replace"))
 
 
 def _remove_upload(folder: Path, kept_s: float) -> None:

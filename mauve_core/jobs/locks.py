@@ -58,7 +58,7 @@ def is_alive(folder: Path) -> bool:
     """Whether the worker of the job in that folder is alive."""
     try:
         with storage_errors(folder / ALIVE):
-            handle = os.open(folder / ALIVE, os.O_RDONLY)
+            handle = os.open(folder / ALIVE, os.O_RDONLY | os.O_NONBLOCK)
     except StorageError as error:
         if isinstance(error.__cause__, FileNotFoundError):  # nobody can hold it
             return False

@@ -280,7 +280,7 @@ def jobs_folder() -> Path:
 
 def _folder(job_id: str) -> Path:
     folder = jobs_folder() / job_id
-    if not _ID.fullmatch(job_id) or not (folder / STATE).is_file():
+    if not _ID.fullmatch(job_id) or not (folder / STATE).exists():
         raise InputError(f"No job has the id {job_id!r}")
     return folder
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from mauve_core.base.errors import InputError, StorageError, words_of
-from mauve_core.base.files import storage_errors, write_atomically
+from mauve_core.base.files import open_regular, read_stored, storage_errors, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import remaining_seconds
 from mauve_core.base.validation import Count, Holds
@@ -128,9 +128,9 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read the object in one of our JSON files; StorageError if it is missing or damaged, or the disk refuses."""
     try:
         with storage_errors(path):
-            if not path.is_file():
+            if not path.exists():
                 raise StorageError(f"{path} is missing", todo=_ANEW)
-            values = json.loads(path.read_bytes())
+            values = json.loads(read_stored(path))
     except (ValueError, RecursionError) as error:
         raise StorageError(f"{path} is damaged: {words_of(error)}", todo=_ANEW) from error
     if not isinstance(values, dict):
@@ -147,9 +147,9 @@ def write_json(path: Path, values: Mapping[str, Any]) -> None:
 def last_lines(path: Path, count: int) -> list[str]:
     """Return the last lines of a log, each cut to a readable length; none if the log is missing or unreadable."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             stream.seek(max(0, stream.seek(0, 2) - LOG_BYTES))
             text = stream.read().decode(errors="replace")
-    except OSError:
+    except (OSError, ValueError):
         return []
     return [line[:LINE_CHARACTERS] for line in text.splitlines() if line.strip()][-count:]

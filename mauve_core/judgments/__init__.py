@@ -9,7 +9,7 @@ from mauve_core.judgments.plan import Pair, PairPlan, pair_plan
 from mauve_core.judgments.ranking import Player, Ranking, TieRule, rank
 from mauve_core.judgments.ratings import OPTIONS, QUESTIONS, PairKey, Rating, held, pair_key, text_digest, with_digests
 from mauve_core.judgments.storage import Counts, Imported, RaterCounts, RatingStore
-from mauve_core.judgments.tables import ratings_from_csv, ratings_from_table, ratings_to_csv
+from mauve_core.judgments.tables import ratings_from_csv, ratings_from_file, ratings_from_table, ratings_to_csv
 
 __all__ = [
     "OPTIONS",
@@ -33,6 +33,7 @@ __all__ = [
     "pair_plan",
     "rank",
     "ratings_from_csv",
+    "ratings_from_file",
     "ratings_from_table",
     "ratings_to_csv",
     "text_digest",

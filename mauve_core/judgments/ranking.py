@@ -21,7 +21,7 @@ from mauve_core.base.validation import Written
 from mauve_core.corpus import Corpus
 from mauve_core.judgments.ratings import OPTIONS, Rating, held
 from mauve_core.numerics.statistics.bradley_terry import BradleyTerryFit, fit_bradley_terry, standard_errors
-from mauve_core.numerics.statistics.score_intervals import score_intervals
+from mauve_core.numerics.statistics.score_intervals import require_players, score_intervals
 
 TieRule = Literal["half", "random"]
 
@@ -140,7 +140,7 @@ def rank(
     ratings : iterable of Rating
         Of any questions and sources; those of other questions are skipped, those of other sources skipped and counted.
     sources : sequence of str
-        The players, two or more.
+        The players, two or more, at most ``score_intervals.MOST_PLAYERS``.
     question : str
     corpora : mapping of str to Corpus, optional
         The current texts; ratings of other texts are left out and counted.
@@ -156,10 +156,11 @@ def rank(
     Raises
     ------
     InputError
-        A setting is out of range, there are fewer than two sources, or no rating of this question is left.
+        A setting is out of range, there are fewer than two sources or too many, or no rating of this question is left.
     """
     if ties not in get_args(TieRule):
         raise InputError("Unknown rule for ties", allowed=", ".join(get_args(TieRule)), received=repr(ties))
+    require_players(len(sources))
     if len(set(sources)) != len(sources) or len(sources) < 2:
         raise InputError("A ranking needs at least two sources", allowed="different names", received=", ".join(sources))
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:

@@ -119,11 +119,16 @@ def held(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[tupl
 def with_digests(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tuple[Rating, ...]:
     """Imported ratings, with each missing digest taken from the source's text whose id is the prompt's.
 
+    Tables have no blanks around names. A source or an id of the corpora that has some is named as the corpora do.
+
     Raises
     ------
     InputError
         A rating without digests names a source or a prompt that the corpora do not have.
     """
+    sources, ids = padded(corpora), padded(entry for corpus in corpora.values() for entry in corpus.ids)
+    if sources or ids:
+        ratings = [_renamed(rating, sources, ids) for rating in ratings]
     texts = {name: dict(zip(corpus.ids, corpus.texts, strict=True)) for name, corpus in corpora.items()}
 
     def digest(stored: str, source: str, prompt_id: str) -> str:
@@ -145,3 +150,14 @@ def with_digests(ratings: Iterable[Rating], corpora: Mapping[str, Corpus]) -> tu
         )
         for rating in ratings
     )
+
+
+def padded(names: Iterable[str]) -> dict[str, str]:
+    """The names with blanks around them, by what they are without; those alone that no other name equals then."""
+    names = set(names)
+    return {name.strip(): name for name in sorted(names) if name.strip() not in names}
+
+
+def _renamed(rating: Rating, sources: Mapping[str, str], ids: Mapping[str, str]) -> Rating:
+    left, right = (sources.get(name, name) for name in (rating.left, rating.right))
+    return replace(rating, left=left, right=right, prompt_id=ids.get(rating.prompt_id, rating.prompt_id))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError, StorageError, words_of
-from mauve_core.base.files import private_opener, storage_errors
+from mauve_core.base.files import private_opener, require_regular_database, storage_errors
 from mauve_core.judgments.plan import Pair
 from mauve_core.judgments.ratings import PairKey, Rating, pair_key
 
@@ -249,6 +249,10 @@ class RatingStore:
 
     @contextmanager
     def _connected(self) -> Iterator[sqlite3.Connection]:
+        try:
+            require_regular_database(self.path)
+        except ValueError as error:
+            raise self._damaged(error) from error
         try:
             _make_private(self.path)
             with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:

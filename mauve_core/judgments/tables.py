@@ -1,6 +1,7 @@
 """Ratings as tables: the exported file that moves between machines, and tables of pairwise ratings from elsewhere.
 
 A table is read completely or not at all: every bad row gives an error with its line and column, and nothing is kept.
+Blanks around a cell are no part of it. Files and the limits on them are those of files of texts.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError, words_of
-from mauve_core.corpus import read_table
+from mauve_core.base.files import require_plain_file
+from mauve_core.corpus import limits, read_table
+from mauve_core.corpus.streams import RowsOfLines, decoded_lines, first_bytes, refusals
 from mauve_core.judgments.ratings import DIGEST_LENGTH, OPTIONS, QUESTIONS, Rating
 
 COLUMNS = tuple(item.name for item in fields(Rating))
@@ -67,7 +70,7 @@ def ratings_from_csv(data: bytes, name: str = "The file") -> Ratings:
     Raises
     ------
     InputError
-        The data is not such a table, or a row is not a rating.
+        The data is not such a table, is larger than a file of texts may be, or a row is not a rating.
     """
     header, rows = _cells(data, name)
     missing = [column for column in REQUIRED if column not in header]
@@ -80,6 +83,16 @@ def ratings_from_csv(data: bytes, name: str = "The file") -> Ratings:
     ratings = _rated([(f"line {line}", row) for line, row in rows], name, QUESTIONS, REQUIRED)
     others = [column for column in header if column not in COLUMNS]
     return ratings, (f"Columns that are not part of a rating were skipped: {', '.join(others)}.",) if others else ()
+
+
+def ratings_from_file(path: Path) -> Ratings:
+    """Read a file as :func:`ratings_from_csv`; InputError if it is no regular file, cannot be read or is too large."""
+    size, most = require_plain_file(path, "file of ratings"), limits.unpacked_bytes()
+    with refusals(path), path.open("rb") as stream:
+        data = first_bytes(stream, most) if size <= most else None
+    if data is None:
+        raise limits.too_large(path, most)
+    return ratings_from_csv(data, str(path))
 
 
 def ratings_from_table(path: Path) -> Ratings:
@@ -121,43 +134,41 @@ def _without_repeats(ratings: Sequence[Rating], distinguishable: bool, notes: tu
 
 def _cells(data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     """The header, and each row by column with the number of its first line."""
-    with io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="") as lines:  # by pieces: cells may be huge
-        header, rows = _read_cells(csv.reader(lines, strict=True), data, name)
+    path = Path(name)
+    if len(data) > limits.unpacked_bytes():
+        raise limits.too_large(path, limits.unpacked_bytes())
+    lines = RowsOfLines(path, decoded_lines(io.BytesIO(data), path, packed=False))
+    header, rows = _read_cells(lines, path)
     if len(set(header)) != len(header):
         raise InputError(f"The header of {name} repeats a column name", received=", ".join(header))
     return header, rows
 
 
-def _read_cells(reader: Any, data: bytes, name: str) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+def _read_cells(lines: RowsOfLines, path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
     header: list[str] = []
     rows: list[tuple[int, dict[str, str]]] = []
-    begins = 1
+    reader, begins = csv.reader(lines, strict=True), 1
+    most = min(limits.rows(), limits.cells() // len(COLUMNS))
     try:
         for cells in reader:
             line, begins = begins, reader.line_num + 1
+            lines.row_ends()
             if not cells:
                 continue
             if not header:
                 header = cells
+                most = min(most, limits.cells() // len(header))
             elif len(cells) != len(header):
                 raise InputError(
-                    f"Line {line} of {name} has {len(cells)} cells", allowed=f"{len(header)}, as in the header"
+                    f"Line {line} of {path} has {len(cells)} cells", allowed=f"{len(header)}, as in the header"
                 )
+            elif len(rows) == most:
+                raise limits.too_many_rows(path, most)
             else:
                 rows.append((line, {column: _unguarded(cell) for column, cell in zip(header, cells, strict=True)}))
     except csv.Error as error:
-        raise InputError(f"Line {begins} of {name} is not valid CSV: {words_of(error)}") from error
-    except UnicodeDecodeError as error:
-        received = f"byte {_first_undecodable(data) + 1}"
-        raise InputError(f"{name} is not UTF-8 text", received=received, allowed="UTF-8") from error
+        raise InputError(f"Line {begins} of {path} is not valid CSV: {words_of(error)}") from error
     return header, rows
-
-
-def _first_undecodable(data: bytes) -> int:
-    try:
-        return len(data.decode())
-    except UnicodeDecodeError as error:
-        return error.start
 
 
 def _rated(
@@ -187,14 +198,14 @@ def _rated(
 def _rating(row: Mapping[str, Any], questions: Iterable[str] | None, required: Sequence[str]) -> Rating:
     values = {column: _text(row.get(column)) for column in COLUMNS}
     for column in required:
-        if not values[column].strip():
+        if not values[column]:
             raise InputError(f"the column {column} is empty")
     if questions is not None and values["question"] not in questions:
         raise InputError(
             "the column question has an unknown value", allowed=", ".join(questions), received=values["question"]
         )
-    option = next((known for known in OPTIONS if known.lower() == values["option"].strip().lower()), None)
-    values["option"] = option or WINNERS.get(values["option"].strip().lower(), "")
+    option = next((known for known in OPTIONS if known.lower() == values["option"].lower()), None)
+    values["option"] = option or WINNERS.get(values["option"].lower(), "")
     if not values["option"]:
         allowed = ", ".join([*OPTIONS, *WINNERS][:-1])
         raise InputError(
@@ -217,7 +228,7 @@ def _check_time(value: str) -> None:
 
 
 def _seconds(value: str) -> float | None:
-    if not value.strip():
+    if not value:
         return None
     try:
         return float(value)
@@ -230,7 +241,7 @@ def _is_digest(value: str) -> bool:
 
 
 def _text(value: object) -> str:
-    return "" if value is None else str(value)
+    return "" if value is None else str(value).strip()
 
 
 def _guarded(value: object) -> object:

@@ -192,11 +192,16 @@ class ComparisonRecord:
         return (self.human, *(candidate.source for candidate in self.candidates))
 
     @property
-    def array_keys(self) -> list[str]:
-        """Keys of the arrays that belong to the record."""
+    def label_keys(self) -> list[str]:
+        """Keys of the arrays of labels."""
         keys = [JOINT] if self.joint else []
         keys += [_pairwise(index) for index in range(len(self.candidates))]
-        keys += [HALVES] if self.halves else []
+        return keys + ([HALVES] if self.halves else [])
+
+    @property
+    def array_keys(self) -> list[str]:
+        """Keys of the arrays that belong to the record."""
+        keys = self.label_keys
         keys += [PROJECTION] if self.projection else []
         keys += [PROMPTS] if self.prompts else []
         return keys + ([GENERATIONS] if self.generations else [])
@@ -299,8 +304,8 @@ def _partitions(
     for record, row in zip(records, labels, strict=True):
         if record.k > row.size:
             raise ValueError(f"{record.k} clusters of {row.size} texts")
-        if row.min() < 0 or row.max() >= record.k:
-            raise ValueError(f"labels outside 0 to {record.k - 1}")
+        if row.min() < 0 or row.max() != record.k - 1:  # k-means leaves no cluster empty
+            raise ValueError(f"labels {row.min()} to {row.max()} of {record.k} clusters")
         parts = np.split(row, ends[:-1])
         by_source = {source.name: part for source, part in zip(sources, parts, strict=True)}
         partitions.append(Partition(kind, record.seed, record.k, record.objective, by_source))

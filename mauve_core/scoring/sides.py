@@ -46,7 +46,7 @@ def check_sides(
     for name, corpus in {HUMAN: human, **candidates}.items():
         if not isinstance(corpus, Corpus):
             todo = "Create one from a list or column with corpus_from_texts, or from a file with read_corpus"
-            received = type(corpus).__name__
+            received = "None" if corpus is None else type(corpus).__name__
             raise InputError(f"The side {name!r} is not a corpus", allowed="Corpus", received=received, todo=todo)
         if len(corpus) < MIN_TEXTS:
             raise InputError(

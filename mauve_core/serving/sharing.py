@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from mauve_core.base.errors import InputError, words_of
-from mauve_core.base.files import SECRETS, home
+from mauve_core.base.files import SECRETS, home, read_stored, require_plain_file
 from mauve_core.serving.passwords import PasswordHash, parse_hash
 
 PASSWORD_HASH = "MAUVE_LENS_PASSWORD_HASH"
@@ -31,11 +32,15 @@ READ_ONLY = "MAUVE_LENS_READ_ONLY"
 HOST_NAMES = "MAUVE_LENS_HOST_NAMES"
 """Host names by which browsers may request the app, besides localhost and IP addresses, separated by commas."""
 
+YES, NO = ("1", "true", "yes", "on"), ("", "0", "false", "no", "off")
+"""What a variable that is on or off may say, in any case."""
+
 ANYONE = "*"
 Reach = Literal["machine", "network", "anywhere"]
 """Who can reach a server: only its own machine, its network, or others too."""
 
 _LOCAL_NAMES = (".local", ".lan", ".home", ".internal", ".home.arpa")
+_HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_.-]{0,252})?", re.IGNORECASE | re.ASCII)
 _NEEDED = ("redirect_uri", "cookie_secret", "client_id", "client_secret", "server_metadata_url")
 MIN_COOKIE_SECRET = 32
 
@@ -102,12 +107,44 @@ def require_protection(address: str, how: SignIn, *, without_sign_in: bool) -> N
     if how.needed or without_sign_in or is_this_machine(address):
         return
     raise InputError(
-        f"The app would answer other machines at {address} without a sign-in: anyone who reaches it could read every "
-        "run, start jobs and delete data",
+        f"The app would answer other machines at {address or 'every address'} without a sign-in",
         allowed="127.0.0.1, or another address with a sign-in",
-        todo=f"Set a password ({PASSWORD_HASH}=..., made by: mauve-lens password) or set up OpenID Connect "
-        "(docs/sharing.md), or pass --without-sign-in",
+        todo=f"Set {PASSWORD_HASH} (made by: mauve-lens password) or OpenID Connect (docs/sharing.md), or pass "
+        "--without-sign-in",
     )
+
+
+def is_switched_on(variable: str, environment: Mapping[str, str] | None = None) -> bool:
+    """Return whether a variable of the environment says yes; it must say yes or no if it is there.
+
+    Raises
+    ------
+    InputError
+        It says something else, of which nobody knows what it means.
+    """
+    written = (os.environ if environment is None else environment).get(variable, "").strip()
+    if written.lower() not in (*YES, *NO):
+        raise InputError(f"{variable} is neither on nor off", allowed=f"{', '.join((*YES, *NO[1:]))}", received=written)
+    return written.lower() in YES
+
+
+def require_host_names(names: Iterable[str], what: str) -> None:
+    """Raise InputError for what is neither a name of a host nor an IP address; messages call it ``what``."""
+    for name in names:
+        if not _HOST_NAME.fullmatch(name) and not _is_address(name):
+            raise InputError(
+                f"{what} is not the name of a host",
+                allowed="letters, digits, dots and hyphens, or an IP address; without a port",
+                received=repr(name),
+            )
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return name.isprintable()  # the zone of an address may hold anything
 
 
 def is_this_machine(address: str) -> bool:
@@ -144,8 +181,9 @@ def listed(text: str) -> tuple[str, ...]:
 def _secrets_file() -> Path | None:
     """Return ``secrets.toml`` in the home folder, if it has a section ``auth``."""
     path = home() / SECRETS
-    if not path.is_file():
+    if not os.path.lexists(path):
         return None
+    require_plain_file(path, "file of secrets")
     mode = path.stat().st_mode
     if mode & 0o077:
         raise InputError(
@@ -155,7 +193,7 @@ def _secrets_file() -> Path | None:
             todo=f"Restrict it: chmod 600 {path}. If others may have read it, also replace its secrets",
         )
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = tomllib.loads(read_stored(path).decode())
     except (OSError, ValueError) as error:
         raise InputError(
             f"{path} cannot be read: {words_of(error)}", todo="Correct it as shown in docs/sharing.md"

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import write_atomically
+from mauve_core.base.files import read_stored, write_atomically
 
 ABOUT = "about.json"
 MAX_NAME, MAX_TAG, MAX_TAGS, MAX_NOTES = 200, 40, 20, 20_000
 """Limits: characters of a name, characters of a tag, tags per run, characters of the notes."""
+
+MAX_BYTES = 1 << 20
+"""Most bytes of the file, which at these limits takes a tenth of it."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def read_about(folder: Path) -> About:
         The file is damaged.
     """
     try:
-        values = json.loads((folder / ABOUT).read_bytes())
+        values = json.loads(read_stored(folder / ABOUT, MAX_BYTES))
     except FileNotFoundError:
         return About()
     name, tags, notes = values["name"], values["tags"], values["notes"]

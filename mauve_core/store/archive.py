@@ -1,28 +1,31 @@
 """A run as one zip file: the files of its folder and ``manifest.json`` with their sizes and digests.
 
 Arrays and tables are stored uncompressed, so that reading and writing run at disk speed; JSON is compressed.
-Precomputed results (``derived``) are left out and computed again where the run is opened.
+Precomputed results (``derived``) are left out and computed again where the run is opened. So are damaged results of
+``attached``, with a warning; a run with any other damage, a link included, is not exported. No link is followed.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-import shutil
 import tempfile
+import warnings
 import zipfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import IO, Any
 
-from mauve_core.base.errors import StorageError
-from mauve_core.base.files import storage_errors, write_atomically
+from mauve_core.base.errors import InputError, StorageError, words_of
+from mauve_core.base.files import open_regular, read_stored, storage_errors, write_atomically
+from mauve_core.corpus import limits
 from mauve_core.scoring.serialization import PROJECTION
 from mauve_core.store.about import ABOUT
-from mauve_core.store.folder import ATTACHED, COMPARISON, RATINGS, damaged, read_record
+from mauve_core.store.checking import check_json, checked_run
+from mauve_core.store.folder import ATTACHED, BROKEN, COMPARISON, RATINGS, Run, damaged, read_record
 
 MAP = f"{PROJECTION}.npy"
 SUFFIX = ".mauve-run.zip"
@@ -37,8 +40,13 @@ KNOWN_FILES = re.compile(
 """Files that an archive may hold besides its manifest: those of a run's folder (``folder.py``)."""
 
 CHUNK = 1 << 20
+_RESTORE = "Restore the file from a copy of the run, or compare the texts again"
 _START_OF_TIME = (1980, 1, 1, 0, 0, 0)
 _LARGE = 1 << 31
+
+
+class LeftOutWarning(UserWarning):
+    """A damaged result of a run is not in its archive."""
 
 
 def archive_path(run_id: str, path: Path) -> Path:
@@ -47,30 +55,96 @@ def archive_path(run_id: str, path: Path) -> Path:
         return path / f"{run_id}{SUFFIX}" if path.is_dir() else path
 
 
-def write_archive(folder: Path, path: Path, *, ratings: bool = True) -> None:
+def write_archive(
+    folder: Path, path: Path, *, ratings: bool = True, documents: Mapping[str, Callable[[Run], object]] | None = None
+) -> None:
     """Write a run's folder to one file, atomically.
 
     Ratings are copied as a consistent snapshot, even while people are rating, or left out. So is the comparison, to
-    which a map may be added meanwhile: the archive holds the arrays that its own record names.
+    which a map may be added meanwhile: the archive holds the arrays that its own record names. The run is read as an
+    import would read it, so that what is written can be imported.
+
+    Parameters
+    ----------
+    folder, path : Path
+    ratings : bool
+    documents : mapping of str to callable, optional
+        What reads and checks each result in ``attached/``, by name, and raises InputError or StorageError.
+
+    Warns
+    -----
+    LeftOutWarning
+        A result in ``attached/`` is damaged, and is not in the archive.
 
     Raises
     ------
     StorageError
-        A file of the run is missing or damaged, or the disk refuses.
+        Another file of the run is missing, damaged or a link, or the disk refuses: nothing is written.
     """
     with tempfile.TemporaryDirectory(prefix="mauve-lens-") as scratch:
-        record = Path(scratch) / COMPARISON
-        with damaged(folder.name, COMPARISON):
-            shutil.copyfile(folder / COMPARISON, record)  # before the names: arrays are written before their record
-        files = {name: folder / name for name in _names(folder)} | {COMPARISON: record}
-        with suppress(StorageError):  # a damaged record is exported as it is, for a person to look at
-            if not read_record(record.parent).comparison.projection:
-                files.pop(MAP, None)
-        source = files.pop(RATINGS, None)
-        if source is not None and ratings:
-            files[RATINGS] = Path(scratch) / RATINGS
-            _copy_ratings(source, files[RATINGS])
+        snapshot = Path(scratch) / folder.name
+        (snapshot / ATTACHED).mkdir(parents=True)
+        files, left_out = _snapshot(folder, snapshot, ratings)
+        try:
+            run = checked_run(snapshot, {name for name in files if name != RATINGS})
+        except StorageError as error:
+            wrong, todo = (text.replace(str(snapshot), str(folder)) for text in (error.wrong, error.todo))
+            raise StorageError(wrong, allowed=error.allowed, received=error.received, todo=todo) from error
+        except BROKEN as error:
+            reason = words_of(error).replace(f"{snapshot}/", "")
+            raise StorageError(f"Run {folder.name} cannot be exported: {reason}", todo=_RESTORE) from error
+        for name, read in (documents or {}).items():
+            file = f"{ATTACHED}/{name}.json"
+            try:
+                if file in files:
+                    read(run)
+            except (InputError, StorageError) as error:
+                left_out[file] = error.wrong
+                del files[file]
+        for file, reason in left_out.items():
+            message = f"{file} of run {folder.name} is damaged and was left out of the export: {reason}"
+            warnings.warn(message, LeftOutWarning, stacklevel=3)
         write_atomically(path, lambda stream: _write(stream, folder.name, files))
+
+
+def _snapshot(folder: Path, snapshot: Path, ratings: bool) -> tuple[dict[str, Path], dict[str, str]]:
+    """Return the files to write, by name, and why results are left out; ``snapshot`` gets copies and links of them."""
+    record = snapshot / COMPARISON
+    with damaged(folder.name, COMPARISON, todo=_RESTORE):  # before the names: arrays are written before their record
+        record.write_bytes(read_stored(folder / COMPARISON, limits.document_bytes(), follow=False))
+    has_map = read_record(snapshot).comparison.projection
+    files, left_out = {COMPARISON: record}, {}
+    if (folder / ATTACHED).is_symlink():
+        left_out[ATTACHED] = "it is a link, not a folder"
+    for name in _names(folder):
+        path = folder.absolute() / name
+        if name == COMPARISON or (name == RATINGS and not ratings) or (name == MAP and not has_map):
+            continue
+        reason = _damage(path, name)
+        if reason and not name.startswith(ATTACHED):
+            todo = f"{_RESTORE}. To export it without ratings, add --without-ratings" if name == RATINGS else _RESTORE
+            raise StorageError(f"Run {folder.name} cannot be exported: {name} is damaged: {reason}", todo=todo)
+        if reason:
+            left_out[name] = reason
+        elif name == RATINGS:
+            files[name] = snapshot / RATINGS
+            _copy_ratings(path, files[name])
+        else:
+            files[name] = path
+            (snapshot / name).symlink_to(path)
+    return files, left_out
+
+
+def _damage(path: Path, name: str) -> str:
+    """Return what is wrong with a file before it is read as part of a run; empty if nothing is."""
+    try:
+        with open_regular(path, follow=False):
+            pass
+        if name.startswith(ATTACHED):
+            check_json(path, name)
+    except (OSError, ValueError) as error:
+        return words_of(error).removeprefix(f"{name}: ")
+    return ""
 
 
 def _copy_ratings(source: Path, target: Path) -> None:
@@ -84,17 +158,19 @@ def _copy_ratings(source: Path, target: Path) -> None:
 
 
 def _names(folder: Path) -> Iterator[str]:
-    """Yield the names of all files that belong to the run, the comparison first."""
-    found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    yield from sorted((name for name in found if KNOWN_FILES.fullmatch(name)), key=lambda name: name != COMPARISON)
+    """Yield the names in the folder that belong to a run, whatever has them; those behind a linked folder do not."""
+    found = [entry.name for entry in folder.iterdir()]
+    if not (folder / ATTACHED).is_symlink() and (folder / ATTACHED).is_dir():
+        found += [f"{ATTACHED}/{entry.name}" for entry in (folder / ATTACHED).iterdir()]
+    yield from (name for name in sorted(found) if KNOWN_FILES.fullmatch(name))
 
 
 def _write(stream: IO[bytes], run_id: str, files: dict[str, Path]) -> None:
     described: dict[str, dict[str, Any]] = {}
     with zipfile.ZipFile(stream, "w") as archive:
         for name, path in files.items():
-            with damaged(run_id, name), path.open("rb") as source:
-                described[name] = _add(archive, name, source, path.stat().st_size)
+            with damaged(run_id, name), open_regular(path, follow=False) as source:
+                described[name] = _add(archive, name, source, os.fstat(source.fileno()).st_size)
         manifest = {"format": FORMAT, "program": version("mauve-lens"), "id": run_id, "files": described}
         archive.writestr(_info(MANIFEST), json.dumps(manifest, indent=1))
 

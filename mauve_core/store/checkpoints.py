@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import home, write_atomically
+from mauve_core.base.files import home, read_stored, write_atomically
+from mauve_core.corpus import limits
 
 ABANDONED_AFTER_S = 14 * 24 * 3600.0
 """Parts of work that nobody has continued for this long are removed."""
@@ -32,8 +33,8 @@ class FinishedParts:
 
     def get(self, name: str) -> dict[str, Any] | None:
         """Return the part of that name; None if it is missing or damaged and must be made again."""
-        with suppress(OSError, ValueError):
-            values = json.loads(self._path(name).read_bytes())
+        with suppress(OSError, ValueError, RecursionError):
+            values = json.loads(read_stored(self._path(name), limits.document_bytes()))
             if isinstance(values, dict):
                 return values
         return None

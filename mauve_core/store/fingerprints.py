@@ -6,6 +6,7 @@ files. It is cheap enough to check on every rerun of a page. Files that grow in 
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from mauve_core.store.folder import ATTACHED, COMPARISON, is_id
 
 _PARTS = ("", COMPARISON, ABOUT, ATTACHED, "derived")
 """Parts of a run's folder that its fingerprint covers."""
+
+_NOTHING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Errors of asking for what is not there; a link to itself leads nowhere."""
 
 _SHOWN_PARTS = (COMPARISON, ABOUT, ATTACHED)
 """Parts that pages show and other programs change; neither ratings nor precomputed results."""
@@ -42,7 +46,9 @@ def _fingerprint(folder: str, parts: tuple[str, ...]) -> str:
     for part in parts:
         try:
             status = os.stat(f"{folder}/{part}")  # noqa: PTH116
-        except (FileNotFoundError, NotADirectoryError):
+        except OSError as error:
+            if error.errno not in _NOTHING:
+                raise
             if part == COMPARISON:
                 return ""
             found.append("")

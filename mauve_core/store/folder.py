@@ -5,6 +5,9 @@ int32 labels, the human side first), ``halves.npy`` (labels of the halves of the
 ``prompts.npy`` and ``generations.npy`` ((n,) int32, the prompt and the generation of each text), and for each source
 ``texts-<i>.parquet`` and ``features-<i>.npy`` (float32, or float16 if given so). Later results are beside them:
 ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and notes.
+
+The record is written last and holds the SHA-256 of every array, so that labels or features that were exchanged are
+noticed where they are read. In runs stored before, the labels must give the stored scores (``scoring/label_check.py``).
 """
 
 from __future__ import annotations
@@ -14,14 +17,15 @@ import hashlib
 import json
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 from zipfile import BadZipFile
 
 import numpy as np
@@ -29,10 +33,10 @@ from numpy.typing import NDArray
 
 from mauve_core.base.array_files import load_array
 from mauve_core.base.errors import InputError, StorageError, words_of
-from mauve_core.base.files import write_array, write_atomically
+from mauve_core.base.files import digest_of_file, read_stored, write_array, write_atomically
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.names import require_text
-from mauve_core.base.validation import Count
+from mauve_core.base.validation import Count, Holds
 from mauve_core.corpus import Corpus, limits
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring import serialization
@@ -45,6 +49,19 @@ RATINGS = "ratings.sqlite"
 FORMAT = 1
 """Version of the folder layout; other versions are refused."""
 
+MADE_BY = {
+    "measures": "measure {run}",
+    "lengths": "measure {run} --lengths LENGTHS",
+    "neighbours": "measure {run} --neighbors NUMBERS",
+    "methods": "methods {run}",
+    "probes": "probe {run}",
+    "attributes": "attributes {run}",
+    "encoders": "encoders {run}",
+    "positions": "encoders {run} --positions",
+    "sweep": "sweep {run} --over {over}",
+}
+"""For each result in ``attached/``, the command that makes it again; of a sweep, by the part before its dash."""
+
 BROKEN = (
     *(OSError, ValueError, KeyError, TypeError, IndexError, EOFError, AttributeError, RecursionError),
     *(MemoryError, OverflowError, SyntaxError, TokenError, BadZipFile),  # from headers of .npy files
@@ -53,6 +70,8 @@ BROKEN = (
 
 MAX_WORD = 10_000
 """Most characters of a name or path in a run's summary."""
+
+Digest = Annotated[str, Holds(lambda text: bool(re.fullmatch("[0-9a-f]{64}", text)), "a SHA-256")]
 
 ID_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 
@@ -114,13 +133,17 @@ class Line:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """Content of ``comparison.json``."""
+    """Content of ``comparison.json``.
+
+    ``files`` has the SHA-256 of each array by the name of its file; None in a run stored before these were kept.
+    """
 
     format: int
     name: str
     created: str
     summary: Line
     comparison: serialization.ComparisonRecord
+    files: Mapping[str, Digest] | None = None
 
     def __post_init__(self) -> None:
         if (self.name, self.created) != (self.summary.name, self.summary.created):
@@ -135,7 +158,10 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class Run:
-    """A stored comparison with its texts; ``corpora`` has a key for each source, ``human`` included."""
+    """A stored comparison with its texts; ``corpora`` has a key for each source, ``human`` included.
+
+    ``files`` is as in :class:`RunRecord`, empty if there are no digests.
+    """
 
     id: str
     name: str
@@ -145,6 +171,7 @@ class Run:
     path: Path
     tags: tuple[str, ...] = ()
     notes: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def features(self, source: str) -> NDArray[np.floating] | None:
         """Return the (n, d) features of ``source`` as a read-only memory map; None if the run was saved without them.
@@ -156,7 +183,7 @@ class Run:
         InputError
             The comparison has no such source.
         StorageError
-            The stored array is damaged.
+            The stored array is damaged, or another than was stored with the run.
         """
         path = self.path / f"features-{self.index_of(source)}.npy"
         if not path.exists():
@@ -165,6 +192,7 @@ class Run:
             array: NDArray[np.floating] = load_array(path, mapped=True)
             if array.ndim != 2 or len(array) != len(self.corpora[source]):
                 raise ValueError(f"shape {array.shape} for {len(self.corpora[source])} texts")
+            _require_digest(path, self.files)
         return array
 
     def index_of(self, source: str) -> int:
@@ -207,13 +235,18 @@ class Run:
         Raises
         ------
         StorageError
-            The file is damaged.
+            The file is damaged; the run is not.
         """
-        path = self.path / ATTACHED / f"{name}.json"
-        if not is_id(name) or not path.is_file():
+        if not is_id(name):
             return None
-        with damaged(self.id, f"{ATTACHED}/{name}.json"):
-            return parse_json(path.read_bytes())
+        path = self.path / ATTACHED / f"{name}.json"
+        try:
+            return parse_json(read_stored(path, limits.document_bytes()))
+        except FileNotFoundError:
+            return None
+        except BROKEN as error:
+            wrong = f"The result {name} of run {self.id} is damaged: {words_of(error)}"
+            raise StorageError(wrong, todo=_made_again(self.id, name, path)) from error
 
     def attached_on(self, name: str) -> str:
         """Return the day on which an attachment was written on this machine, such as 2026-11-24, in UTC."""
@@ -243,19 +276,34 @@ def read_run(folder: Path) -> Run:
     corpora = {}
     for index, source in enumerate(comparison.sources):
         file = f"texts-{index}.parquet"
-        with damaged(folder.name, file):
-            corpora[source.name] = Corpus.from_parquet(folder / file)
+        cure = f"Restore the file from a copy of the run, or delete the run with: mauve-lens runs delete {folder.name}"
+        with damaged(folder.name, file, todo=cure):
+            corpora[source.name] = _texts(folder / file, folder.name, cure)
             if len(corpora[source.name]) != source.n or corpora[source.name].digest != source.digest:
                 raise ValueError("these are not the texts that were compared")
     about = about_run(folder)
     name = meta.name if about.name is None else about.name
-    return Run(folder.name, name, meta.created, comparison, corpora, folder, about.tags, about.notes)
+    return Run(folder.name, name, meta.created, comparison, corpora, folder, about.tags, about.notes, meta.files or {})
+
+
+def _texts(path: Path, run_id: str, cure: str) -> Corpus:
+    try:
+        return Corpus.from_parquet(path)
+    except StorageError as error:
+        wrong = f"Run {run_id} cannot be read because {error.wrong}"
+        raise StorageError(wrong, allowed=error.allowed, received=error.received, todo=cure) from error
 
 
 def read_comparison(folder: Path, meta: RunRecord) -> Comparison:
     """Read the comparison of that record with its arrays, without texts; StorageError if a file is damaged."""
+    arrays = _read_arrays(folder, meta)
     with damaged(folder.name, "the labels or the map"):
-        return serialization.comparison_from_record(meta.comparison, _read_arrays(folder, meta.comparison))
+        comparison = serialization.comparison_from_record(meta.comparison, arrays)
+        if any(f"{key}.npy" not in (meta.files or {}) for key in meta.comparison.label_keys):
+            from mauve_core.scoring.label_check import require_labels_of_scores  # for runs stored before
+
+            require_labels_of_scores(comparison)
+        return comparison
 
 
 def read_summary(folder: Path) -> RunSummary:
@@ -293,13 +341,16 @@ def write_run(
     features: Mapping[str, NDArray[np.floating]] | None,
 ) -> None:
     """Fill the folder. The record is written last, so a folder with a record is complete."""
-    for key, array in serialization.arrays_of_comparison(comparison).items():
+    arrays = serialization.arrays_of_comparison(comparison)
+    for key, array in arrays.items():
         write_array(folder / f"{key}.npy", array)
+    names = [f"{key}.npy" for key in arrays]
     for index, source in enumerate(comparison.sources):
         corpora[source.name].to_parquet(folder / f"texts-{index}.parquet")
         if features is not None:
-            write_features(folder / f"features-{index}.npy", features[source.name])
-    _write_record(folder, name, created, comparison)
+            names.append(f"features-{index}.npy")
+            write_features(folder / names[-1], features[source.name])
+    _write_record(folder, name, created, comparison, {each: digest_of_file(folder / each) for each in names})
 
 
 def write_map(folder: Path, meta: RunRecord, comparison: Comparison) -> None:
@@ -307,16 +358,17 @@ def write_map(folder: Path, meta: RunRecord, comparison: Comparison) -> None:
 
     The record is replaced last, in one step: until then, the folder is a run without a map.
     """
-    key = serialization.PROJECTION
-    write_array(folder / f"{key}.npy", serialization.arrays_of_comparison(comparison)[key])
-    _write_record(folder, meta.name, meta.created, comparison)
+    path = folder / f"{serialization.PROJECTION}.npy"
+    write_array(path, serialization.arrays_of_comparison(comparison)[serialization.PROJECTION])
+    files = {**(meta.files or {}), path.name: digest_of_file(path)}
+    _write_record(folder, meta.name, meta.created, comparison, files)
 
 
-def _write_record(folder: Path, name: str, created: str, comparison: Comparison) -> None:
+def _write_record(folder: Path, name: str, created: str, comparison: Comparison, files: Mapping[str, str]) -> None:
     line = dataclasses.asdict(summary_of("", name, created, comparison))
     summary = {item.name: line[item.name] for item in dataclasses.fields(Line)}
     meta: dict[str, Any] = {"format": FORMAT, "name": name, "created": created, "summary": summary}
-    meta["comparison"] = serialization.record_of_comparison(comparison)
+    meta |= {"comparison": serialization.record_of_comparison(comparison), "files": dict(files)}
     text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
     write_atomically(folder / COMPARISON, lambda stream: stream.write(text.encode()))
 
@@ -349,11 +401,14 @@ def _described(summary: RunSummary, about: About, size: int) -> RunSummary:
 
 
 def run_id(name: str) -> str:
-    """Return the id for a run name: ``My Run (1)`` -> ``my-run-1``; InputError if nothing is left."""
+    """Return the id for a run name: ``My Run (1)`` -> ``my-run-1``, ``Café`` -> ``cafe``; InputError if it is empty."""
     require_text(name, "run")
-    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-")
+    letters = unicodedata.normalize("NFKD", name).lower()
+    plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+    slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-")
     if not slug:
-        raise InputError("The run's name cannot be used", allowed="a name with a letter or digit", received=repr(name))
+        allowed = "a name with a letter from a to z or a digit"
+        raise InputError("The run's name cannot be used", allowed=allowed, received=repr(name))
     return slug
 
 
@@ -377,7 +432,13 @@ def damaged(run_id: str, what: str, *, todo: str = "") -> Iterator[None]:
 def read_record(folder: Path) -> RunRecord:
     """Read ``comparison.json`` and check every leaf; StorageError if it is damaged or of another layout."""
     with damaged(folder.name, COMPARISON):
-        values = parse_json((folder / COMPARISON).read_bytes())
+        values = parse_json(read_stored(folder / COMPARISON, limits.document_bytes()))
+        if type(values["format"]) is int and values["format"] > FORMAT:
+            raise StorageError(
+                f"Run {folder.name} was written by a newer version of MAUVE Lens (layout {values['format']})",
+                allowed=f"layout {FORMAT}",
+                todo="Update the program",
+            )
         if values["format"] != FORMAT:
             raise ValueError(f"layout {values['format']}; this program reads layout {FORMAT}")
         return from_json(RunRecord, values, "run")
@@ -405,9 +466,33 @@ def parse_json(data: bytes) -> dict[str, Any]:
     return values
 
 
-def _read_arrays(folder: Path, record: serialization.ComparisonRecord) -> dict[str, NDArray[Any]]:
+def _read_arrays(folder: Path, meta: RunRecord) -> dict[str, NDArray[Any]]:
     arrays = {}
-    for key in record.array_keys:
-        arrays[key] = load_array(folder / f"{key}.npy")
-        arrays[key].setflags(write=False)
+    for key in meta.comparison.array_keys:
+        path = folder / f"{key}.npy"
+        with damaged(folder.name, path.name):
+            arrays[key] = load_array(path)
+            arrays[key].setflags(write=False)
+            _require_digest(path, meta.files or {})
     return arrays
+
+
+def _require_digest(path: Path, files: Mapping[str, str]) -> None:
+    """Raise ValueError if a file is not the one whose digest the run's record has; OSError if it is gone."""
+    if path.name in files:
+        about = path.stat()
+        if _digest_at(path, (about.st_mtime_ns, about.st_ino, about.st_size)) != files[path.name]:
+            raise ValueError("it is not the file that was stored with the scores")
+
+
+@lru_cache(maxsize=1024)
+def _digest_at(path: Path, state: tuple[int, int, int]) -> str:  # noqa: ARG001 (pages ask for features again and again)
+    return digest_of_file(path)
+
+
+def _made_again(run_id: str, name: str, path: Path) -> str:
+    command = MADE_BY.get(name) or MADE_BY.get(name.partition("-")[0])
+    if command is None:
+        return f"Delete {path}; the run is complete without it"
+    over = name.partition("-")[2]
+    return f"The run is complete without it. Make it again with: mauve-lens {command.format(run=run_id, over=over)}"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import StorageError, words_of
-from mauve_core.base.files import private_opener, storage_errors
+from mauve_core.base.files import SQLITE_SUFFIXES, private_opener, remove, require_regular_database, storage_errors
 from mauve_core.base.json_codec import from_json
 from mauve_core.store.about import storable
 from mauve_core.store.fingerprints import folder_fingerprints
@@ -124,7 +124,10 @@ class RunIndex:
                     message = f"{error.wrong}. Moving it to {aside} and rebuilding it from the runs"
                     warnings.warn(message, IndexWarning, stacklevel=5)
                     with storage_errors(self.path):
-                        self.path.replace(aside)
+                        with suppress(FileNotFoundError):  # one of its side files is damaged
+                            self.path.replace(aside)
+                        for suffix in SQLITE_SUFFIXES:  # the new file's own changes must not meet them
+                            remove(self.path.with_name(INDEX + suffix))
                     return self._updated(sizes)
 
     def _updated(self, sizes: Mapping[str, int]) -> _Listed:
@@ -176,6 +179,10 @@ class RunIndex:
     @contextmanager
     def _transaction(self, kind: str) -> Iterator[sqlite3.Connection]:
         """Open a separate connection, which recreates a file that was deleted meanwhile."""
+        try:
+            require_regular_database(self.path)
+        except ValueError as error:
+            raise _DamagedIndexError(f"The index {self.path} is damaged: {words_of(error)}") from error
         try:
             with suppress(OSError):  # SQLite reports errors; alone, it would make a file that others can read
                 os.close(private_opener(str(self.path), os.O_RDONLY | os.O_CREAT))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mauve_core.base import partial
 from mauve_core.base.errors import StorageError
-from mauve_core.base.files import close_to_others, move_folder, storage_errors, sync_tree
+from mauve_core.base.files import close_to_others, move_folder, open_regular, storage_errors, sync_tree
 from mauve_core.base.locks import exclusive
 from mauve_core.store import trash
 from mauve_core.store.about import ABOUT, write_about
@@ -87,11 +87,17 @@ def _move_annotations(old: Path, folder: Path) -> None:
             RatingStore(old / RATINGS).copy_to(folder / RATINGS)
         except StorageError:
             for path in old.glob(f"{RATINGS}*"):
-                shutil.copy(path, folder / path.name)
+                _keep(path, folder / path.name)
     if (old / ABOUT).exists():
         try:
             write_about(folder, dataclasses.replace(about_run(old), name=None))
         except StorageError:
-            shutil.copy(old / ABOUT, folder / ABOUT_ASIDE)
+            _keep(old / ABOUT, folder / ABOUT_ASIDE)
     close_to_others(folder)
     sync_tree(folder)
+
+
+def _keep(path: Path, target: Path) -> None:
+    """Copy a damaged file for a person to look at; nothing of what is no regular file."""
+    with suppress(OSError, ValueError), open_regular(path, follow=False) as source, target.open("xb") as stream:
+        shutil.copyfileobj(source, stream)

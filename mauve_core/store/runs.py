@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.files import home, make_folder, storage_errors, write_atomically
+from mauve_core.base.files import home, make_folder, remove, storage_errors, write_atomically
 from mauve_core.corpus import Corpus
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import archive, trash
+from mauve_core.store import trash
 from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, merged, write_about
 from mauve_core.store.fingerprints import folder_fingerprints, shown_fingerprints
 from mauve_core.store.folder import (
@@ -190,7 +190,11 @@ class RunStore:
             folder = self._folder(run_id)
             if of is not None:
                 _require_same(of, read_comparison(folder, read_record(folder)))
-            write_atomically(folder / ATTACHED / f"{name}.json", lambda stream: stream.write(text.encode()))
+            path = folder / ATTACHED / f"{name}.json"
+            if path.exists() and not path.is_file():
+                with storage_errors(path):
+                    remove(path)
+            write_atomically(path, lambda stream: stream.write(text.encode()))
 
     def add_map(self, run: Run, comparison: Comparison) -> Run:
         """Add a map to a stored run without one, in one step; a map that it has by now stays.
@@ -327,7 +331,14 @@ class RunStore:
             tokens = trash.tokens(self.root) if token is None else [trash.entry(self.root, token).token]
             return sum(trash.remove(self.root, each) for each in tokens)
 
-    def export(self, run_id: str, path: Path, *, ratings: bool = True) -> Path:
+    def export(
+        self,
+        run_id: str,
+        path: Path,
+        *,
+        ratings: bool = True,
+        documents: Mapping[str, Callable[[Run], object]] | None = None,
+    ) -> Path:
         """Write a run to one file for :meth:`import_`, and return the file's path.
 
         Parameters
@@ -337,16 +348,26 @@ class RunStore:
             The file, or a folder in which it becomes ``<id>.mauve-run.zip``; an existing file is replaced.
         ratings : bool
             Include people's ratings.
+        documents : mapping of str to callable, optional
+            What reads and checks each attached result, such as
+            :data:`mauve_core.experiments.documents.DOCUMENTS`.
 
         Raises
         ------
         InputError
             No run has that id.
         StorageError
-            A file of the run is missing, the ratings are damaged, or the disk refuses; no partial file is left.
+            A file of the run is missing, damaged or a link, or the disk refuses; no partial file is left.
+
+        Warns
+        -----
+        mauve_core.store.archive.LeftOutWarning
+            An attached result is damaged, and is left out.
         """
+        from mauve_core.store import archive
+
         folder, target = self._folder(run_id), archive.archive_path(run_id, Path(path))
-        archive.write_archive(folder, target, ratings=ratings)
+        archive.write_archive(folder, target, ratings=ratings, documents=documents)
         return target
 
     def import_(
@@ -407,7 +428,7 @@ class RunStore:
 
     def _folder(self, run_id: str) -> Path:
         folder = self.root / run_id if is_id(run_id) else None
-        if folder is None or not (folder / COMPARISON).is_file():
+        if folder is None or not (folder / COMPARISON).exists():
             names = ", ".join(sorted(folder_fingerprints(self.root))) or "none stored yet"
             raise InputError(f"No run has the id {run_id!r}", allowed=names, todo="List the runs with: mauve-lens runs")
         return folder

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mauve_core.base.errors import InputError, StorageError, words_of
-from mauve_core.base.files import make_folder, move_folder, storage_errors, write_atomically
+from mauve_core.base.files import make_folder, move_folder, read_stored, storage_errors, write_atomically
 from mauve_core.base.json_codec import from_json
 from mauve_core.store.folder import BROKEN, RunSummary, folder_bytes, is_id, parse_json, read_summary, run_id
 
@@ -137,7 +137,7 @@ def _folders(root: Path) -> Iterator[Path]:
 
 def _entry(path: Path) -> DeletedRun:
     try:
-        noted = from_json(_Noted, parse_json((path / _DELETED).read_bytes()), "deleted run")
+        noted = from_json(_Noted, parse_json(read_stored(path / _DELETED)), "deleted run")
     except BROKEN as error:
         summary = _described_by_itself(path)
         return DeletedRun(path.name, summary, _time_of(path.name), f"{_DELETED} is damaged: {words_of(error)}")

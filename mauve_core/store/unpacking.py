@@ -19,26 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base.array_files import load_array
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import require_plain_file, storage_errors, sync_tree
-from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.judgments import RatingStore
-from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
-from mauve_core.store.folder import (
-    COMPARISON,
-    MAX_WORD,
-    RATINGS,
-    Run,
-    RunSummary,
-    is_id,
-    parse_json,
-    read_record,
-    read_run,
-    read_summary,
-    run_id,
-)
+from mauve_core.store.checking import checked_run
+from mauve_core.store.folder import RATINGS, Run, is_id, parse_json, run_id
 
 MAX_BYTES = 20 << 30
 """Limit for all files of one run together."""
@@ -134,7 +120,10 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
     try:
         if values["format"] != FORMAT:
             received = f"layout {values['format']!r} of version {values['program']!r}"
-            raise _refused(path, "it has a different layout", allowed=f"layout {FORMAT}", received=received)
+            about = {"allowed": f"layout {FORMAT}", "received": received}
+            if type(values["format"]) is int and values["format"] > FORMAT:
+                about |= {"todo": "Update the program"}
+            raise _refused(path, "it has a different layout", **about)
         files = {str(name): (int(item["size"]), str(item["sha256"])) for name, item in values["files"].items()}
         manifest = Manifest(str(values["id"]), files)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
@@ -192,15 +181,7 @@ def _check_run(folder: Path, source: Path, check: Callable[[Run], object] | None
     """Read all content of the folder; InputError if it is no complete run or holds anything else."""
     try:
         names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-        _check_names(folder, names)
-        for name in names:
-            _check_file(folder, name)
-        run = read_run(folder)
-        for item in run.comparison.sources:
-            features = run.features(item.name)
-            if features is not None:
-                require_usable(features, name=item.name, ids=run.corpora[item.name].ids)
-        _check_line(run.summary, read_summary(folder), read_record(folder).name)
+        run = checked_run(folder, names)
         if RATINGS in names:
             RatingStore(folder / RATINGS).check()
         if check is not None:
@@ -210,51 +191,6 @@ def _check_run(folder: Path, source: Path, check: Callable[[Run], object] | None
         reason = reason.replace(f"Run {folder.name} cannot be read because ", "").replace(f"{folder}{os.sep}", "")
         raise _refused(source, f"the run in it cannot be read: {reason}") from error
     return run
-
-
-def _check_names(folder: Path, names: set[str]) -> None:
-    if COMPARISON not in names:
-        raise InputError("it has no comparison")
-    record = read_record(folder).comparison
-    count = len(record.sources)
-    arrays = {f"{key}.npy" for key in record.array_keys}
-    tables = {f"texts-{index}.parquet" for index in range(count)}
-    features = {f"features-{index}.npy" for index in range(count)}
-    stored = {name for name in names if name.endswith((".npy", ".parquet"))}
-    if stored not in (arrays | tables, arrays | tables | features):
-        raise InputError(
-            f"missing or unexpected files: {', '.join(sorted(stored ^ (arrays | tables | features)))}"[:500]
-        )
-
-
-def _check_line(line: RunSummary, stored: RunSummary, name: str) -> None:
-    if line != stored or len(name) > MAX_WORD:
-        raise InputError("its summary does not match its comparison")
-
-
-def _check_file(folder: Path, name: str) -> None:
-    """Check, before a file is loaded, that loading takes no more memory than its size suggests."""
-    path = folder / name
-    if name.endswith(".npy"):
-        if load_array(path, mapped=True).dtype.kind not in "fi":
-            raise InputError(f"{name} does not contain numbers")
-    elif name.endswith(".parquet"):
-        _check_table(path)
-    elif name.endswith(".json"):
-        try:
-            parse_json(path.read_bytes())
-        except ValueError as error:
-            raise InputError(f"{name}: {words_of(error)}") from error
-
-
-def _check_table(path: Path) -> None:
-    """Decode a table a few rows at a time, within its budget."""
-    try:
-        with path.open("rb") as stream:
-            for _ in ParquetTable(stream, path).batches():
-                pass
-    except InputError as error:
-        raise InputError(str(error).removesuffix(".")) from error
 
 
 def _refused(path: Path, why: str, **about: Any) -> InputError:

@@ -60,7 +60,7 @@ class Task(ABC):
     kept: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        check_fields(self)
+        check_fields(self, "setting")
 
     @property
     @abstractmethod

@@ -48,11 +48,12 @@ class CompareMethodsTask(RunTask):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        models = (self.human_model, self.candidate_model)
-        if models.count(None) == 1:
-            received = " and ".join(map(repr, models))
+        if (self.human_model is None) != (self.candidate_model is None):
+            given = "the human side" if self.candidate_model is None else "the candidates"
             raise InputError(
-                "The models for direct estimation cannot be used", allowed="both or neither", received=received
+                "The models for direct estimation cannot be used",
+                allowed="both or neither",
+                received=f"only that of {given}, {self.human_model or self.candidate_model!r}",
             )
         if not self.methods or len({parse_method(spec) for spec in self.methods}) < len(self.methods):
             received = ", ".join(self.methods)

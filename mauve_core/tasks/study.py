@@ -106,7 +106,7 @@ class StudyTask(NewRunTask):
         InputError, StorageError, CancelledError
             Finished work stays and is not repeated.
         """
-        loaded = load_model(self.model, device=self.device, with_head=True)
+        loaded = load_model(self.model, device=self.device, with_head=True, progress=progress)
         human = cut_texts(self.human.read(HUMAN), loaded, self.prompt_tokens, self.settings.max_new_tokens)
         prompts = Prompts(human.ids, human.prompts or ())
         decoders = resolve_decoders(self.decoders, human, loaded, progress)
@@ -114,7 +114,8 @@ class StudyTask(NewRunTask):
             loaded, prompts, decoders, self.folder, settings=self.settings, device=self.device, progress=progress
         )
         repeats = self.settings.repeats
-        corpora = {HUMAN: human} | {spec: _candidate(spec, path, repeats) for spec, path in written.items()}
+        notes = tuple(f"{note}." for note in loaded.writing_notes)
+        corpora = {HUMAN: human} | {spec: _candidate(spec, path, repeats, notes) for spec, path in written.items()}
         run = compare_and_store(
             self.name, corpora, self.config, device=self.device, job=job, progress=progress, stored=stored
         )
@@ -196,9 +197,10 @@ def _ends(
     return start, max(rest[:text_tokens], default=start)
 
 
-def _candidate(spec: str, path: Path, repeats: int) -> Corpus:
-    """Return the texts generated under one decoder; empty texts are left out and named."""
+def _candidate(spec: str, path: Path, repeats: int, notes: tuple[str, ...]) -> Corpus:
+    """Return the texts generated under one decoder, with ``notes``; empty texts are left out and named."""
     numbered = (GENERATION,) if repeats > 1 else ()
     corpus = TextFile(str(path), "text", "prompt", "id", ("decoder", "seed", *numbered)).read(spec)
     why = written_once([spec]) if repeats > 1 else ""
-    return dataclasses.replace(corpus, notes=(*corpus.notes, f"{why}.")) if why else corpus
+    notes = (*corpus.notes, *notes, *([f"{why}."] if why else []))
+    return dataclasses.replace(corpus, notes=notes)

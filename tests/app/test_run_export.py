@@ -108,7 +108,7 @@ def test_what_is_no_run_is_not_found(server: TestClient, scratch: Path, name: st
 
 
 def test_a_failing_disk_is_said(server: TestClient, run: Run, scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
         raise StorageError("The disk is full")
 
     monkeypatch.setattr(RunStore, "export", refuse)

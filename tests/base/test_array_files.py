@@ -122,7 +122,7 @@ def test_a_missing_file_is_missing(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x")
     for load in (load_array, load_arrays, open_features):
-        with pytest.raises(InputError, match="is a named pipe"):
+        with pytest.raises(ValueError, match="is a named pipe"):
             load(tmp_path / "x")
 
 

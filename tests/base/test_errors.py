@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from mauve_core.base.errors import OTHERS, RECEIVED, UNBROKEN, WORDS, InputError, words_of
+import pytest
+
+from mauve_core.base.errors import OTHERS, RECEIVED, UNBROKEN, WORDS, InputError, own_words_of, words_of
 
 
 def test_a_message_says_what_was_wrong_allowed_and_received_and_what_to_do() -> None:
@@ -32,6 +34,22 @@ def test_of_what_has_no_blank_beginning_and_end_are_shown_and_the_rest_stays() -
     assert "a is unknown (9,022 characters)." in str(error)
     assert len(error.wrong) < UNBROKEN + 60
     assert error.allowed == "n" * UNBROKEN
+
+
+def test_of_a_wrong_form_is_said_what_is_wrong_and_not_what_python_says() -> None:
+    def deep() -> None:
+        deep()
+
+    for wrong, said in (
+        (lambda: [].items(), "missing or of another kind"),  # type: ignore[attr-defined]
+        (lambda: len(1), "missing or of another kind"),  # type: ignore[arg-type]
+        (lambda: {}["name"], "it lacks 'name'"),
+        (deep, "nested too deeply"),
+    ):
+        with pytest.raises((AttributeError, TypeError, KeyError, RecursionError)) as caught:
+            wrong()
+        assert said in words_of(caught.value)
+    assert own_words_of(AttributeError("no attribute 'x'")) == "no attribute 'x'"
 
 
 def test_what_another_library_says_is_cut_and_what_we_say_is_not() -> None:

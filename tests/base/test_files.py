@@ -9,8 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from mauve_core.base import faults
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.files import require_plain_file, write_atomically
+from mauve_core.base.files import (
+    HOME_VARIABLE,
+    digest_of_file,
+    home,
+    open_regular,
+    read_stored,
+    remove,
+    require_plain_file,
+    write_atomically,
+)
 
 
 def test_a_plain_file_and_a_link_to_it_have_their_size(tmp_path: Path) -> None:
@@ -37,14 +47,69 @@ def test_what_cannot_be_reached_is_refused_with_the_reason(tmp_path: Path, name:
         require_plain_file(tmp_path / name, "archive of a run")
 
 
+@pytest.mark.parametrize("what", ["a folder", "a named pipe", "a device"])
+def test_only_a_regular_file_is_read(tmp_path: Path, what: str) -> None:
+    path = tmp_path / "stored"
+    {"a folder": Path.mkdir, "a named pipe": os.mkfifo, "a device": lambda new: new.symlink_to("/dev/zero")}[what](path)
+    for read in (open_regular, read_stored, digest_of_file):
+        with pytest.raises(ValueError, match=f"it is {what}, not a regular file"):
+            read(path)
+    remove(path)
+    remove(path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stored_file_is_read_within_its_limit(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert read_stored(tmp_path / "link", 5) == b"12345"
+    with pytest.raises(ValueError, match="it has 5 bytes; at most 4 are read"):
+        read_stored(tmp_path / "file", 4)
+    with pytest.raises(ValueError, match="it is a link, not a regular file"):
+        read_stored(tmp_path / "link", follow=False)
+    with pytest.raises(FileNotFoundError):
+        read_stored(tmp_path / "none")
+
+
+@pytest.mark.parametrize("content", [b"[1]", b"{", b"[" * 100_000, None, 1 << 30])
+def test_damaged_faults_count_as_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | int | None
+) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    path = tmp_path / "faults" / "faults.json"
+    path.parent.mkdir()
+    if content is None:
+        os.mkfifo(path)
+    elif isinstance(content, int):
+        path.touch()
+        os.truncate(path, content)
+    else:
+        path.write_bytes(content)
+    assert len(faults.remembered()) == (content == b"[1]")
+    faults.remember(KeyError("x"), "a test")
+    assert faults.remembered()[-1]["during"] == "a test"
+
+
 def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
     """A rename would put a file in a device's place, for every program of the machine."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path):
-        with pytest.raises(StorageError, match="Allowed: a new file, or a regular one"):
+        with pytest.raises(InputError, match="Allowed: a new file, or a regular one"):
             write_atomically(path, lambda stream: stream.write(b"x"))
     assert pipe.is_fifo()
+
+
+def test_what_stands_in_the_place_of_a_stored_file_is_damage(own_home: Path) -> None:
+    (own_home / "file").mkdir(parents=True)
+    with pytest.raises(StorageError, match="Allowed: a new file, or a regular one"):
+        write_atomically(own_home / "file", lambda stream: stream.write(b"x"))
+
+
+def test_a_home_of_nobody_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, "~nobodyxyz/x")
+    with pytest.raises(InputError, match=f"{HOME_VARIABLE} names the home of a user"):
+        home()
 
 
 def test_a_disk_that_does_not_tell_what_stands_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
+from mauve_core.__main__ import build_parser, main
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.store import RunStore
@@ -178,7 +179,10 @@ def test_unknown_model_says_what_is_available(shell: Shell, monkeypatch: pytest.
     [
         (["--seeds", "many"], ["--seeds", "'many'"]),
         (["--seeds", "0"], ["setting seeds", "1 to 1000"]),
-        (["--scale", "nan"], ["setting scale", "positive"]),
+        (["--scale", "nan"], ["setting scale", "number"]),
+        (["--scale", "1e-300"], ["The setting scale cannot be used. Allowed: a number from 0.001 to 1000."]),
+        (["--scale", "1e300"], ["setting scale", "0.001 to 1000"]),
+        (["--seeds", "9" * 4301], ["--seeds"]),
         (["--k", "1"], ["setting k"]),
         (["--k", "81"], ["81", "80"]),
         (["--pooling", "max"], ["--pooling", "'max'", "mean"]),
@@ -205,6 +209,96 @@ def test_commands_that_cannot_be_understood(shell: Shell, arguments: list[str]) 
     shell.refuses(arguments)
 
 
+@pytest.mark.parametrize("device", ["cuda:99", "", "meta", "\x1b[31mcpu", "cpu,,cpu"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["encode", "x.jsonl", "--out", "f.npy"],
+        ["measure", "earlier"],
+        ["encoders", "earlier"],
+        ["runs", "again", "earlier"],
+        ["sweep", "earlier", "--over", "scale"],
+    ],
+)
+def test_a_device_is_checked_where_nothing_is_left_to_encode(shell: Shell, arguments: list[str], device: str) -> None:
+    shell.refuses([*arguments, "--device", device], "device", "Allowed" if device != "cuda:99" else "cuda")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("MAUVE_LENS_MAX_ROWS", "9" * 4301), ("MAUVE_LENS_MAX_MEMORY_MB", "-1")]
+)
+def test_a_limit_that_cannot_be_used_is_wrong_input(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    from mauve_core.corpus import limits
+
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InputError, match=f"{variable} is not a valid limit. Allowed: a whole number above 0"):
+        limits.check()
+    if variable == limits.ROWS_VARIABLE:
+        shell.refuses(shell.compare(), variable)
+
+
+def test_an_unknown_command_is_answered_with_the_nearest(shell: Shell) -> None:
+    shell.refuses(["comapre"], "No command is named 'comapre'", "Did you mean compare?")
+    shell.refuses(["runs", "shwo"], "No command is named 'shwo'", "Did you mean show?")
+    with pytest.raises(InputError) as caught:
+        build_parser().parse_args(["wrok"])
+    assert "work" not in caught.value.allowed
+    assert build_parser().parse_args(["work", "folder"]).folder == Path("folder")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--encoder", ""], "--encoder is empty"),
+        (["--out", "日本"], "a letter from a to z or a digit"),
+    ],
+)
+def test_messages_name_what_a_person_gave(shell: Shell, arguments: list[str], said: str) -> None:
+    shell.refuses(shell.compare(*arguments, features=False), said)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "unsaid"),
+    [
+        (["sweep", "earlier", "--over", "scale", "--values", "nan"], "The setting values cannot be used", "[0]"),
+        (["sweep", "earlier", "--over", "scale", "--values", "1e-300"], "numbers from 0.001 to 1000", "inf"),
+        (["measure", "earlier", "--neighbors", "0"], "numbers of neighbors", "ks[0]"),
+        (["measure", "earlier", "--neighbors", "9" * 4301], "numbers of neighbors", "sys."),
+        (["test", "earlier", "--a", "close"], "Received: --a close.", "None"),
+        (["methods", "earlier", "--method", "direct", "--human-model", "x"], "only that of the human side, 'x'", "and"),
+        (["methods", "earlier", "--method", "kmeans:scale=1e300"], "0.001 to 1000", "inf"),
+    ],
+)
+def test_messages_name_nothing_of_the_inside(shell: Shell, arguments: list[str], said: str, unsaid: str) -> None:
+    shell.refuses(arguments, said)
+    args = build_parser().parse_args(arguments)
+    with pytest.raises(InputError) as caught:
+        args.run(args)
+    assert unsaid not in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+@pytest.mark.parametrize("action", [["report", "earlier"], ["report", "earlier", "--format", "latex"], ["debug"]])
+def test_what_cannot_be_written_over_is_wrong_input(
+    shell: Shell, tmp_path: Path, action: list[str], make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "out")
+    shell.refuses([*action, "--out", str(tmp_path / "out")], "Cannot write", "Allowed: a new file, or a regular one")
+
+
+def test_a_run_is_not_written_over_a_pipe(shell: Shell, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "out")
+    shell.refuses(["runs", "export", "earlier", "--out", str(tmp_path / "out")], "Cannot write")
+
+
+def test_a_home_of_nobody_is_wrong_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, "~nobodyxyz/x")
+    assert main(["runs", "list"]) == 2
+    assert HOME_VARIABLE in capsys.readouterr().err
+
+
 def test_encode_refuses_before_it_works(shell: Shell) -> None:
     file = str(shell.folder / "close.jsonl")
     shell.refuses(["encode", file, "--out", "features.txt", "--encoder", "minilm"], "ends in .npy")
@@ -213,7 +307,9 @@ def test_encode_refuses_before_it_works(shell: Shell) -> None:
 
 def test_generate_refuses_an_unknown_decoder(shell: Shell, tmp_path: Path) -> None:
     prompts = ["--prompts", str(shell.folder / "close.jsonl"), "--out", str(tmp_path / "out"), "--quiet"]
-    shell.refuses(["generate", "--model", "smollm2-135m", "--decoder", "psychic", *prompts], "'psychic'", "greedy")
+    shell.refuses(["generate", "--model", "smollm2-135m", "--decoder", "psychic", *prompts], "psychic", "greedy")
+    batch = ["--decoder", "greedy", "--batch-size", "0"]
+    shell.refuses(["generate", "--model", "smollm2-135m", *batch, *prompts], "--batch-size cannot be used")
     assert not (tmp_path / "out").exists()
 
 

@@ -254,7 +254,8 @@ def test_the_walk_finds_the_options() -> None:
 def test_an_option_of_one_value_is_given_once(command: str, option: str) -> None:
     (parser,) = [parser for parser in commands(build_parser()) if " ".join(parser.prog.split()[1:]) == command]
     action = parser._option_string_actions[option]
-    value = "1" if action.choices is None else next(iter(action.choices))
+    usual = "cpu" if option == "--device" else "1"
+    value = usual if action.choices is None else next(iter(action.choices))
     with pytest.raises(InputError, match=rf"{option} is given twice.*once"):
         parser.parse_args([option, str(value), f"{option}={value}"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -114,13 +115,42 @@ def test_any_table_of_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "−∞ to " in said
 
 
+def test_a_table_without_questions_has_none_to_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("left,right,winner\na,b,left\nb,a,left\n")
+    assert main(["ratings", "rank", str(file), "--question", "zz"]) == 2
+    said = capsys.readouterr().err
+    assert "Leave out --question" in said
+    assert "Allowed" not in said
+
+
+@pytest.mark.parametrize("action", [["import", "synthetic"], ["rank"]])
+def test_a_named_pipe_is_not_waited_for(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], action: list[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert main(["ratings", *action, str(tmp_path / "pipe.csv")]) == 2
+    assert "is a named pipe" in capsys.readouterr().err
+
+
+def test_a_table_of_too_many_sources_is_refused_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("left,right,winner\n" + "".join(f"p{i},p{i + 1},left\n" for i in range(5000)))
+    assert main(["ratings", "rank", str(file)]) == 2
+    assert "too many sources to rank. Allowed: at most 300. Received: 5,001." in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["export", "synthetic", "--out", "x.csv"], "has no ratings"),
         (["rank", "synthetic"], "has no ratings"),
         (["rank", "synthetic", "--question", "taste"], "no ratings for that question"),
-        (["rank", "nowhere"], "No run has the id"),
+        (["rank", "nowhere"], "nowhere is neither a stored run nor a file"),
+        (["rank", "."], "is a folder"),
+        (["rank", "/dev/zero"], "is a device"),
+        (["rank", "n" * 300], "Cannot read"),
+        (["import", "synthetic", "/dev/zero"], "is a device"),
         (["import", "synthetic", "nowhere.csv"], "cannot be read"),
         ([], "required"),
     ],

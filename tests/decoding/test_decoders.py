@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chisquare
 
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
-from mauve_core.decoding.decoders import Writing, stream_key
+from mauve_core.decoding.decoders import DECODERS, Decoder, Writing, stream_key
 from mauve_core.encoders.models import load_model
 from tests.tiny_models import make_gpt2, make_llama
 
@@ -53,7 +53,7 @@ def write(loaded, spec, *, tokens, prompts=(PROMPT,), minimum=None):
     """Token ids of the continuations."""
     from transformers import GenerationConfig, LogitsProcessorList
 
-    decoder = parse_decoder(spec)
+    decoder = spec if isinstance(spec, Decoder) else parse_decoder(spec)
     batch = loaded.tokenizer(list(prompts), padding=True, padding_side="left", return_tensors="pt")
     writing = Writing(
         [stream_key(0, decoder, str(i)) for i in range(len(prompts))], tokens, loaded.tokenizer.all_special_ids
@@ -101,7 +101,8 @@ def test_a_beam_as_wide_as_the_vocabulary_finds_the_most_probable_pair(loaded):
         (token, follower): float(first[token] + second[row, follower])
         for (row, token), follower in itertools.product(enumerate(vocabulary), vocabulary)
     }
-    assert tuple(write(loaded, f"beam:b={len(vocabulary)}", tokens=2)[0]) == max(pairs, key=pairs.__getitem__)
+    wide = Decoder(DECODERS["beam"], {"b": len(vocabulary), "no-repeat": 0})
+    assert tuple(write(loaded, wide, tokens=2)[0]) == max(pairs, key=pairs.__getitem__)
 
 
 @pytest.mark.parametrize("width", [2, 4])

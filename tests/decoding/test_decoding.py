@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, generate_files, parse_decoder
 from mauve_core.decoding.decoders import DECODERS, Writing, stream_key
-from mauve_core.decoding.processors import SeededDraw
+from mauve_core.decoding.processors import FiniteLogits, SeededDraw
 from mauve_core.encoders.models import load_model
 from tests.tiny_models import SENTENCES, make_gpt2, make_roberta
 
@@ -305,8 +309,12 @@ def test_what_is_left_out_takes_its_default(spec, full, slug):
         "temperature:t=0",
         "typical:tau=1",
         "beam:b=1",
+        "beam:b=129",
+        "beam:b=100000",
         "beam:b=4,no-repeat=-1",
         "contrastive:alpha=1.1",
+        "contrastive:k=129",
+        pytest.param("top-k:k=1" + "0" * 400, id="top-k with 401 digits"),
         "adversarial",
         "adversarial:ppl=1",
         "adversarial:ppl=10,share=1",
@@ -315,7 +323,145 @@ def test_what_is_left_out_takes_its_default(spec, full, slug):
 def test_wrong_decoders_are_refused_with_what_is_allowed(spec):
     with pytest.raises(InputError) as caught:
         parse_decoder(spec)
-    assert spec in str(caught.value)
+    assert spec[:40] in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", ["", "beem", "x" * 40, "x" * 10**5])
+def test_the_decoders_there_are_fit_in_a_short_line(spec):
+    with pytest.raises(InputError, match=r"temperature:t, top-k:k, .*mauve-lens generate --help") as caught:
+        parse_decoder(spec)
+    assert len(str(caught.value)) < 300
+
+
+def test_large_whole_numbers_are_written_as_they_are_read():
+    assert parse_decoder("top-k:k=1000000").spec == "top-k:k=1000000"
+
+
+def with_settings(folder, place, **settings):
+    """A copy of the model whose generation_config.json holds these settings and nothing else."""
+    copy = shutil.copytree(folder, place / "copy", dirs_exist_ok=True)
+    (copy / "generation_config.json").write_text(json.dumps(settings))
+    return str(copy)
+
+
+SETTINGS = {
+    "repetition_penalty": 5.0,
+    "suppress_tokens": list(range(100, 300)),
+    "no_repeat_ngram_size": 1,
+    "sequence_bias": [[[40], 50.0]],
+    "forced_eos_token_id": 0,
+    "min_length": 30,
+    "begin_suppress_tokens": list(range(300)),
+    "bad_words_ids": [[i] for i in range(100, 300)],
+    "stop_strings": ["e"],
+    "do_sample": True,
+    "num_beams": 3,
+    "guidance_scale": 3.0,
+    "custom_of_theirs": 1,
+    "watermarking_config": {"greenlist_ratio": 0.5, "no_such_field": 1},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_model_cannot_change_a_decoder(folder, model, tmp_path, name):
+    settings = GenerationSettings(max_new_tokens=8)
+    asking = load_model(with_settings(folder, tmp_path, **{name: SETTINGS[name]}), with_head=True, device="cpu")
+    for spec in ("greedy", "temperature:t=0.7", "beam:b=2", "contrastive"):
+        expected = continue_prompts(model, prompts_of(3), parse_decoder(spec), settings)
+        assert continue_prompts(asking, prompts_of(3), parse_decoder(spec), settings) == expected
+    known = name != "custom_of_theirs"
+    assert len(asking.writing_notes) == known
+    assert not known or f"parameters alone: {name}" in asking.writing_notes[0]
+    assert model.writing_notes == ()
+
+
+def test_settings_that_change_nothing_are_not_named(folder, tmp_path):
+    neutral = {"temperature": 1.0, "top_k": 50, "no_repeat_ngram_size": 0, "suppress_tokens": [], "max_length": 99}
+    assert load_model(with_settings(folder, tmp_path, **neutral), with_head=True, device="cpu").writing_notes == ()
+
+
+def test_what_is_passed_over_is_said_once_in_the_manifest_and_by_the_command(folder, tmp_path, capsys):
+    asking = with_settings(folder, tmp_path, **SETTINGS)
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("The old town\n")
+    out = tmp_path / "out"
+    wanted = ["--decoder", "greedy", "--max-new-tokens", "2", "--repeats", "2", "--out", str(out)]
+    assert main(["generate", "--model", asking, "--prompts", str(prompts), "--quiet", *wanted]) == 0
+    notes = json.loads((out / "manifest.json").read_text())["notes"]
+    assert len(notes) == 2
+    assert "repetition_penalty = 5.0, suppress_tokens, no_repeat_ngram_size = 1" in notes[0]
+    assert notes[0].endswith("and 7 more")
+    assert capsys.readouterr().out.splitlines()[1:] == notes
+
+
+def test_files_that_such_settings_changed_are_written_again(folder, tmp_path):
+    asking = with_settings(folder, tmp_path, repetition_penalty=5.0)
+    settings, out = GenerationSettings(max_new_tokens=4), tmp_path / "out"
+    plain, other = (load_model(name, with_head=True, device="cpu") for name in (folder, asking))
+    assert other.identity.digest == plain.identity.digest
+    path = generate_files(plain, prompts_of(2), ["greedy"], out, settings=settings)["greedy"]
+    stamp = path.with_suffix(".key").read_text()
+    generate_files(other, prompts_of(2), ["greedy"], out, settings=settings)
+    assert path.with_suffix(".key").read_text() != stamp
+
+
+@pytest.mark.parametrize("stated", ["generation_config.json", "config.json", "tokenizer"])
+def test_a_text_ends_where_the_model_says(folder, model, tmp_path, stated):
+    settings = GenerationSettings(max_new_tokens=8)
+    texts = continue_prompts(model, prompts_of(1), parse_decoder("ancestral"), settings)
+    ids = model.tokenizer(texts[0])["input_ids"]
+    ends = {"generation_config.json": [399, ids[3]], "config.json": ids[3], "tokenizer": 0}[stated]
+    copy = Path(
+        with_settings(folder, tmp_path, **({"eos_token_id": ends} if stated == "generation_config.json" else {}))
+    )
+    config = json.loads((copy / "config.json").read_text())
+    config["eos_token_id"] = {"generation_config.json": 0, "config.json": ends, "tokenizer": 50256}[stated]
+    (copy / "config.json").write_text(json.dumps(config))
+    loaded = load_model(str(copy), with_head=True, device="cpu")
+    assert loaded.model.generation_config.eos_token_id == (ends if isinstance(ends, list) else [ends])
+    if stated != "tokenizer":
+        written = continue_prompts(loaded, prompts_of(1), parse_decoder("ancestral"), settings)[0]
+        assert texts[0].startswith(written)
+        assert len(written) < len(texts[0])
+
+
+@pytest.mark.parametrize("value", ["x", 10**20, -1, 400, 1.5, True, [], ["x"], [0, 400], {"a": 1}])
+@pytest.mark.parametrize("name", ["eos_token_id", "bos_token_id", "pad_token_id"])
+def test_ends_that_are_no_tokens_are_refused(folder, tmp_path, name, value):
+    with pytest.raises(InputError, match=rf"generation_config\.json cannot be used: {name} = .*0 to 399"):
+        load_model(with_settings(folder, tmp_path, **{name: value}), with_head=True, device="cpu")
+
+
+def test_settings_that_are_no_object_are_refused(folder, tmp_path):
+    copy = Path(with_settings(folder, tmp_path))
+    (copy / "generation_config.json").write_text("[1]")
+    with pytest.raises(InputError, match=r"generation_config\.json"):
+        load_model(str(copy), with_head=True, device="cpu")
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_model_without_finite_logits_writes_nothing(folder, tmp_path, spec, value):
+    import torch
+
+    loaded = load_model(folder, with_head=True, device="cpu")
+    with torch.no_grad():
+        loaded.model.transformer.ln_f.bias[3] = value
+    with pytest.raises(InputError, match="gpt2 give no finite logits"):
+        generate_files(loaded, prompts_of(2), [spec], tmp_path, settings=GenerationSettings(max_new_tokens=3))
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_logits_that_break_later_are_found_and_masked_ones_are_not():
+    import torch
+
+    check, ids = FiniteLogits("m"), torch.zeros((1, 1))
+    masked = torch.tensor([[0.0, -math.inf]])
+    assert check(ids, masked) is masked
+    check(ids, torch.tensor([[0.0, math.nan]]))
+    check(ids, masked)
+    with pytest.raises(InputError, match="the model m give no finite logits"):
+        check.check()
 
 
 def test_wrong_generation_is_refused(folder, model, tmp_path):

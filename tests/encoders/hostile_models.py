@@ -14,8 +14,11 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.tiny_models import WIDTH
+
 Spoil = Callable[[Path], object]
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
+PICKLE = "pytorch_model.bin"
 
 
 def change(name: str, **values: Any) -> Spoil:
@@ -98,6 +101,33 @@ def compressed_pickle(folder: Path) -> None:
     (folder / WEIGHTS).unlink()
     with zipfile.ZipFile(folder / "pytorch_model.bin", "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/data/999", bytes(10**7))
+
+
+def listed(folder: Path) -> None:
+    """A list of tensors where names are expected."""
+    torch.save([torch.zeros(3)], folder / "pytorch_model.bin")
+    (folder / WEIGHTS).unlink()
+
+
+def whole_pickle(folder: Path) -> None:
+    """One weight of a pickle rounded."""
+    tensors = load_file(folder / WEIGHTS)
+    torch.save(tensors | {"transformer.ln_f.weight": tensors["transformer.ln_f.weight"].int()}, folder / PICKLE)
+    (folder / WEIGHTS).unlink()
+
+
+def whole(name: str) -> Spoil:
+    """The header calls one tensor whole numbers."""
+
+    def spoil(folder: Path) -> None:
+        data = (folder / WEIGHTS).read_bytes()
+        (length,) = struct.unpack_from("<Q", data)
+        header = json.loads(data[8 : 8 + length])
+        header[name]["dtype"] = "I32"
+        text = json.dumps(header).encode()
+        (folder / WEIGHTS).write_bytes(struct.pack("<Q", len(text)) + text + data[8 + length :])
+
+    return spoil
 
 
 CODE = "import pathlib\npathlib.Path(__file__).with_name('was-run').touch()\n"
@@ -214,7 +244,17 @@ SPOILT: dict[str, tuple[Spoil, str]] = {
         weights(lambda t: t.update({"transformer.ln_f.weight": torch.zeros(5)})),
         "ln_f.weight",
     ),
-    "a pickle with code": (pickled, "hostile"),
+    "a pickle with code": (pickled, "a pickle may contain only tensors. Allowed: safetensors"),
+    "a pickle of a list": (listed, "it does not hold tensors by name"),
+    "a weight of whole numbers": (
+        whole("transformer.h.1.attn.c_attn.weight"),
+        "The tensor transformer.h.1.attn.c_attn.weight in ",
+    ),
+    "a bias of truth values": (
+        weights(lambda t: t.update({"transformer.h.1.mlp.c_fc.bias": torch.ones(4 * WIDTH, dtype=torch.bool)})),
+        "holds whole numbers. Allowed: weights in floating point",
+    ),
+    "a pickle of whole numbers": (whole_pickle, "transformer.ln_f.weight in "),
     "a compressed pickle": (compressed_pickle, "compressed"),
     "a pickle of the old form": (
         all_of(remove(WEIGHTS), write("pytorch_model.bin", pickle.dumps({}))),

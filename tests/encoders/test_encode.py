@@ -184,6 +184,18 @@ def test_refuses_what_is_not_a_list_of_texts(tiny: Tiny, given: object, message:
         encode(given, EncoderConfig(tiny("gpt2")), device="cpu")  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_model_without_any_finite_feature_is_named(tiny: Tiny, texts: tuple[str, ...], packed: bool) -> None:
+    import torch
+
+    encoder = Encoder(EncoderConfig(tiny("gpt2")), device="cpu", packed=packed)
+    encoder.encode(texts)
+    with torch.no_grad():
+        encoder._model().model.ln_f.bias.fill_(torch.nan)
+    with pytest.raises(InputError, match=r"weights of the model .*tiny-gpt2 give no finite features"):
+        encoder.encode(texts)
+
+
 def test_features_that_are_not_finite_are_named(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny("gpt2"))
     model = AutoModelForCausalLM.from_pretrained(tiny("gpt2"))

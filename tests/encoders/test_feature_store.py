@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -106,6 +108,11 @@ def _flip(path: Path, at: int) -> None:
     path.write_bytes(content)
 
 
+def _link(path: Path, target: str) -> None:
+    path.unlink()
+    path.symlink_to(target)
+
+
 DAMAGES = {
     "a flipped bit in the numbers": lambda folder: _flip(folder / "features.npy", -5),
     "a flipped bit in the header": lambda folder: _flip(folder / "features.npy", 20),
@@ -116,6 +123,17 @@ DAMAGES = {
     "a missing record": lambda folder: (folder / "meta.json").unlink(),
     "half a record": lambda folder: os.truncate(folder / "meta.json", 30),
     "another record": lambda folder: (folder / "meta.json").write_text("[]"),
+    "an array that is a folder": lambda folder: ((folder / "features.npy").unlink(), (folder / "features.npy").mkdir()),
+    "a pipe for an array": lambda folder: ((folder / "cut.npy").unlink(), os.mkfifo(folder / "cut.npy")),
+    "a pipe for a record": lambda folder: ((folder / "meta.json").unlink(), os.mkfifo(folder / "meta.json")),
+    "a device for an array": lambda folder: _link(folder / "lengths.npy", "/dev/zero"),
+    "a device for a record": lambda folder: _link(folder / "meta.json", "/dev/zero"),
+    "a deep record": lambda folder: (folder / "meta.json").write_text("[" * 100_000),
+    "a large record": lambda folder: os.truncate(folder / "meta.json", 1 << 30),
+    "a file for an entry": lambda folder: (shutil.rmtree(folder), folder.write_bytes(b"x")),
+    "a pipe for an entry": lambda folder: (shutil.rmtree(folder), os.mkfifo(folder)),
+    "a link to itself for an entry": lambda folder: (shutil.rmtree(folder), folder.symlink_to(folder)),
+    "a link to nothing for an entry": lambda folder: (shutil.rmtree(folder), folder.symlink_to(folder / "none")),
     "a record without digests": lambda folder: (folder / "meta.json").write_text(json.dumps({"meta": {}})),
 }
 
@@ -142,6 +160,20 @@ def test_a_damaged_part_is_removed_with_a_warning(store: FeatureStore, position:
         (found,) = store.parts(KEY, 10)
     assert found.indices.tolist() == [3, 4, 5]
     assert not path.exists()
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_stands_in_the_place_of_a_part_is_removed(store: FeatureStore, make: Callable[[Path], None]) -> None:
+    store.save_part(KEY, part(0, 3))
+    (path,) = all_files(store.root)
+    path.unlink()
+    make(path)
+    with pytest.warns(DamagedEntryWarning, match="were damaged"):
+        assert store.parts(KEY, 10) == []
+    assert list(store.root.iterdir()) == []
+    make(path)
+    store.discard_parts(KEY)
+    assert list(store.root.iterdir()) == []
 
 
 def test_a_flipped_bit_in_a_parts_numbers_is_noticed(store: FeatureStore) -> None:

@@ -27,6 +27,7 @@ from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model, load_tokenizer
+from mauve_core.encoders.quiet import quiet_libraries
 from tests.encoders.hostile_models import CODE, OWN_CODE, SPOILT, all_of, change, weights, write
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.encoders.tiny_gguf import write_gguf
@@ -290,6 +291,51 @@ def test_a_gguf_file_is_read_alone_and_whole(
     ):
         load_model(str(lacking), device="cpu")
     assert [path.name[:6] for path in (tmp_path / "home" / "models").iterdir()] == ["sound-"]
+
+
+def test_no_library_draws_a_bar_and_its_settings_stay(
+    tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled
+    from transformers.utils import logging
+
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
+    path = write_gguf(Path(tiny("llama")), tmp_path / "sound.gguf")
+    before = logging.get_verbosity(), logging.is_progress_bar_enabled(), are_progress_bars_disabled()
+    assert before[1:] == (True, False), "bars are drawn unless something silences them"
+    told: list[tuple[str, int, int]] = []
+    capsys.readouterr()
+    load_model(str(path), device="cpu", with_head=True, progress=lambda *state: told.append(state))
+    assert capsys.readouterr() == ("", "")
+    tensors = check_header(path).tensors
+    assert told == [("Converting the GGUF file", done, tensors) for done in range(tensors + 1)]
+    assert (logging.get_verbosity(), logging.is_progress_bar_enabled(), are_progress_bars_disabled()) == before
+    shutil.rmtree(tmp_path / "home")
+    encode(["Some text."], EncoderConfig(str(path)), device="cpu", progress=lambda *state: told.append(state))
+    assert told.count(("Converting the GGUF file", tensors, tensors)) == 2
+
+
+def test_two_loads_at_once_restore_the_settings_of_libraries() -> None:
+    from transformers.utils import logging
+
+    logging.set_verbosity_info()
+    try:
+        first, second = quiet_libraries(), quiet_libraries()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert not logging.is_progress_bar_enabled()
+        second.__exit__(None, None, None)
+        assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == (logging.INFO, True)
+    finally:
+        logging.set_verbosity_warning()
+
+
+def test_mismatched_weights_are_named_in_a_short_line(hostile: Path) -> None:
+    weights(lambda tensors: tensors.clear())(hostile)
+    with pytest.raises(ModelUnavailableError) as caught:
+        features(hostile)
+    assert len(str(caught.value)) - len(str(hostile)) < 200
 
 
 def test_a_gguf_file_that_is_a_pipe(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.progress import Progress
 from mauve_core.jobs import locks, queue, worker
 from mauve_core.jobs import state as job_state
+from mauve_core.jobs.leftovers import remove_leftovers, uploads_folder
 from mauve_core.jobs.state import ALIVE, CANCEL, LOG, STATE, TASK, JobState, read_state, write_state
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask
@@ -362,6 +363,21 @@ def test_a_damaged_state_is_a_failure_that_can_be_removed(content: str) -> None:
     assert "state.json" in queue.status(state.id).message
     with pytest.raises(StorageError, match=r"state\.json"):
         read_state(folder)
+    queue.remove(state.id)
+    assert queue.list() == ()
+
+
+@pytest.mark.parametrize("target", ["", "/dev/zero"])
+def test_files_of_a_job_that_are_none_are_not_waited_for(target: str) -> None:
+    folder, state = make_job()
+    for name in (STATE, LOG, TASK, ALIVE):
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).symlink_to(target) if target else os.mkfifo(folder / name)
+    assert [found.status for found in queue.list()] == ["failed"]
+    assert "not a regular file" in queue.status(state.id).message
+    assert queue.log_lines(state.id) == ()
+    uploads_folder().mkdir()
+    remove_leftovers()
     queue.remove(state.id)
     assert queue.list() == ()
 

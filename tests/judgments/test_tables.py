@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
+from mauve_core.corpus import limits
 from mauve_core.judgments import (
     OPTIONS,
     QUESTIONS,
     Rating,
     ratings_from_csv,
+    ratings_from_file,
     ratings_from_table,
     ratings_to_csv,
     text_digest,
@@ -26,7 +31,7 @@ from tests.judgments.made_up import make_corpora, make_rating
 
 HEADER = "rater,prompt_id,left,right,question,option"
 
-names = st.text(min_size=1, max_size=8).filter(lambda text: text.strip() and "\x00" not in text)
+names = st.text(min_size=1, max_size=8).map(str.strip).filter(lambda text: text and "\x00" not in text)
 any_ratings = st.builds(
     Rating,
     rater=names,
@@ -57,10 +62,58 @@ class TestExport:
         data = ratings_to_csv([rating])
         cells = [cell for row in csv.reader(io.StringIO(data.decode(), newline="")) for cell in row]
         assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
-        assert ratings_from_csv(data)[0] == (rating,)
+        assert ratings_from_csv(data)[0] == (replace(rating, rater=rater.strip()),)
 
 
 class TestImport:
+    def test_blanks_around_a_name_make_no_other_source(self):
+        (first, second), _ = ratings_from_csv(
+            table("ann,p1,human,beam,sensible,tie", " ann ,p1 ,human ,\tbeam, sensible,tie")
+        )
+        assert first == second
+
+    def test_names_of_the_run_with_blanks_around_them_are_found(self):
+        corpora = {f"{name} ": corpus for name, corpus in make_corpora().items()}
+        corpora["human "] = replace(corpora["human "], ids=tuple(f" {entry}" for entry in corpora["human "].ids))
+        corpora["beam "] = replace(corpora["beam "], ids=tuple(f" {entry}" for entry in corpora["beam "].ids))
+        del corpora["nucleus "]
+        read, _ = ratings_from_csv(table("ann,id3,human,beam,sensible,tie"))
+        (rating,) = with_digests(read, corpora)
+        assert (rating.left, rating.right, rating.prompt_id) == ("human ", "beam ", " id3")
+        assert rating.left_digest == text_digest(corpora["human "].texts[3])
+
+    def test_limits_are_those_of_files_of_texts(self, monkeypatch: pytest.MonkeyPatch):
+        row = "ann,p1,human,beam,sensible,tie"
+        monkeypatch.setenv(limits.ROWS_VARIABLE, "2")
+        with pytest.raises(InputError, match="too many rows"):
+            ratings_from_csv(table(*[row] * 3))
+        monkeypatch.delenv(limits.ROWS_VARIABLE)
+        monkeypatch.setenv(limits.CELLS_VARIABLE, "20")
+        with pytest.raises(InputError, match=r"too many rows. Allowed: at most 2\."):
+            ratings_from_csv(table(*[row] * 3))
+        monkeypatch.delenv(limits.CELLS_VARIABLE)
+        monkeypatch.setenv(limits.UNPACKED_VARIABLE, "1")
+        with pytest.raises(InputError, match="more than 1,048,576 bytes"):
+            ratings_from_csv(table(*[row] * 50_000))
+        monkeypatch.setenv(limits.CHARACTERS_VARIABLE, "10")
+        with pytest.raises(InputError, match="too long"):
+            ratings_from_csv(table("," * 200))
+
+    @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+    def test_a_file_of_ratings_is_a_regular_file(self, tmp_path: Path, make: Callable[[Path], None]):
+        make(tmp_path / "ratings.csv")
+        with pytest.raises(InputError, match=r"ratings\.csv is a .* Allowed: a regular file"):
+            ratings_from_file(tmp_path / "ratings.csv")
+        with pytest.raises(InputError, match="/dev/zero is a device"):
+            ratings_from_file(Path("/dev/zero"))
+
+    def test_a_file_is_not_read_beyond_its_limit(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        path = tmp_path / "ratings.csv"
+        with path.open("wb") as stream:
+            stream.truncate(1 << 40)  # a sparse file
+        with pytest.raises(InputError, match="holds or unpacks to more than"):
+            ratings_from_file(path)
+
     def test_columns_in_any_order_and_others_passed_over(self):
         data = table("tie,sensible,beam,human,p1,ann,yes", header="option,question,right,left,prompt_id,rater,paid")
         (rating,), notes = ratings_from_csv(data)
@@ -104,8 +157,8 @@ class TestImport:
         [
             (b"", "lacks rater"),
             (b"text\nhello\n", "lacks rater"),
-            (b"\xff\xfe", "Received: byte 1."),
-            (b"\xef\xbb\xbfrater\n" + b"a\n" * 50_000 + b"\xe4", "Received: byte 100010."),
+            (b"\xff\xfe", "Line 1 of The file is not UTF-8: byte 1"),
+            (b"\xef\xbb\xbfrater\n" + b"a\n" * 50_000 + b"\xe4", "Line 50002 of The file is not UTF-8: byte 1"),
             (table("ann,p1"), "Line 2 of The file has 2 cells"),
             (table('ann,"p1,human'), "not valid CSV"),
             (table("a,a", header="rater,rater"), "repeats a column name"),
@@ -125,6 +178,12 @@ class TestAnyTable:
         # Rows that tell neither rater nor prompt are judgments of their own, equal or not.
         assert len({rating.key for rating in ratings}) == 4
         assert notes == ()
+
+    def test_blanks_around_a_name_make_no_other_source(self, tmp_path: Path):
+        path = tmp_path / "votes.csv"
+        path.write_text("left,right,winner\nA ,B,right\nA,B,left\n")
+        ratings, _ = ratings_from_table(path)
+        assert {rating.left for rating in ratings} == {"A"}
 
     def test_other_formats_and_fields(self, tmp_path: Path):
         path = tmp_path / "votes.jsonl"

@@ -187,7 +187,7 @@ def test_blocks_are_bounded_by_bytes(monkeypatch):
 
 
 def test_settings_without_an_end():
-    with pytest.raises(InputError, match="setting k of the score config cannot be used"):
+    with pytest.raises(InputError, match="setting k cannot be used"):
         ScoreConfig(k=100_001)
     with pytest.raises(InputError, match="too many mixture weights"):
         reference_weights(10**9)

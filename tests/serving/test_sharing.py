@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
+from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.cli import serving
 from mauve_core.cli.serving import SharingOptions
+from mauve_core.corpus import limits
+from mauve_core.numerics.feature_space.stacked import COLUMNS_VARIABLE
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import hashed, parse_hash
 from mauve_core.serving.sharing import SignIn
@@ -76,6 +81,91 @@ def test_the_command_tells_the_server() -> None:
 def test_a_run_to_show_must_exist() -> None:
     with pytest.raises(InputError, match="No run has the id 'nothing'"):
         serving.app_command(8600, SharingOptions(read_only=("nothing",)))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        (limits.UPLOAD_DAYS_VARIABLE, "-1"),
+        (limits.UPLOAD_VARIABLE, "1e400"),
+        (limits.CACHE_VARIABLE, "nan"),
+        (limits.MEMORY_VARIABLE, "much"),
+        (limits.ROWS_VARIABLE, "9" * 4301),
+        (COLUMNS_VARIABLE, "9" * 4301),
+        (sharing.WITHOUT_SIGN_IN, "maybe"),
+        (sharing.HOST_NAMES, "\x1b[2J,,"),
+        (sharing.HOST_NAMES, "lens.lab, lens.lab:8501"),
+        (sharing.PASSWORD_HASH, "word"),
+        (HOME_VARIABLE, "~nobodyxyz/x"),
+    ],
+)
+def test_every_setting_is_checked_before_the_app_starts(
+    variable: str, value: str, own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert main(["app", "--no-demo"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert variable in said.err or "password hash" in said.err
+    assert len(said.err) < 400
+
+
+def test_runs_to_show_must_exist_also_in_the_environment(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sharing.READ_ONLY, "nope")
+    with pytest.raises(InputError, match="No run has the id 'nope'"):
+        serving.app_command(8600)
+    monkeypatch.setenv(sharing.READ_ONLY, "")
+    serving.app_command(8600)
+
+
+@pytest.mark.parametrize("value", ["", "0", "No", "off", "FALSE"])
+def test_what_says_no_does_not_open_the_app(value: str, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sharing.WITHOUT_SIGN_IN, value)
+    assert serving.app_command(8600).environment[sharing.WITHOUT_SIGN_IN] == ""
+    with pytest.raises(InputError, match="without a sign-in"):
+        serving.app_command(8600, SharingOptions("0.0.0.0"))
+
+
+def test_what_says_yes_is_a_switch_like_the_option(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sharing.WITHOUT_SIGN_IN, "yes")
+    assert serving.app_command(8600, SharingOptions("0.0.0.0")).environment[sharing.WITHOUT_SIGN_IN] == "1"
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "a b", "lens.lab/x", "lens,lab", "", "fe80::1%\x1b[2J"])
+def test_a_name_that_no_host_has_is_refused(name: str, own_home: Path) -> None:
+    with pytest.raises(InputError, match="--name is not the name of a host"):
+        serving.app_command(8600, SharingOptions(names=(name,)))
+    if name:
+        with pytest.raises(InputError, match="--host is not the name of a host"):
+            serving.app_command(8600, SharingOptions(host=name))
+
+
+@pytest.mark.parametrize("name", ["lens.lab", "LENS-1.lab.", "host_1", "10.1.2.3", "::1", "[fd00::1]"])
+def test_a_name_that_a_host_has_is_taken(name: str, own_home: Path) -> None:
+    serving.app_command(8600, SharingOptions(names=(name,)))
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_secrets_are_in_a_file(make: Callable[[Path], None], own_home: Path) -> None:
+    own_home.mkdir(exist_ok=True)
+    make(own_home / sharing.SECRETS)
+    with pytest.raises(InputError, match="Allowed: a regular file"):
+        sharing.sign_in({})
+
+
+def test_the_refusal_is_short_and_without_a_gap() -> None:
+    with pytest.raises(InputError, match="at every address without a sign-in") as caught:
+        sharing.require_protection("", SignIn(), without_sign_in=False)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_password_that_never_ends_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    endless = io.StringIO("x" * 100_000)
+    monkeypatch.setattr("sys.stdin", endless)
+    assert main(["password"]) == 2
+    assert endless.tell() < 2000
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff" * 20), encoding="utf-8"))
+    assert main(["password"]) == 2
 
 
 def test_a_password_becomes_a_hash(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

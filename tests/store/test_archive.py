@@ -26,7 +26,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.judgments import QUESTIONS, RatingStore, pair_plan
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import Run, RunStore, archive, unpacking
+from mauve_core.store import Run, RunStore, archive, checking, unpacking
+from mauve_core.store.archive import LeftOutWarning
 from mauve_core.store.index import INDEX
 from tests.handmade import make_comparison, make_corpora, make_features, with_tests
 
@@ -144,7 +145,7 @@ def test_an_import_pushes_nothing_out_and_may_get_a_name(store: RunStore, run: R
     with pytest.raises(InputError, match="name cannot be used"):
         store.import_(path, name="?")
     renamed = write_zip(tmp_path / "x.zip", _entries(path), {"id": "../../etc"})
-    assert store.import_(renamed).id == "n-me", "an id that is none gives way to the name"
+    assert store.import_(renamed).id == "name", "an id that is none gives way to the name"
 
 
 def test_an_export_that_fails_leaves_the_one_from_before(
@@ -223,6 +224,13 @@ def _with_trigger(file: bytes, folder: Path) -> bytes:
     return path.read_bytes()
 
 
+def _honest(files: Files) -> Files:
+    """With the digests of the arrays as they are in the record."""
+    stored = json.loads(files["comparison.json"])["files"]
+    digests = {name: hashlib.sha256(files[name]).hexdigest() for name in stored}
+    return {**files, "comparison.json": _changed(files["comparison.json"], files=digests)}
+
+
 def _without(files: Files, name: str) -> Files:
     return {key: data for key, data in files.items() if key != name}
 
@@ -244,7 +252,9 @@ HOSTILE: dict[str, Callable[[Files, Path], Files]] = {
     "array too many": lambda files, _: {**files, "pairwise-7.npy": files["pairwise-0.npy"]},
     "pickled array": lambda files, _: {**files, "joint.npy": _npy(np.array([{}], object), allow_pickle=True)},
     "promised array": lambda files, _: {**files, "joint.npy": _header("(9000000000, 9000)")},
-    "not finite": lambda files, _: {**files, "features-0.npy": _npy(NAN)},
+    "not finite": lambda files, _: _honest({**files, "features-0.npy": _npy(NAN)}),
+    "features that were exchanged": lambda files, _: {**files, "features-0.npy": _npy(np.ones((7, 4), np.float32))},
+    "labels that were exchanged": lambda files, _: {**files, "joint.npy": _npy(np.full((2, 18), 2, np.int32))},
     "features of others": lambda files, _: {**files, "features-0.npy": _npy(np.ones((3, 4), np.float32))},
     "labels out of range": lambda files, _: {**files, "joint.npy": _npy(np.full((2, 18), 99, np.int32))},
     "broken record": lambda files, _: {**files, "comparison.json": b"{"},
@@ -283,7 +293,9 @@ REASONS = {
     "no prompts": r"missing or unexpected files: prompts\.npy",
     "array too many": r"missing or unexpected files: .*pairwise-7\.npy",
     "pickled array": "the run in it cannot be read: .*Python objects",
-    "promised array": "the run in it cannot be read: its header declares",
+    "promised array": "the run in it cannot be read: joint.npy: its header declares",
+    "features that were exchanged": "features-0.npy is damaged or missing: it is not the file that was stored",
+    "labels that were exchanged": "joint.npy is damaged or missing: it is not the file that was stored",
     "not finite": "the run in it cannot be read: .*finite",
     "not a number": "measures.json: it contains NaN",
     "name of no text": "name of the run cannot be used",
@@ -477,6 +489,7 @@ def test_json_of_too_many_values_is_not_parsed(
         elsewhere.import_(path)
 
 
+@pytest.mark.filterwarnings("default:.*was left out of the export")
 def test_damaged_ratings_stop_an_export_with_the_way_out(
     store: RunStore, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -491,6 +504,102 @@ def test_damaged_ratings_stop_an_export_with_the_way_out(
     with zipfile.ZipFile(path) as packed:
         assert "ratings.sqlite" not in packed.namelist()
     assert "comparison.json" in zipfile.ZipFile(path).namelist()
+
+
+def _linked(name: str) -> Callable[[Path], object]:
+    def change(folder: Path) -> None:
+        secret = folder.parent.parent / "secret"
+        secret.write_bytes((folder / name).read_bytes())
+        (folder / name).unlink()
+        (folder / name).symlink_to(secret)
+
+    return change
+
+
+UNFIT: dict[str, Callable[[Path], object]] = {
+    "pairwise-0.npy": lambda folder: (folder / "pairwise-0.npy").write_bytes(b""),
+    "features-1.npy": lambda folder: np.save(folder / "features-1.npy", np.ones((5, 4), np.float32)),
+    "texts-0.parquet": lambda folder: (folder / "texts-0.parquet").write_bytes(b"PAR1"),
+    "texts-1.parquet": lambda folder: (folder / "texts-1.parquet").unlink(),
+    "comparison.json": lambda folder: (folder / "comparison.json").write_text("{"),
+    "about.json": lambda folder: (folder / "about.json").write_text("{"),
+    "joint.npy": _linked("joint.npy"),
+    "ratings.sqlite": _linked("ratings.sqlite"),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_could_not_be_imported_is_not_exported(store: RunStore, run: Run, tmp_path: Path, name: str) -> None:
+    UNFIT[name](run.path)
+    with pytest.raises(StorageError, match=name) as caught:
+        store.export(run.id, tmp_path / "out.zip")
+    assert caught.value.todo
+    assert "/mauve-lens-" not in str(caught.value), "where the copy was checked is gone by now"
+    assert not (tmp_path / "out.zip").exists()
+
+
+def test_a_linked_record_is_not_exported(store: RunStore, run: Run, tmp_path: Path) -> None:
+    _linked("comparison.json")(run.path)
+    with pytest.raises(StorageError, match=r"comparison\.json is damaged"):
+        store.export(run.id, tmp_path)
+
+
+DAMAGED_RESULTS: dict[str, Callable[[Path], object]] = {
+    "no JSON": lambda path: path.write_text("{"),
+    "a named pipe": lambda path: (path.unlink(), os.mkfifo(path)),
+    "a link": lambda path: (path.unlink(), path.symlink_to("/etc/passwd")),
+    "a link to a device": lambda path: (path.unlink(), path.symlink_to("/dev/zero")),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGED_RESULTS)
+def test_a_damaged_result_is_left_out_with_a_note(
+    store: RunStore, run: Run, elsewhere: RunStore, tmp_path: Path, damage: str
+) -> None:
+    store.attach(run.id, "methods", {"kept": 1})
+    DAMAGED_RESULTS[damage](run.path / "attached" / "measures.json")
+    (run.path / "derived" / "basis.npz").unlink()
+    os.mkfifo(run.path / "derived" / "basis.npz")
+    with pytest.warns(LeftOutWarning, match=r"attached/measures\.json of run study-one is damaged and was left out"):
+        path = store.export(run.id, tmp_path)
+    there = elsewhere.load(elsewhere.import_(path).id)
+    assert (there.attachment("methods"), there.attachment("measures")) == ({"kept": 1}, None)
+
+
+def test_a_result_that_its_reader_refuses_is_left_out(
+    store: RunStore, run: Run, elsewhere: RunStore, tmp_path: Path
+) -> None:
+    def refuse(stored: Run) -> object:
+        raise InputError("A number is out of range", received=str(stored.attachment("measures")))
+
+    with pytest.warns(LeftOutWarning, match="measures.*A number is out of range"):
+        path = store.export(run.id, tmp_path, documents={"measures": refuse})
+    assert elsewhere.load(elsewhere.import_(path).id).attachment("measures") is None
+
+
+def test_results_behind_a_linked_folder_are_not_exported(store: RunStore, run: Run, tmp_path: Path) -> None:
+    (run.path / "attached").rename(tmp_path / "attached")
+    (run.path / "attached").symlink_to(tmp_path / "attached")
+    with pytest.warns(LeftOutWarning, match="attached of run study-one is damaged"):
+        path = store.export(run.id, tmp_path)
+    with zipfile.ZipFile(path) as packed:
+        assert not [name for name in packed.namelist() if name.startswith("attached/")]
+
+
+def test_an_archive_of_a_newer_version_asks_for_an_update(elsewhere: RunStore, run: Run, tmp_path: Path) -> None:
+    path = write_zip(tmp_path / "newer.zip", files_of(run.path), {"format": 2})
+    with pytest.raises(InputError, match=r"different layout.*Update the program"):
+        elsewhere.import_(path)
+
+
+def test_damaged_files_that_stand_in_the_way_are_not_copied_without_end(store: RunStore, run: Run) -> None:
+    for name, target in (("ratings.sqlite", "/dev/zero"), ("about.json", "/dev/zero")):
+        (run.path / name).unlink()
+        (run.path / name).symlink_to(target)
+    saved = store.save("Study one", make_comparison(), make_corpora(), replace=True)
+    assert not (saved.path / "ratings.sqlite").exists()
+    assert not (saved.path / "about.json").exists()
 
 
 def test_damaged_ratings_and_notes_lose_no_run_that_takes_its_place(store: RunStore, run: Run) -> None:
@@ -527,7 +636,7 @@ def test_a_table_that_grows_in_memory_is_refused_before_it_is_read(
     pq.write_table(table, stream, compression="zstd")
     assert len(stream.getvalue()) < 300_000
     path = write_zip(tmp_path / "bomb.zip", {**files, "texts-0.parquet": stream.getvalue()})
-    monkeypatch.setattr(unpacking, "read_run", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(checking, "read_run", lambda *_: pytest.fail("read"))
     with pytest.raises(
         InputError,
         match=r"texts-0\.parquet holds or unpacks to more than 268,435,456 bytes.*MAUVE_LENS_MAX_UNPACKED_MB",

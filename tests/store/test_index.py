@@ -216,6 +216,20 @@ def test_a_damaged_index_is_put_aside_and_made_anew(store: RunStore, damage: str
     assert (store.index_failure(), store.damaged(), version(path)) == (None, {}, FORMAT)
 
 
+@pytest.mark.parametrize("target", ["", "/dev/zero"])
+@pytest.mark.parametrize("suffix", ["", "-journal", "-wal"])
+def test_an_index_that_is_no_regular_file_is_made_anew(store: RunStore, suffix: str, target: str) -> None:
+    run_id = save(store, "one")
+    store.list()
+    path = store.root / f"{INDEX}{suffix}"
+    path.unlink(missing_ok=True)
+    path.symlink_to(target) if target else os.mkfifo(path)
+    with pytest.warns(IndexWarning, match="is damaged: .*not a regular file.*rebuilding it"):
+        assert ids(store) == [run_id]
+    assert ids(store) == [run_id]
+    assert (store.root / INDEX).is_file()
+
+
 def test_an_empty_file_is_filled(store: RunStore) -> None:
     run_id = save(store, "one")
     (store.root / INDEX).write_bytes(b"")

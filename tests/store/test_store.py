@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import unicodedata
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -23,6 +26,7 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.store import COMPARISON, ID_PATTERN, PARTIAL, Run, RunStore, run_id
 from mauve_core.store.index import INDEX
 from tests.handmade import N, make_comparison, make_corpora, make_features, with_tests
+from tests.synthetic import make_run
 
 
 def save(store: RunStore, name: str = "Study one", **options: bool) -> Run:
@@ -202,12 +206,19 @@ def test_an_id_cannot_leave_the_folder(store: RunStore, identifier: str) -> None
 
 @given(st.text(max_size=200))
 def test_ids_are_safe_or_refused(name: str) -> None:
-    if re.search(r"[a-z0-9]", name.lower()):
+    if re.search(r"[a-z0-9]", unicodedata.normalize("NFKD", name).lower()):
         assert ID_PATTERN.fullmatch(run_id(name))
         assert run_id(run_id(name)) == run_id(name)
     else:
         with pytest.raises(InputError, match="name cannot be used"):
             run_id(name)
+
+
+def test_accents_do_not_break_an_id() -> None:
+    names = {"é": "e", "Café au lait": "cafe-au-lait", "Größe": "gro-e", "𝐀１": "a1", "İ": "i"}
+    assert {name: run_id(name) for name in names} == names
+    with pytest.raises(InputError, match="a letter from a to z or a digit"):
+        run_id("日本")
 
 
 def test_every_source_needs_its_texts_and_features(store: RunStore) -> None:
@@ -280,6 +291,129 @@ def test_damaged_features_are_reported(store: RunStore) -> None:
     np.save(run.path / "features-0.npy", np.array([None] * 7, dtype=object), allow_pickle=True)
     with pytest.raises(StorageError, match=r"features-0\.npy is damaged"):
         store.load(run.id).features(HUMAN)
+
+
+def _piped(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+def _endless(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    path.symlink_to("/dev/zero")
+
+
+def _blank(path: Path) -> None:
+    path.write_bytes(b"{}")
+    os.truncate(path, 400_000_000)
+
+
+@pytest.mark.parametrize("damage", [_piped, _endless, _blank])
+@pytest.mark.parametrize("name", ["about.json", COMPARISON])
+def test_a_document_that_is_none_is_damage_of_its_run_alone(
+    store: RunStore, name: str, damage: Callable[[Path], None]
+) -> None:
+    run, other = save(store, "one"), save(store, "two")
+    damage(run.path / name)
+    assert [summary.id for summary in store.list()] == [other.id]
+    assert list(store.damaged()) == [run.id]
+    with pytest.raises(StorageError, match=rf"Run one cannot be read because {name} is damaged"):
+        store.load(run.id)
+    store.delete(run.id)
+    assert store.damaged() == {}
+
+
+@pytest.mark.parametrize("damage", [_piped, _endless])
+@pytest.mark.parametrize("name", ["texts-1.parquet", "joint.npy", "prompts.npy", "features-0.npy"])
+def test_a_file_that_is_none_is_not_waited_for(store: RunStore, name: str, damage: Callable[[Path], None]) -> None:
+    run = save(store)
+    damage(run.path / name)
+    with pytest.raises(StorageError, match=rf"{name} is .*damaged"):
+        store.load(run.id).features(HUMAN)
+
+
+def test_a_record_that_is_a_link_to_itself_hides_no_other_run(store: RunStore) -> None:
+    run, other = save(store, "one"), save(store, "two")
+    (run.path / COMPARISON).unlink()
+    (run.path / COMPARISON).symlink_to(COMPARISON)
+    assert [summary.id for summary in store.list()] == [other.id]
+
+
+def test_damaged_texts_are_named_with_the_cure_of_a_run(store: RunStore) -> None:
+    run = save(store)
+    (run.path / "texts-0.parquet").write_bytes(b"PAR1")
+    with pytest.raises(StorageError, match=r"Run study-one .*texts-0\.parquet.*mauve-lens runs delete study-one"):
+        store.load(run.id)
+
+
+@pytest.mark.parametrize(
+    ("name", "cure"),
+    [
+        ("probes", "mauve-lens probe study-one"),
+        ("sweep-k", "mauve-lens sweep study-one --over k"),
+        ("measures", "mauve-lens measure study-one"),
+        ("note", "Delete .*note.json; the run is complete without it"),
+    ],
+)
+@pytest.mark.parametrize("damage", [_piped, _endless, _blank, lambda path: path.write_text("{")])
+def test_a_damaged_result_is_named_with_its_own_cure(
+    store: RunStore, name: str, cure: str, damage: Callable[[Path], None]
+) -> None:
+    run = save(store)
+    store.attach(run.id, name, {"a": 1})
+    damage(run.path / "attached" / f"{name}.json")
+    with pytest.raises(StorageError, match=f"The result {name} of run study-one is damaged: .*{cure}") as caught:
+        store.load(run.id).attachment(name)
+    assert "runs delete" not in str(caught.value)
+    store.attach(run.id, name, {"a": 2})
+    assert store.load(run.id).attachment(name) == {"a": 2}
+
+
+def test_a_newer_layout_asks_for_an_update(store: RunStore) -> None:
+    run = save(store)
+    _change(run.path, "format", 2)
+    with pytest.raises(StorageError, match=r"newer version .*\(layout 2\).*Update the program") as caught:
+        store.load(run.id)
+    assert "delete" not in str(caught.value)
+    assert "Update the program" in str(store.damaged()[run.id])
+
+
+def test_files_that_were_exchanged_are_noticed(store: RunStore) -> None:
+    run = save(store)
+    labels = np.load(run.path / "pairwise-0.npy")
+    np.save(run.path / "pairwise-0.npy", labels[:, ::-1])
+    with pytest.raises(StorageError, match=r"pairwise-0\.npy is damaged.*not the file that was stored with the scores"):
+        store.load(run.id)
+    np.save(run.path / "pairwise-0.npy", labels)
+    features = store.load(run.id).features("b")
+    assert features is not None
+    np.save(run.path / "features-2.npy", features[::-1])
+    with pytest.raises(StorageError, match=r"features-2\.npy is damaged"):
+        store.load(run.id).features("b")
+
+
+def test_k_is_the_number_of_clusters_of_the_labels(store: RunStore) -> None:
+    run = save(store)
+    meta = json.loads((run.path / COMPARISON).read_text())
+    meta["comparison"]["candidates"][0]["partitions"][0]["k"] += 1
+    (run.path / COMPARISON).write_text(json.dumps(meta))
+    with pytest.raises(StorageError, match="labels 0 to 2 of 4 clusters"):
+        store.load(run.id)
+
+
+@pytest.mark.parametrize("name", ["pairwise-0", "joint", "halves"])
+def test_labels_of_a_run_from_before_there_were_digests_must_give_its_scores(own_home: Path, name: str) -> None:
+    run = make_run(own_home, n=40, seeds=2, projection=False, names=["shifted"])
+    store = RunStore(own_home / "runs")
+    meta = json.loads((run.path / COMPARISON).read_text())
+    del meta["files"]
+    (run.path / COMPARISON).write_text(json.dumps(meta))
+    assert store.load(run.id).comparison.candidates[0].scores == run.comparison.candidates[0].scores
+    path = run.path / f"{name}.npy"
+    k = int(np.load(path).max()) + 1
+    np.save(path, np.resize(np.arange(k, dtype=np.int32), np.load(path).shape))
+    with pytest.raises(StorageError, match=r"labels of .* give MAUVE .*, not the stored"):
+        store.load(run.id)
 
 
 def test_an_abandoned_folder_goes_when_a_run_is_saved(store: RunStore) -> None:

@@ -59,8 +59,8 @@ def test_a_task_comes_back_from_its_description() -> None:
     ("change", "message"),
     [
         ({"name": "!"}, "name cannot be used"),
-        ({"run": " "}, "entry run of the exclude texts task"),
-        ({"candidate": ""}, "entry candidate of the exclude texts task"),
+        ({"run": " "}, "setting run cannot be used"),
+        ({"candidate": ""}, "setting candidate cannot be used"),
         ({"dropped": {}}, "None of the compared texts"),
         ({"dropped": {MODEL: ()}}, "None of the compared texts"),
         ({"dropped": {"close": ("t0000",)}}, "None of the compared texts"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +56,15 @@ def task(folder, tmp_path):
 
 def tokens(loaded, text):
     return loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+def test_what_the_model_asks_for_is_a_note_of_every_candidate(task, folder, tmp_path):
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    (copy / "generation_config.json").write_text('{"repetition_penalty": 5.0}')
+    run = replace(task, model=str(copy), measures=False).make()
+    for candidate in run.comparison.candidates:
+        (note,) = [note for note in candidate.source.notes if "passed over" in note]
+        assert note.endswith("parameters alone: repetition_penalty = 5.0.")
 
 
 def test_prompts_and_texts_are_cut_in_tokens(loaded):

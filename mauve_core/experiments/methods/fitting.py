@@ -73,7 +73,7 @@ class Direct(RatioFit):
         if sides.ratios is None:
             raise InputError(
                 "Direct estimation needs two causal models, in place of the human side and of the candidates",
-                todo="Name both: --human-model and --candidate-model, or models=Models(human, candidate)",
+                todo="Name both: --human-model and --candidate-model",
             )
         self._jackknife_rows = sides.jackknife_rows
         super().__init__(sides.ratios())

@@ -18,6 +18,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from mauve_core.base.config import SCALE_BOUNDS
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.methods.kinds import (
     CORRECTED_SUMMARIES,
@@ -91,10 +92,11 @@ class Method:
                 f"The divergence {generator.name} has no frontier", allowed="summary=divergence", received=summary.name
             )
         takes_scale = summary.name in ("mauve", "auc")
-        if self.scale is not None and not (takes_scale and 0 < self.scale < float("inf")):
+        low, high = SCALE_BOUNDS
+        if self.scale is not None and not (takes_scale and low <= self.scale <= high):
             raise InputError(
                 "The scale is not usable",
-                allowed="a positive number, with summary=mauve or auc",
+                allowed=f"a number from {low:g} to {high:g}, with summary=mauve or auc",
                 received=f"{self.scale!r}",
             )
 

@@ -6,12 +6,12 @@ is encoded or clustered.
 
 from __future__ import annotations
 
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import SCALE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.metadata import python_values
 from mauve_core.decoding.decoders import Decoder, parse_decoder
-from mauve_core.experiments.sweeps.request import Request, Swept, point_of, positive_values
+from mauve_core.experiments.sweeps.request import Request, Swept, numbers_within, point_of
 from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.scoring.result import Candidate, SeedSpread
 
@@ -41,7 +41,7 @@ def over_scale(request: Request) -> Swept:
     """Sweep the constant c of MAUVE; the other scores do not depend on it and repeat at every value."""
     comparison, seeds = request.run.comparison, request.stored_seeds()
     values = usual_scales(request) if request.values is None else request.values
-    scales = positive_values("The scaling constant", values)
+    scales = numbers_within("The scaling constant", values, *SCALE_BOUNDS)
     points = []
     for done, candidate in enumerate(comparison.candidates):
         request.progress("Scoring", done, len(comparison.candidates))

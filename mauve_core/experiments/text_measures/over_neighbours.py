@@ -17,7 +17,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Settings
+from mauve_core.base.validation import As, Settings, whole_number
 from mauve_core.experiments.text_measures import (
     MEASURES,
     Collection,
@@ -191,15 +191,15 @@ def checked_names(names: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def numbers_of_neighbours(text: str) -> tuple[int, ...]:
-    """Parse ``1-25`` or ``1,5,10-20``; InputError if a part is no number or range of numbers."""
-    allowed = f"numbers and ranges, such as 1,5,10-20; at most {MOST_KS}"
+    """Parse ``1-25`` or ``1,5,10-20``; InputError if a part is no number above 0 or range of such numbers."""
+    allowed = f"numbers above 0 and ranges, such as 1,5,10-20; at most {MOST_KS}"
     found: list[int] = []
     for part in text.split(","):
         first, dash, last = (piece.strip() for piece in part.partition("-"))
-        last = last if dash else first
-        if not (first.isdecimal() and last.isdecimal() and 0 <= int(last) - int(first) < MOST_KS):
+        low, high = whole_number(first), whole_number(last if dash else first)
+        if not low or not high or not 0 <= high - low < MOST_KS:
             raise InputError("The numbers of neighbors cannot be read", allowed=allowed, received=text)
-        found += range(int(first), int(last) + 1)
+        found += range(low, high + 1)
     return tuple(found)
 
 

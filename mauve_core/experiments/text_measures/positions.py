@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.array_files import load_array
-from mauve_core.base.files import home, write_array
+from mauve_core.base.files import home, remove, storage_errors, write_array
 from mauve_core.encoders.feature_store import DamagedEntryWarning
 
 Computed = tuple[Sequence[NDArray[np.float64]], NDArray[np.bool_]]
@@ -94,6 +94,8 @@ def stored_or(path: Path, n: int, columns: int, compute: Computation) -> Positio
     except (ValueError, OSError) as error:
         message = f"The stored likelihoods {path} were damaged ({error}); they are recomputed"
         warnings.warn(message, DamagedEntryWarning, stacklevel=2)
+        with storage_errors(path):
+            remove(path)
     found, cut = compute()
     owner = np.repeat(np.arange(n), [len(numbers) for numbers in found])
     values = np.concatenate([np.asarray(numbers, dtype=np.float64).reshape(-1, columns) for numbers in found])

@@ -20,6 +20,9 @@ from mauve_core.numerics import _checks
 COLUMNS_VARIABLE, COLUMNS = "MAUVE_LENS_MAX_COLUMNS", 8192
 """Most columns of features: twice the widest encoders. A side's covariance takes eight bytes per pair of columns."""
 
+_MOST_DIGITS = 18
+"""Digits of a limit in a variable of the environment; Python reads no number of thousands of digits."""
+
 BLOCK_BYTES = 2**26
 """Largest block of rows in float32."""
 
@@ -173,14 +176,15 @@ def _require_float_columns(values: Any, name: str) -> None:
 def require_columns(columns: int, name: str = "features") -> None:
     """InputError for too many columns: their covariance would fill the memory."""
     text = os.environ.get(COLUMNS_VARIABLE, "").strip() or str(COLUMNS)
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
+    most = int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0
+    if not most:
         raise InputError(
             f"{COLUMNS_VARIABLE} is not a valid limit", allowed="a whole number above 0", received=repr(text)
         )
-    if columns > int(text):
+    if columns > most:
         raise InputError(
             f"The {name} have too many columns",
-            allowed=f"at most {int(text):,}",
+            allowed=f"at most {most:,}",
             received=f"{columns:,}",
             todo=f"Use one row per text, not one column; or set {COLUMNS_VARIABLE}",
         )

@@ -1,0 +1,57 @@
+"""What the tensors in a weight file are, without their numbers, and the one way to read a pickle of tensors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mauve_core.base.errors import words_of
+from mauve_core.encoders.model_files import damaged
+
+
+def whole_number_tensors(file: Path) -> set[str]:
+    """Return the names of the tensors in a weight file that hold whole numbers or truth values.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The file is damaged, or a pickle of more than tensors.
+    """
+    if file.suffix != ".safetensors":
+        tensors = read_pickle(file, "meta")
+        return {name for name, tensor in tensors.items() if not _is_floating(tensor)}
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="numpy") as opened:
+            kinds = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise damaged(file, f"it is not a safetensors file ({words_of(error)})") from error
+    return {name for name, kind in kinds.items() if kind == "BOOL" or kind[0] in "IU"}
+
+
+def read_pickle(file: Path, device: str) -> dict[str, Any]:
+    """Return what torch.save wrote, if that is tensors and plain containers; no code of the file is run.
+
+    Raises
+    ------
+    ModelUnavailableError
+        It is anything else, or damaged.
+    """
+    import torch
+
+    try:
+        tensors = torch.load(file, map_location=device, weights_only=True, mmap=True)
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise damaged(
+            file, "it is no plain PyTorch weights file: a pickle may contain only tensors", "safetensors"
+        ) from error
+    if not isinstance(tensors, dict):
+        raise damaged(file, "it does not hold tensors by name", "safetensors")
+    return tensors
+
+
+def _is_floating(tensor: Any) -> bool:
+    return bool(getattr(tensor, "is_floating_point", lambda: True)())
