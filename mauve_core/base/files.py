@@ -281,11 +281,13 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     Raises
     ------
     InputError
-        ``path`` is a folder or a device, which a rename would replace for good where the system allows it. Below the
-        home folder, where no person names files, this is a StorageError.
+        ``path`` is a folder or a device, which a rename would replace for good where the system allows it, or no name
+        of a file. Below the home folder, where no person names files, a folder or a device is a StorageError.
     StorageError
         The disk is full or refuses; ``path`` is unchanged.
     """
+    if "\0" in str(path):
+        raise InputError(f"Cannot write {path}", allowed="a name without a NUL byte", todo="Give another path")
     with storage_errors(path):
         private = is_private(path)
         if path.exists() and not path.is_file():

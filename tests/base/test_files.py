@@ -119,3 +119,8 @@ def test_a_disk_that_does_not_tell_what_stands_there(tmp_path: Path, monkeypatch
     monkeypatch.setattr(Path, "exists", refuse)
     with pytest.raises(StorageError, match="Input/output error"):
         write_atomically(tmp_path / "file", lambda stream: stream.write(b"x"))
+
+
+def test_a_name_with_a_nul_byte_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="without a NUL byte"):
+        write_atomically(tmp_path / "a\0b", lambda stream: stream.write(b"x"))
