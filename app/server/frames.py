@@ -10,8 +10,8 @@ STREAM = "/_stcore/stream"
 CLOSE_CODE = 1003
 """Close code of a websocket: data that is not accepted (RFC 6455, section 7.4.1)."""
 
-WIDGET = "$$ID"
-"""How Streamlit's names of widgets begin."""
+WIDGETS = ("$$ID-", "$$STREAMLIT_INTERNAL_KEY_")
+"""How Streamlit's names of widgets begin, the second ones those of what a component tells."""
 
 
 async def readable(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -39,4 +39,4 @@ def is_readable(frame: bytes | None) -> bool:
     except DecodeError:
         return False
     states = message.rerun_script.widget_states.widgets
-    return frame is not None and all(state.id.startswith(WIDGET) for state in states)
+    return frame is not None and all(state.id.startswith(WIDGETS) for state in states)

@@ -13,11 +13,13 @@ from starlette.middleware import Middleware
 from starlette.routing import WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from app.server import access, frames, middleware
 
 STREAM = "ws://127.0.0.1:8501/_stcore/stream"
+TOLD = _make_trigger_id("$$ID-1-a", "events")
 HEADERS = {"origin": "http://127.0.0.1:8501", "host": "127.0.0.1:8501"}
 
 
@@ -44,7 +46,7 @@ def client(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClie
     access.sign_in.cache_clear()
 
 
-@pytest.mark.parametrize("frame", [rerun(), rerun("$$ID-1-a", "$$ID-2-None"), b""])
+@pytest.mark.parametrize("frame", [rerun(), rerun("$$ID-1-a", "$$ID-2-None"), rerun(TOLD), b""])
 def test_messages_of_a_page_arrive(client: TestClient, frame: bytes) -> None:
     with client.websocket_connect(STREAM, headers=HEADERS) as socket:
         socket.send_bytes(frame)
