@@ -32,7 +32,7 @@ class Fault:
 
 
 FAULTS = {
-    "base: a wrong default": Fault("mauve_core/base/config.py", 'finite number")] = 5.0', 'finite number")] = 4.0'),
+    "base: a wrong default": Fault("mauve_core/base/config.py", "Within(*SCALE_BOUNDS)] = 5.0", "Within(*SCALE_BOUNDS)] = 4.0"),
     "numerics: a sign in a divergence": Fault(
         "mauve_core/numerics/divergences/kl.py", "logarithm *= x\n", "logarithm *= -x\n"
     ),

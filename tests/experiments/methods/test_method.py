@@ -60,7 +60,7 @@ def test_presets_can_be_written_and_read(name):
         ("kmeans:nonsense=1", "cannot be read"),
         ("kmeans:scale=1,scale=2", "cannot be read"),
         ("kmeans:scale=many", "not a number"),
-        ("kmeans:scale=-1", "positive number"),
+        ("kmeans:scale=-1", "0.001 to 1000"),
         ("kmeans:summary=mid,scale=3", "summary=mauve or auc"),
         ("knn:smoothing=laplace", "no bins to smooth"),
         ("kmeans:summary=auc,divergence=chi2", "divergence itself"),
@@ -83,7 +83,7 @@ def test_presets_can_be_written_and_read(name):
         ("frechet:summary=mid", "takes no summary"),
         ("frechet:scale=2", "takes no scale"),
         ("transport-linear:summary=mid,scale=2", "takes no summary\\."),
-        ("transport-linear:scale=-2", "positive number"),
+        ("transport-linear:scale=-2", "0.001 to 1000"),
     ],
 )
 def test_parts_that_do_not_go_together_are_refused(spec, message):
