@@ -32,7 +32,9 @@ class Fault:
 
 
 FAULTS = {
-    "base: a wrong default": Fault("mauve_core/base/config.py", "Within(*SCALE_BOUNDS)] = 5.0", "Within(*SCALE_BOUNDS)] = 4.0"),
+    "base: a wrong default": Fault(
+        "mauve_core/base/config.py", "Within(*SCALE_BOUNDS)] = 5.0", "Within(*SCALE_BOUNDS)] = 4.0"
+    ),
     "numerics: a sign in a divergence": Fault(
         "mauve_core/numerics/divergences/kl.py", "logarithm *= x\n", "logarithm *= -x\n"
     ),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.json_codec import from_json
 from mauve_core.experiments.attributes_over_k.table import stored_attributes
 from mauve_core.experiments.encoders import stored_encoders
