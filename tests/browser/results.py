@@ -9,7 +9,8 @@ from playwright.sync_api import Locator, Page, expect
 
 def link(page: Page) -> Locator:
     """What opens the run: the button where the job was started, or the link in the list of jobs."""
-    return page.get_by_role("button", name="Open results").or_(page.get_by_role("link", name="Open results"))
+    # Until a run of the script ends, Streamlit keeps the button of the run before beside its own.
+    return page.get_by_role("button", name="Open results").or_(page.get_by_role("link", name="Open results")).first
 
 
 def expect_done(page: Page, timeout_ms: float) -> None:
