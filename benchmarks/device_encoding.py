@@ -211,5 +211,5 @@ def _accuracy(bench: Bench, array: NDArray[np.float32], chosen: NDArray[np.int64
             compute_mauve(array[:half], array[half:], num_buckets=max(2, len(array) // 20), seed=seed).mauve
             for seed in range(5)
         ]
-        cells["MAUVE"] = f"{np.mean(scores):.4f}"
+        cells["MAUVE"] = f"{np.mean(scores):.4f} ± {np.std(scores, ddof=1):.4f}"
     return cells

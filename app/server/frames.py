@@ -11,7 +11,7 @@ CLOSE_CODE = 1003
 """Close code of a websocket: data that is not accepted (RFC 6455, section 7.4.1)."""
 
 WIDGETS = ("$$ID-", "$$STREAMLIT_INTERNAL_KEY_")
-"""How Streamlit's names of widgets begin, the second ones those of what a component tells."""
+"""How Streamlit's ids of widgets begin; the second prefix is that of the events of a component."""
 
 
 async def readable(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
