@@ -91,6 +91,7 @@ def test_the_slider_moves_a_mark_on_every_curve_and_the_words(page: Page, live_a
 
 def test_the_scaling_constant_acts_at_once_on_table_and_curves(page: Page, live_app: str) -> None:
     open_compare(page, live_app)
+    charts.settle(page)  # The list stands below the chart, and each row's reason comes after its score.
     row = charts.place(page, "collapsed")
     said, before = row.text_content() or "", marks(page)["collapsed"]
     expect(row).to_have_text(said)
