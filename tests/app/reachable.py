@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 
+from mauve_app.server import access, serve
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
@@ -21,7 +22,6 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app.server import access, serve
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.serving import sharing
 from tests.app.asgi import hash_of

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
+from mauve_app.components import charts
+from mauve_app.components.export import csv_bytes
 from streamlit.testing.v1 import AppTest
 
-from app.components import charts
-from app.components.export import csv_bytes
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json

@@ -7,8 +7,8 @@ import io
 
 import pandas as pd
 import pytest
+from mauve_app.components.export import FORMULA_STARTS, csv_bytes
 
-from app.components.export import FORMULA_STARTS, csv_bytes
 from tests.payloads import PAYLOADS
 
 

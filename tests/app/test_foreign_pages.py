@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mauve_app.server import access, middleware, sign_in
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -16,7 +17,6 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import net_util
 from streamlit.web.server.starlette import starlette_websocket
 
-from app.server import access, middleware, sign_in
 from mauve_core.serving import sharing
 from tests.app.asgi import hash_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from mauve_app.views.compare import scores_panel
 from streamlit.testing.v1 import AppTest
 
-from app.views.compare import scores_panel
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.store import Run
 from tests.repeated import store_repeated

@@ -9,14 +9,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from mauve_app.server import access, middleware
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
-
-from app.server import access, middleware
 
 HEALTH = "/_stcore/health"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from mauve_app.components import news, page_chrome
+from mauve_app.views.map.map_selection import cluster_counts, source_counts
 from streamlit.testing.v1 import AppTest
 
-from app.components import news, page_chrome
-from app.views.map.map_selection import cluster_counts, source_counts
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.properties import stop_words

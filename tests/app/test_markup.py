@@ -6,8 +6,8 @@ import re
 import unicodedata
 
 import pytest
+from mauve_app.components.markup import escaped
 
-from app.components.markup import escaped
 from tests.payloads import PAYLOADS, plain
 
 TAKEN = (

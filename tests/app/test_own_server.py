@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from mauve_app.server import own_server
 from streamlit.runtime.context import ContextProxy, StreamlitHeaders
 from streamlit.testing.v1 import AppTest
 
-from app.server import own_server
 from mauve_core.store import Run
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 import streamlit
+from mauve_app.components import share
 from streamlit.testing.v1 import AppTest
 
-from app.components import share
 from mauve_core.store import Run
 
 OpenPage = Callable[..., AppTest]

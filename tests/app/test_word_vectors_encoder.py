@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mauve_app.components import model_picker
 from streamlit.testing.v1 import AppTest
 
-from app.components import model_picker
 from mauve_core import encoders
 from mauve_core.encoders import AvailableModel
 from mauve_core.jobs import queue
@@ -70,8 +70,7 @@ def test_a_file_that_is_none_is_said_before_a_job_starts(
 def test_the_picker_says_what_a_typed_file_is(monkeypatch: pytest.MonkeyPatch, causal: bool, caption: str) -> None:
     def page(causal: bool) -> None:
         import streamlit as st
-
-        from app.components import model_picker
+        from mauve_app.components import model_picker
 
         st.session_state.setdefault("picked", "~/glove.6B.300d.txt")
         st.text(model_picker.show("Encoder", key="picked", causal=causal))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import streamlit as st
+from mauve_app.server import serve
 from streamlit import runtime
 
-from app.server import serve
 from mauve_core.base.errors import InputError
 
 

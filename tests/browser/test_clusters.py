@@ -8,9 +8,9 @@ import urllib.parse
 import numpy as np
 import pandas as pd
 import pytest
+from mauve_app.components.cluster_detail import MOST_TEXTS
 from playwright.sync_api import Locator, Page, expect
 
-from app.components.cluster_detail import MOST_TEXTS
 from mauve_core.analysis.central_texts import central_texts
 from mauve_core.analysis.cluster_table import cluster_table, ordered
 from mauve_core.analysis.precomputed import run_cluster_names

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-VIEWS = DOCS.parent / "app" / "views"
+VIEWS = DOCS.parent / "app" / "mauve_app" / "views"
 
 
 def listed(page: Path) -> set[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from mauve_app.components.why_panel import shown_phrases
 
-from app.components.why_panel import shown_phrases
 from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.formatting import with_plain_spaces
