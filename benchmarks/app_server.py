@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-MAIN = ROOT / "app" / "main.py"
+MAIN = ROOT / "app" / "mauve_app" / "main.py"
 LOG = "APP_WALK_LOG"
 """Environment variable: the file to which a line of JSON is written for each answer."""
 START = ".start"
@@ -48,7 +48,7 @@ def serve(script: str, port: int) -> None:
     StarletteSessionClient.write_forward_msg = sent  # type: ignore[method-assign,assignment]
     started = Path(os.environ[LOG] + START)
     if Path(script) == MAIN:
-        from app.server import serve as own  # as it is served to people: middleware, headers, host names
+        from mauve_app.server import serve as own  # as it is served to people: middleware, headers, host names
 
         options = own.protected({"server.port": port, "server.headless": True})
         own.prepare()

@@ -22,7 +22,7 @@ CHROMIUM_FLAGS = [
 ]  # fmt: skip
 TIMEOUT_MS = 120_000
 QUIET_MS = 1000
-APP = ["app.server.serve"]
+APP = ["mauve_app.server.serve"]
 PAGES = {
     "Compare": "", "Decoders": "decoders", "Methods": "methods", "Clusters": "clusters", "Gap": "gap", "Map": "map",
     "Texts": "texts",
@@ -32,7 +32,11 @@ PAGES = {
 
 def pages_of(checkout: Path) -> dict[str, str]:
     """The pages that a checkout has."""
-    return {name: path for name, path in PAGES.items() if (checkout / "app" / "views" / (path or "compare")).is_dir()}
+    return {
+        name: path
+        for name, path in PAGES.items()
+        if (checkout / "app" / "mauve_app" / "views" / (path or "compare")).is_dir()
+    }
 
 
 _WATCH = """

@@ -40,7 +40,7 @@ from mauve_core.store import Run, RunStore
 
 SAMPLE_S = 5.0
 LEFT_S = 90.0
-"""After which a server has forgotten the browsers that left (``app/server/ended_sessions.py``)."""
+"""After which a server has forgotten the browsers that left (``app/mauve_app/server/ended_sessions.py``)."""
 
 MOST_FAULTS = 20
 _FAULTS = ("Traceback (most recent call last)", " ERROR ", "Exception")

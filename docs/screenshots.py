@@ -169,7 +169,7 @@ def _app(home: Path | None, url: str | None) -> Iterator[str]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     if home is not None:
         environment["MAUVE_LENS_HOME"] = str(home)
-    command = [sys.executable, "-m", "app.server.serve", "--server.port", str(port)]
+    command = [sys.executable, "-m", "mauve_app.server.serve", "--server.port", str(port)]
     server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         _wait(f"http://127.0.0.1:{port}/_stcore/health", server)

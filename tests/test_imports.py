@@ -119,7 +119,7 @@ def test_only_encoders_and_decoding_know_transformers():
 
 def test_the_core_does_not_know_the_app():
     for path in modules("mauve_core"):
-        assert not {name.split(".")[0] for _, name in imports(path)} & {"app", "streamlit"}, path
+        assert not {name.split(".")[0] for _, name in imports(path)} & {"mauve_app", "streamlit"}, path
 
 
 def test_only_figures_know_plotly():

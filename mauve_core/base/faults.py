@@ -23,7 +23,7 @@ REPORT = "This is a fault of MAUVE Lens: please report it with the file that mau
 
 _FOLDER = "faults"
 _FILE = "faults.json"
-_PACKAGES = ("mauve_core", "app", "site-packages", "dist-packages")
+_PACKAGES = ("mauve_core", "mauve_app", "site-packages", "dist-packages")
 
 
 def remember(error: BaseException, during: str) -> None:

@@ -127,8 +127,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def app_command(port: int, sharing_options: SharingOptions | None = None) -> AppCommand:
     """The command that serves the app.
 
-    Streamlit reads ``.streamlit/config.toml`` from its working folder, so that is the app's parent. The command also
-    passes the privacy settings, in case that file is missing.
+    Streamlit reads ``.streamlit/config.toml`` from its working folder, so that is the app's. The command also passes
+    the privacy settings, in case that file is missing.
 
     Raises
     ------
@@ -141,21 +141,19 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
     shared.check()
     if not 1 <= port <= 65535:
         raise InputError("--port is not a valid port", allowed="1 to 65535", received=str(port))
-    spec = importlib.util.find_spec("app")
+    spec = importlib.util.find_spec("mauve_app")
     main = None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent / "main.py"
     if main is None or not main.is_file():
-        raise MauveLensError(
-            "The app is not installed", todo="Run this from the project folder, or reinstall the package"
-        )
+        raise MauveLensError("The app is not installed", todo="Install the package again: pip install mauve-lens")
     options = {
         "server.port": str(port),
         "server.address": shared.host,
         "server.headless": "true",
         "browser.gatherUsageStats": "false",
     }
-    arguments = [sys.executable, "-m", "app.server.serve", *(f"--{k}={v}" for k, v in options.items())]
+    arguments = [sys.executable, "-P", "-m", "mauve_app.server.serve", *(f"--{k}={v}" for k, v in options.items())]
     environment = {**os.environ, **shared.environment(), HOME_VARIABLE: str(home().absolute())}
-    return AppCommand(tuple(arguments), main.parent.parent, environment)
+    return AppCommand(tuple(arguments), main.parent, environment)
 
 
 def _app(args: argparse.Namespace) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.array_files import load_array
+from mauve_core.base.bundled import bundled
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import digest_of_file, write_array, write_atomically
@@ -39,7 +40,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.study import ADVERSARIAL, resolve_decoders
 
 DEMO_RUN = "demo"
-DATA = Path(__file__).resolve().parents[2] / "data" / "demo"
+DATA = bundled("demo")
 MODEL = "smollm2-135m"
 DECODERS = (
     "greedy",

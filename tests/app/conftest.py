@@ -11,7 +11,7 @@ import streamlit
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from app.server import own_server
+from mauve_app.server import own_server
 from mauve_core.store import Run
 from tests.synthetic import make_run
 
@@ -59,7 +59,7 @@ def open_page(monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
     def opened(
         view: str = "views/compare/compare.py", tabs: Mapping[str, str | bool] | None = None, **parameters: str
     ) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=TIMEOUT_S)
+        app = AppTest.from_file(str(ROOT / "app" / "mauve_app" / "main.py"), default_timeout=TIMEOUT_S)
         app.switch_page(view)
         for name, value in parameters.items():
             app.query_params[name] = value

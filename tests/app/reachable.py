@@ -21,7 +21,7 @@ from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app.server import access, serve
+from mauve_app.server import access, serve
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.serving import sharing
 from tests.app.asgi import hash_of

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import uploads
-from app.caching import cache
-from app.components import job_panel, messages
-from app.server import access
-from app.views.judge import judging
+from mauve_app import uploads
+from mauve_app.caching import cache
+from mauve_app.components import job_panel, messages
+from mauve_app.server import access
+from mauve_app.views.judge import judging
 from mauve_core.base.errors import InputError, RefusedError
 from mauve_core.jobs import leftovers, queue
 from mauve_core.judgments import RatingStore
@@ -123,7 +123,7 @@ def unguarded(source: str) -> list[str]:
     tree = ast.parse(source)
     functions = {node.name: calls(node) for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     asked = {name for name, made in functions.items() if "access.require_change" in made}
-    asked |= {"change"} if "from app.components.messages import change" in source else set()
+    asked |= {"change"} if "from mauve_app.components.messages import change" in source else set()
     helped = {
         call.func.id
         for node in ast.walk(tree)
@@ -155,5 +155,5 @@ def test_the_walk_notices_a_callback_that_does_not() -> None:
     assert unguarded("def go():\n    RunStore().delete('x')\n") == ["go"]
     assert unguarded("def go():\n    access.require_change()\n    RunStore().delete('x')\n") == []
     assert unguarded("def go():\n    change(RunStore().purge)\n") == ["go"]
-    helper = "from app.components.messages import change\n"
+    helper = "from mauve_app.components.messages import change\n"
     assert unguarded(f"{helper}def go():\n    change(RunStore().purge)\n") == []

@@ -14,9 +14,9 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from app.components import job_progress, news
-from app.server import access, middleware, run_export, serve, sign_in
-from app.server.sign_in import Throttle
+from mauve_app.components import job_progress, news
+from mauve_app.server import access, middleware, run_export, serve, sign_in
+from mauve_app.server.sign_in import Throttle
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import parse_hash
 from tests.app.asgi import asked, hash_of

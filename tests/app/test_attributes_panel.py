@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.url import bound
-from app.views.clusters import purity_list
-from app.views.clusters.purity_list import shown_purity
+from mauve_app.url import bound
+from mauve_app.views.clusters import purity_list
+from mauve_app.views.clusters.purity_list import shown_purity
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.purity_table import purest_clusters

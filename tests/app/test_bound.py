@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.url import bound
+from mauve_app.url import bound
 from tests.app.test_session import url_of
 
 
@@ -24,7 +24,7 @@ def opened(script: Callable[[], None], **query: str) -> AppTest:
 def page() -> None:
     import streamlit as st
 
-    from app.url import bound
+    from mauve_app.url import bound
 
     names = {"a": "Alpha", "b": "Beta"}
     st.text(str(bound.selectbox("ranking_measure", "Measure", names, "b")))
@@ -81,7 +81,7 @@ def test_a_control_that_has_left_the_page_changes_nothing() -> None:
     def script() -> None:
         import streamlit as st
 
-        from app.url import bound
+        from mauve_app.url import bound
 
         link = bound.bind("weight", 0.5)
         del st.session_state[link["key"]]
@@ -94,7 +94,7 @@ def test_a_widget_follows_the_url_and_its_title() -> None:
     def titled() -> None:
         import streamlit as st
 
-        from app.url import bound
+        from mauve_app.url import bound
 
         name = st.session_state.get("name", "old")
         bound.selectbox("run", "Run", {"a": name, "b": "other"}, None)
@@ -139,7 +139,7 @@ def test_a_ticked_row_or_a_marked_cell_is_written(
         import pandas as pd
         import streamlit as st
 
-        from app.url import bound
+        from mauve_app.url import bound
 
         bound.table("cluster", pd.DataFrame({"n": [1, 2, 3]}), [7, 5, None], key="rows")
         assert st.session_state["rows"]["selection"]["rows"] == [0]

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components.cluster_detail import MOST_TEXTS
-from app.components.markup import escaped
-from app.components.score_controls import SMOOTHING_TITLES
-from app.components.texts import PAGE_SIZE
+from mauve_app.components.cluster_detail import MOST_TEXTS
+from mauve_app.components.markup import escaped
+from mauve_app.components.score_controls import SMOOTHING_TITLES
+from mauve_app.components.texts import PAGE_SIZE
 from mauve_core.analysis.central_texts import central_texts
 from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
 from mauve_core.analysis.cost_intervals import cost_intervals, costed_table

@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.caching import cache
-from app.components.markup import escaped
-from app.components.score_controls import SMOOTHING_TITLES
-from app.components.verdict_lines import in_sentences
-from app.views.compare import differences_panel, scores_panel
+from mauve_app.caching import cache
+from mauve_app.components.markup import escaped
+from mauve_app.components.score_controls import SMOOTHING_TITLES
+from mauve_app.components.verdict_lines import in_sentences
+from mauve_app.views.compare import differences_panel, scores_panel
 from mauve_core.analysis.precomputed import run_main_reason
 from mauve_core.analysis.sentences import Name, Sentence
 from mauve_core.analysis.verdict import verdict
@@ -603,7 +603,7 @@ def opening(sentence: Sentence) -> str:
 @pytest.mark.usefixtures("run_home")
 def test_what_is_not_opened_is_not_drawn(monkeypatch: pytest.MonkeyPatch, stored_run: Run) -> None:
     monkeypatch.chdir(ROOT)
-    app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=60).run()
+    app = AppTest.from_file(str(ROOT / "app" / "mauve_app" / "main.py"), default_timeout=60).run()
     assert not app.exception
     drawn = {chart.proto.id.rsplit("-", 1)[-1] for chart in app.get("plotly_chart")}
     assert drawn == {"frontier_chart", "leaderboard_chart"}

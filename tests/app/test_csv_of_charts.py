@@ -18,8 +18,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app.components import charts
-from app.components.export import csv_bytes
+from mauve_app.components import charts
+from mauve_app.components.export import csv_bytes
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components.job_panel import ENDINGS
-from app.components.sweep_panel import read_numbers
-from app.views.decoders.decoder_picker import AT_FIRST
+from mauve_app.components.job_panel import ENDINGS
+from mauve_app.components.sweep_panel import read_numbers
+from mauve_app.views.decoders.decoder_picker import AT_FIRST
 from mauve_core import encoders
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES
@@ -152,7 +152,7 @@ def test_the_cheap_ones_are_started_as_one_job(
 def test_a_model_goes_along_with_measures_that_need_one(
     open_page: OpenPage, run: Run, started: list[tuple[str, MeasureTask]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.components.job_button.check_model", lambda *_: None)
+    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda *_: None)
     app = open_page(VIEW)
     assert "minilm" not in app.selectbox(key="measure_model").options  # it cannot score texts
     for item in app.checkbox:
@@ -551,7 +551,7 @@ def test_a_job_that_cannot_start_is_said(
 def known(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Models that were looked for, in place of their weights."""
     found: list[str] = []
-    monkeypatch.setattr("app.components.job_button.check_model", lambda name, _: found.append(name))
+    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda name, _: found.append(name))
     return found
 
 

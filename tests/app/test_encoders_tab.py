@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.server import access
-from app.views.methods.encoder_table import shown_scores
+from mauve_app.server import access
+from mauve_app.views.methods.encoder_table import shown_scores
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders import request as encoder_request

@@ -19,8 +19,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import connect
 
-from app.server.ended_sessions import KEPT, KEPT_S, Sessions
-from app.server.serve import DESCRIPTORS
+from mauve_app.server.ended_sessions import KEPT, KEPT_S, Sessions
+from mauve_app.server.serve import DESCRIPTORS
 from tests.synthetic import make_run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[subproces
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     environment = {**os.environ, "MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    server = shlex.join([sys.executable, "-m", "app.server.serve", "--server.port", str(port)])
+    server = shlex.join([sys.executable, "-m", "mauve_app.server.serve", "--server.port", str(port)])
     command = ["bash", "-c", f"ulimit -S -n {FEW}; exec {server}"]
     with (home.parent / "app.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)

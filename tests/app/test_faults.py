@@ -10,7 +10,7 @@ from mauve_core.base.files import HOME_VARIABLE
 
 
 def page(kind: str) -> None:
-    from app.components import messages
+    from mauve_app.components import messages
     from mauve_core.base.errors import InputError
 
     assert messages.uncaught(ZeroDivisionError() if kind == "fault" else InputError("wrong *name*"))

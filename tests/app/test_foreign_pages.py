@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit import net_util
 from streamlit.web.server.starlette import starlette_websocket
 
-from app.server import access, middleware, sign_in
+from mauve_app.server import access, middleware, sign_in
 from mauve_core.serving import sharing
 from tests.app.asgi import hash_of
 

@@ -16,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from streamlit.components.v2.bidi_component.main import _make_trigger_id
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from app.server import access, frames, middleware
+from mauve_app.server import access, frames, middleware
 
 STREAM = "ws://127.0.0.1:8501/_stcore/stream"
 TOLD = _make_trigger_id("$$ID-1-a", "events")

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components.gap_answer import sentence
-from app.components.markup import escaped, swatch
+from mauve_app.components.gap_answer import sentence
+from mauve_app.components.markup import escaped, swatch
 from mauve_core.analysis.cluster_table import ADDS, MISSES, cluster_table, with_intervals
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN

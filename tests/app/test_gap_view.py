@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.gap.gap_ledger import shown_parts, stability_basis, sum_in_words
+from mauve_app.views.gap.gap_ledger import shown_parts, stability_basis, sum_in_words
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.analysis.gap_table import TOGETHER

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.compare import scores_panel
+from mauve_app.views.compare import scores_panel
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.store import Run
 from tests.repeated import store_repeated

@@ -16,7 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from app.server import access, middleware
+from mauve_app.server import access, middleware
 
 HEALTH = "/_stcore/health"
 

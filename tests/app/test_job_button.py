@@ -13,7 +13,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app.components.job_panel import COMPARE_PAGE
+from mauve_app.components.job_panel import COMPARE_PAGE
 from mauve_core.jobs import estimates, queue
 from mauve_core.jobs.state import TASK, JobState, write_json, write_state
 from mauve_core.store import Run, RunStore
@@ -179,7 +179,7 @@ def test_a_new_run_is_opened_from_where_it_was_started(
 ) -> None:
     opened: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(st, "switch_page", lambda page, query_params: opened.append((page, query_params)))
-    monkeypatch.setattr("app.components.job_button.check_model", lambda *_: None)
+    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda *_: None)
     app = open_page(NEW_RUN)
     fill_in(app)
     start_button(app).click().run()

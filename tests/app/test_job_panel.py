@@ -12,8 +12,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from app.components.job_panel import COMPARE_PAGE, FEW, SHOWN
-from app.server import access
+from mauve_app.components.job_panel import COMPARE_PAGE, FEW, SHOWN
+from mauve_app.server import access
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import CANCEL, TASK, JobState, write_state
 from mauve_core.store import RunStore

@@ -10,7 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.components import job_progress
+from mauve_app.components import job_progress
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import write_state
 from mauve_core.serving import sharing

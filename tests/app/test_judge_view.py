@@ -13,9 +13,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from app.views.judge import answer_panel, judging
-from app.views.judge.answer_panel import EXTRA, KEYS, Message, read_message
-from app.views.judge.judge_results import raters_frame
+from mauve_app.views.judge import answer_panel, judging
+from mauve_app.views.judge.answer_panel import EXTRA, KEYS, Message, read_message
+from mauve_app.views.judge.judge_results import raters_frame
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json

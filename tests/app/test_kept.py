@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 import streamlit
 
-from app.caching import bounded, cache
-from app.caching.memory_use import SAMPLED, memory_use
+from mauve_app.caching import bounded, cache
+from mauve_app.caching.memory_use import SAMPLED, memory_use
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 from tests.synthetic import make_run

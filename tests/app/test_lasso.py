@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from app.selection import MAX_CORNERS, polygon_of_event
-from app.url.parameters import State, changed, parse, to_query
+from mauve_app.selection import MAX_CORNERS, polygon_of_event
+from mauve_app.url.parameters import State, changed, parse, to_query
 from mauve_core.analysis.selection import inside_polygon
 
 DIAMOND = [(0.0, -1.0), (1.0, 0.0), (0.0, 1.0), (-1.0, 0.0)]

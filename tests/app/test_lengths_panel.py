@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.server import access
+from mauve_app.server import access
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, order_sentence
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.figures.lengths import shown_table
@@ -62,7 +62,7 @@ def panels(app: AppTest) -> list[Any]:
 def test_the_form_starts_the_job_with_the_chosen_measures_and_lengths(
     open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.components.job_button.check_model", lambda *_: None)
+    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda *_: None)
     app = open_page(VIEW, OPENED)
     (panel,) = panels(app)
     assert f"mauve-lens measure {run.id} --lengths" in panel.markdown[0].value

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import news, page_chrome
-from app.views.map.map_selection import cluster_counts, source_counts
+from mauve_app.components import news, page_chrome
+from mauve_app.views.map.map_selection import cluster_counts, source_counts
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.properties import stop_words

@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from app.components.markup import escaped
+from mauve_app.components.markup import escaped
 from tests.payloads import PAYLOADS, plain
 
 TAKEN = (

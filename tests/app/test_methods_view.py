@@ -13,10 +13,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
-from app.caching import cache
-from app.components.markup import escaped, with_minus
-from app.views.methods.method_form import GROUPS
-from app.views.methods.method_table import SHOWN, shown_scores
+from mauve_app.caching import cache
+from mauve_app.components.markup import escaped, with_minus
+from mauve_app.views.methods.method_form import GROUPS
+from mauve_app.views.methods.method_table import SHOWN, shown_scores
 from mauve_core.__main__ import main
 from mauve_core.base.formatting import with_plain_spaces, with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
@@ -456,7 +456,7 @@ def test_one_method_alone_has_no_agreement(open_page: OpenPage, run: Run) -> Non
 
 
 def test_long_lists_are_counted(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.views.methods.method_table.SHOWN", 2)
+    monkeypatch.setattr("mauve_app.views.methods.method_table.SHOWN", 2)
     keep(run, handmade(run, Method(), 0.9, 0.8, 0.7), handmade(run, Method("knn"), 0.7, 0.8, 0.9))
     assert "; and 1 more in the CSV" in said(open_page(VIEW))
     assert SHOWN > 2
@@ -532,7 +532,7 @@ def test_direct_estimation_asks_for_two_models(
     open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[str] = []
-    monkeypatch.setattr("app.components.job_button.check_model", lambda name, _: checked.append(name))
+    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda name, _: checked.append(name))
     app = open_page(VIEW)
     assert all("model_" not in str(box.key) for box in app.selectbox)
     choose(app, "estimator", "direct")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.server import access
+from mauve_app.server import access
 from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable, order_sentence
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.figures.neighbours import shown_table

@@ -16,11 +16,11 @@ import pytest
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.testing.v1 import AppTest
 
-from app import uploads
-from app.caching import format_check
-from app.components.job_panel import SHOWN
-from app.components.job_progress import progress_text
-from app.uploads import safe_name
+from mauve_app import uploads
+from mauve_app.caching import format_check
+from mauve_app.components.job_panel import SHOWN
+from mauve_app.components.job_progress import progress_text
+from mauve_app.uploads import safe_name
 from mauve_core import encoders
 from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.format_steps import drawn_texts

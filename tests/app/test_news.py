@@ -10,7 +10,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from app.components import news
+from mauve_app.components import news
 from mauve_core.analysis.precomputed import run_words
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import TASK, write_state

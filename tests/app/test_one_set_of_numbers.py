@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.url.parameters import SETTINGS
+from mauve_app.url.parameters import SETTINGS
 from mauve_core.base.config import PartitionKind
 from mauve_core.base.formatting import written
 from mauve_core.numerics.resampling.stability import LABELS
@@ -56,7 +56,11 @@ def url_of(app: AppTest) -> dict[str, str]:
 
 
 def test_every_page_is_in_one_of_the_lists() -> None:
-    pages = {path.parent.name for path in (ROOT / "app" / "views").glob("*/*.py") if path.stem == path.parent.name}
+    pages = {
+        path.parent.name
+        for path in (ROOT / "app" / "mauve_app" / "views").glob("*/*.py")
+        if path.stem == path.parent.name
+    }
     listed = {page for page, *_ in [*SAME, *REASONS]}
     assert listed | NO_SCORE == pages
     assert not listed & NO_SCORE

@@ -9,7 +9,7 @@ import pytest
 from streamlit.runtime.context import ContextProxy, StreamlitHeaders
 from streamlit.testing.v1 import AppTest
 
-from app.server import own_server
+from mauve_app.server import own_server
 from mauve_core.store import Run
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import model_picker
+from mauve_app.components import model_picker
 from mauve_core import encoders
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub
@@ -22,7 +22,7 @@ from mauve_core.tasks.comparison import ComparisonTask
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 from tests.lookups import ROOT, looked_up, watched
 
-VIEWS = sorted(path.parent.name for path in (ROOT / "app/views").glob("*/__init__.py"))
+VIEWS = sorted(path.parent.name for path in (ROOT / "app/mauve_app/views").glob("*/__init__.py"))
 
 WALK = """
 import os, sys
@@ -34,7 +34,7 @@ home = Path(os.environ["MAUVE_LENS_HOME"])
 run = make_full_run(home)
 for view in sys.argv[1:]:
     for section in ("", "generate", "sweeps") if view == "decoders" else ("",):
-        app = AppTest.from_file("app/main.py", default_timeout=120)
+        app = AppTest.from_file("app/mauve_app/main.py", default_timeout=120)
         app.switch_page(f"views/{view}/{view}.py")
         app.query_params["run"] = run.id
         if section:
@@ -117,7 +117,7 @@ def test_alternatives_to_a_last_token_stand_beside_encoders_that_have_one(
     def page(model: str, causal: bool) -> None:
         import streamlit as st
 
-        from app.components import model_picker
+        from mauve_app.components import model_picker
 
         st.session_state.setdefault("picked", model)
         model_picker.show("Model", key="picked", causal=causal)

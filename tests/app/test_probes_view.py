@@ -16,11 +16,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
-from app.caching import cache
-from app.components.markup import escaped
-from app.views.probes import text_lab
-from app.views.probes.moved_texts import PAGE_SIZE
-from app.views.probes.probe_table import shown_scores
+from mauve_app.caching import cache
+from mauve_app.components.markup import escaped
+from mauve_app.views.probes import text_lab
+from mauve_app.views.probes.moved_texts import PAGE_SIZE
+from mauve_app.views.probes.probe_table import shown_scores
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig

@@ -11,9 +11,9 @@ from streamlit.runtime.scriptrunner import ScriptRunner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner
 
-from app import uploads
-from app.components import messages, news
-from app.server import health, serve
+from mauve_app import uploads
+from mauve_app.components import messages, news
+from mauve_app.server import health, serve
 from mauve_core.base import faults
 from mauve_core.base.errors import InputError
 from mauve_core.jobs import queue

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.runs.run_cards import SHOWN
+from mauve_app.views.runs.run_cards import SHOWN
 from mauve_core.__main__ import DONE, main
 from mauve_core.store import RunStore, RunSummary
 from tests.handmade import make_comparison, make_corpora

@@ -14,8 +14,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from app.server import access, middleware, run_export
-from app.server.run_export import export_url
+from mauve_app.server import access, middleware, run_export
+from mauve_app.server.run_export import export_url
 from mauve_core.base.errors import StorageError
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import hashed

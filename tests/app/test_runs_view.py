@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import more_settings
-from app.components.more_settings import ENCODES_AGAIN
-from app.server.run_export import export_url
-from app.views.runs.run_cards import SHOWN
+from mauve_app.components import more_settings
+from mauve_app.components.more_settings import ENCODES_AGAIN
+from mauve_app.server.run_export import export_url
+from mauve_app.views.runs.run_cards import SHOWN
 from mauve_core.analysis.comparability import differences, one_leaderboard
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
@@ -127,7 +127,7 @@ def test_an_index_that_cannot_be_read_is_said(
     def refuse(*_: Any, **__: Any) -> None:
         raise StorageError("The index is damaged")
 
-    monkeypatch.setattr("app.caching.cache.run_summaries", list)
+    monkeypatch.setattr("mauve_app.caching.cache.run_summaries", list)
     monkeypatch.setattr(RunStore, "list", refuse)
     app.run()
     assert not app.exception

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.views.clusters import purity_list
+from mauve_app.views.clusters import purity_list
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json

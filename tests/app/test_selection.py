@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.selection import MAX_CORNERS, clicked_value, polygon_of_event, rows_of_event, simplified
+from mauve_app.selection import MAX_CORNERS, clicked_value, polygon_of_event, rows_of_event, simplified
 
 SQUARE = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from app.url.codecs import MAX_CHOSEN, MAX_LASSO_POINTS, MAX_SPEC, MAX_TRIED
-from app.url.parameters import FACTORS, MAX_RATER, MAX_SECONDS, PARAMETERS, State, changed, parse, to_query
+from mauve_app.url.codecs import MAX_CHOSEN, MAX_LASSO_POINTS, MAX_SPEC, MAX_TRIED
+from mauve_app.url.parameters import FACTORS, MAX_RATER, MAX_SECONDS, PARAMETERS, State, changed, parse, to_query
 from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.figures.map import COLOURINGS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
@@ -160,7 +160,7 @@ def url_of(app: AppTest) -> dict[str, str]:
 
 def test_update_keeps_the_rest_and_other_parameters() -> None:
     def script() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(weight=0.25)
 
@@ -170,7 +170,7 @@ def test_update_keeps_the_rest_and_other_parameters() -> None:
 
 def test_none_or_the_default_clears_a_field() -> None:
     def script() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(cluster=None, weight=0.5)
 
@@ -179,7 +179,7 @@ def test_none_or_the_default_clears_a_field() -> None:
 
 def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
     def script() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(run="b")
 
@@ -203,7 +203,7 @@ def test_a_new_run_forgets_what_belongs_to_the_old_one() -> None:
 
 def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
     def script() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.name_run("b")
 
@@ -213,12 +213,12 @@ def test_naming_the_run_forgets_nothing_and_never_replaces_one() -> None:
 
 def test_a_new_partition_forgets_the_cluster_unless_it_comes_with_one() -> None:
     def other() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(partition="joint")
 
     def with_cluster() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(partition="joint", cluster=5)
 
@@ -228,7 +228,7 @@ def test_a_new_partition_forgets_the_cluster_unless_it_comes_with_one() -> None:
 
 def test_a_new_candidate_forgets_the_cluster_unless_its_clusters_are_the_same() -> None:
     def script() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(candidate="y")
 
@@ -246,17 +246,17 @@ def test_a_new_candidate_forgets_the_cluster_unless_its_clusters_are_the_same() 
 
 def test_another_cluster_or_area_forgets_the_texts_that_were_read_in_it() -> None:
     def cluster() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(cluster=4)
 
     def lasso() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(lasso=[(0, 0), (1, 0), (1, 1)])
 
     def same() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(cluster=3, weight=0.25)
 
@@ -268,7 +268,7 @@ def test_another_cluster_or_area_forgets_the_texts_that_were_read_in_it() -> Non
 
 def test_what_is_shown_first_is_forgotten_with_what_it_was_part_of() -> None:
     def script() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(tried_source="b", published_paper="neurips-2021", probes_flow=(3, 4))
 
@@ -282,12 +282,12 @@ def test_a_perturbation_is_kept_as_it_is_usually_written() -> None:
 
 def test_a_new_perturbation_forgets_the_flow_unless_it_comes_with_one() -> None:
     def other() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(probes_perturbation="typos")
 
     def with_flow() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(probes_perturbation="typos", probes_flow=(1, 2))
 
@@ -299,7 +299,7 @@ def test_a_new_perturbation_forgets_the_flow_unless_it_comes_with_one() -> None:
 
 def test_a_long_lasso_is_thinned_to_what_a_link_carries() -> None:
     def script() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(lasso=[(i / 7, i / 3) for i in range(1000)])
 
@@ -312,12 +312,12 @@ def test_a_long_lasso_is_thinned_to_what_a_link_carries() -> None:
 
 def test_chosen_clusters_are_sorted_and_none_of_them_differs_from_no_choice() -> None:
     def some() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(what_if_clusters=[7, 2, 7])
 
     def none() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.update(what_if_clusters=[])
 
@@ -332,7 +332,7 @@ def test_a_change_of_page_brings_the_query_string_back() -> None:
     def script() -> None:
         import streamlit as st
 
-        from app.url import session
+        from mauve_app.url import session
 
         session.keep_url(st.session_state.get("page", "compare"))
 
@@ -348,7 +348,7 @@ def test_a_change_of_page_brings_the_query_string_back() -> None:
 
 def test_clearing_the_url_on_the_same_page_is_respected() -> None:
     def script() -> None:
-        from app.url import session
+        from mauve_app.url import session
 
         session.keep_url("compare")
 
@@ -370,7 +370,7 @@ def test_a_link_to_another_run_keeps_the_settings_of_the_visit() -> None:
     def script() -> None:
         import streamlit as st
 
-        from app.url import session
+        from mauve_app.url import session
 
         st.session_state["link"] = session.link_to_run("b")
 

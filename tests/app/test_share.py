@@ -10,7 +10,7 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
-from app.components import share
+from mauve_app.components import share
 from mauve_core.store import Run
 
 OpenPage = Callable[..., AppTest]

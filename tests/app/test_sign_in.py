@@ -15,8 +15,8 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app.server import access, connections, middleware, sign_in
-from app.server.sign_in import FREE_ATTEMPTS, LONGEST_WAIT_S, Throttle
+from mauve_app.server import access, connections, middleware, sign_in
+from mauve_app.server.sign_in import FREE_ATTEMPTS, LONGEST_WAIT_S, Throttle
 from mauve_core.serving import sharing
 from tests.app.asgi import hash_of
 

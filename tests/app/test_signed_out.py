@@ -25,7 +25,7 @@ from streamlit.auth_util import set_cookie_with_chunks
 from streamlit.web.server import server_util
 from streamlit.web.server.starlette.starlette_app_utils import create_signed_value
 
-from app.server import access, middleware, sign_in, signed_out
+from mauve_app.server import access, middleware, sign_in, signed_out
 from mauve_core.base.files import home
 from mauve_core.serving import sharing
 from tests.serving.test_sharing import write_secrets

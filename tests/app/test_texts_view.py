@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import text_search
-from app.url.parameters import State
+from mauve_app.components import text_search
+from mauve_app.url.parameters import State
 from mauve_core.analysis.text_search import SourceShare, TextSearch, found_texts, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import tour
-from app.url.parameters import parse, to_query
+from mauve_app import tour
+from mauve_app.url.parameters import parse, to_query
 from mauve_core.base.config import HUMAN
 from mauve_core.serving import sharing
 from mauve_core.store import Run
@@ -35,7 +35,7 @@ def test_stops_are_pages_and_their_links_come_back(stored_run: Run) -> None:
     assert len(found) == STOPS
     assert [step.state.tour for step in found] == list(range(1, STOPS + 1))
     for step in found:
-        assert (ROOT / "app" / step.page).is_file()
+        assert (ROOT / "app" / "mauve_app" / step.page).is_file()
         assert parse(to_query(step.state)) == step.state
         assert step.state.run == stored_run.id
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components import model_picker
+from mauve_app.components import model_picker
 from mauve_core import encoders
 from mauve_core.encoders import AvailableModel
 from mauve_core.jobs import queue
@@ -71,7 +71,7 @@ def test_the_picker_says_what_a_typed_file_is(monkeypatch: pytest.MonkeyPatch, c
     def page(causal: bool) -> None:
         import streamlit as st
 
-        from app.components import model_picker
+        from mauve_app.components import model_picker
 
         st.session_state.setdefault("picked", "~/glove.6B.300d.txt")
         st.text(model_picker.show("Encoder", key="picked", causal=causal))

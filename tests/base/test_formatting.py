@@ -273,8 +273,8 @@ HAND_MADE = re.compile(r"\.[0-9{].*[fge%]$|^[+z]")
 """A format with a number of decimals, or with a sign."""
 
 LEFT_ALONE = {
-    "app/url/codecs.py": "the URL",
-    "app/views/decoders/decoder_picker.py": "settings as they are typed",
+    "app/mauve_app/url/codecs.py": "the URL",
+    "app/mauve_app/views/decoders/decoder_picker.py": "settings as they are typed",
     "mauve_core/figures/map_layers.py": "a path in SVG",
     "mauve_core/figures/sampling.py": "ticks of round numbers",
     "mauve_core/figures/still.py": "coordinates in SVG",

@@ -139,7 +139,7 @@ def serving(home: Path, *, port: int | None = None, **variables: str) -> Iterato
 
 @contextmanager
 def server_process(
-    home: Path, port: int, *, module: Sequence[str] = ("app.server.serve",), **variables: str
+    home: Path, port: int, *, module: Sequence[str] = ("mauve_app.server.serve",), **variables: str
 ) -> Iterator[subprocess.Popen[bytes]]:
     """The same as a process that has only just begun; it may be killed within the block.
 

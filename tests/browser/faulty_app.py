@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit import runtime
 
-from app.server import serve
+from mauve_app.server import serve
 from mauve_core.base.errors import InputError
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.components.cluster_detail import MOST_TEXTS
+from mauve_app.components.cluster_detail import MOST_TEXTS
 from mauve_core.analysis.central_texts import central_texts
 from mauve_core.analysis.cluster_table import cluster_table, ordered
 from mauve_core.analysis.precomputed import run_cluster_names

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.server.preloads import WANTED, WITHOUT_CHARTS, header_of
+from mauve_app.server.preloads import WANTED, WITHOUT_CHARTS, header_of
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.views.judge.answer_panel import KEYS
+from mauve_app.views.judge.answer_panel import KEYS
 from mauve_core.base.formatting import interval
 from mauve_core.judgments import OPTIONS, QUESTIONS, Pair, PairPlan, RatingStore, pair_plan, rank, ratings_to_csv
 from mauve_core.store import Run

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from app.url.parameters import parse
+from mauve_app.url.parameters import parse
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.store import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from app.views.methods.method_table import shown_scores
+from mauve_app.views.methods.method_table import shown_scores
 from mauve_core.base.formatting import correlation
 from mauve_core.experiments.methods import ESTIMATORS, PRESETS, MethodTable, method_standings, stored_methods
 from mauve_core.store import Run

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
-from app.components.news import BEAT_S
+from mauve_app.components.news import BEAT_S
 from mauve_core.base.files import HOME_VARIABLE
 from tests.browser import charts
 from tests.job_folders import job

@@ -18,8 +18,8 @@ import pytest
 from markdown_it import MarkdownIt
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from app.url.parameters import PARAMETERS
 from docs.screenshots import RESTING, VIEWS, open_view
+from mauve_app.url.parameters import PARAMETERS
 from mauve_core.base.formatting import printable
 from mauve_core.figures.notebook import notebook_html
 from mauve_core.jobs.state import JobState

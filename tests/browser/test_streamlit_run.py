@@ -31,7 +31,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def plain_app(chromium: Browser, home: Path) -> Iterator[str]:
     port = free_port()
-    with server_process(home, port, module=("streamlit", "run", "app/main.py")) as server:
+    with server_process(home, port, module=("streamlit", "run", "app/mauve_app/main.py")) as server:
         wait_until_healthy(port, server, home.parent / "app.log")
         yield f"http://127.0.0.1:{port}"
 

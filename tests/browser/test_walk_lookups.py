@@ -13,7 +13,7 @@ from tests.browser.full_run import FOLLOWED, make_full_run
 from tests.lookups import looked_up, watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-VIEWS = sorted(path.parent.name for path in (ROOT / "app/views").glob("*/__init__.py"))
+VIEWS = sorted(path.parent.name for path in (ROOT / "app/mauve_app/views").glob("*/__init__.py"))
 
 
 def test_a_walk_through_all_pages_looks_nothing_up(page: Page, tmp_path: Path) -> None:

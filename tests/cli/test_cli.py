@@ -277,8 +277,9 @@ def test_a_parser_that_is_used_again_has_seen_nothing() -> None:
 def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, os.path.relpath(os.environ[HOME_VARIABLE]))
     command = serving.app_command(8600)
-    assert command.arguments[:3] == (sys.executable, "-m", "app.server.serve")
-    assert (command.folder / "app" / "main.py").is_file()
+    assert command.arguments[:4] == (sys.executable, "-P", "-m", "mauve_app.server.serve")
+    assert (command.folder / "main.py").is_file()
+    assert (command.folder / ".streamlit" / "config.toml").is_file()
     assert {"--server.port=8600", "--server.address=127.0.0.1"} <= set(command.arguments)
     assert Path(command.environment[HOME_VARIABLE]).is_absolute(), "the folder changes before the app starts"
 

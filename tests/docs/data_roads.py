@@ -121,9 +121,9 @@ def cluster_to_texts(home: Path) -> Road:
     run = make_run(home, n=60, seeds=2, projection=False)
     cluster = int(run.comparison.joint[0].counts("human").argmax())
     os.environ["MAUVE_LENS_HOME"] = str(home)
-    app = AppTest.from_file(str(ROOT / "app" / "main.py"), default_timeout=120)
+    app = AppTest.from_file(str(ROOT / "app" / "mauve_app" / "main.py"), default_timeout=120)
     pages = ("views/clusters/clusters.py", "views/clusters.py")
-    app.switch_page(next(page for page in pages if (ROOT / "app" / page).exists()))
+    app.switch_page(next(page for page in pages if (ROOT / "app" / "mauve_app" / page).exists()))
     app.query_params["cluster"] = str(cluster)
     with traced("a cluster from the URL to its texts") as road:
         app.run()

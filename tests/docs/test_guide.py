@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-VIEWS = DOCS.parent / "app" / "views"
+VIEWS = DOCS.parent / "app" / "mauve_app" / "views"
 
 
 def listed(page: Path) -> set[str]:
@@ -65,7 +65,7 @@ def test_every_file_that_the_docs_name_exists() -> None:
         for page in pages
         for name in re.findall(r"\b((?:tests|benchmarks|data|docs|\w+)/[\w/]+\.py)\b", page.read_text(encoding="utf-8"))
     }
-    homes = (root, root / "mauve_core", root / "app")
+    homes = (root, root / "mauve_core", root / "app", root / "app" / "mauve_app")
     missing = {(page, name) for page, name in named if not any((home / name).is_file() for home in homes)}
     assert named
     assert not missing

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from app.views.methods.encoder_table import shown_scores
+from mauve_app.views.methods.encoder_table import shown_scores
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments.encoders import EncoderTable, Reference

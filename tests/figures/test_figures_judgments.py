@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from app.components.markup import escaped
+from mauve_app.components.markup import escaped
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures import judgments as figures
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from app.views.methods.method_table import shown_scores
+from mauve_app.views.methods.method_table import shown_scores
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import correlation, with_plain_spaces
 from mauve_core.cli.methods import scores_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.components.why_panel import shown_phrases
+from mauve_app.components.why_panel import shown_phrases
 from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.formatting import with_plain_spaces

@@ -12,7 +12,7 @@ from streamlit import config
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from app.server import own_server
+from mauve_app.server import own_server
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.files import HOME_VARIABLE
 from tests.app.conftest import FOLDED
@@ -39,7 +39,11 @@ def by_page(home: Path) -> None:
     own_server.begin()
     config.set_option("client.showErrorDetails", "full")
     os.environ[HOME_VARIABLE] = str(home)
-    app, ours, messages = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=SECONDS), set(_errors()), 0
+    app, ours, messages = (
+        AppTest.from_file(ROOT / "app" / "mauve_app" / "main.py", default_timeout=SECONDS),
+        set(_errors()),
+        0,
+    )
     for key, open_ in FOLDED.items():
         app.session_state[key] = open_
     for view in json.loads((home / OPENED).read_bytes()):

@@ -15,11 +15,11 @@ import numpy as np
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from app.components import job_progress, news
-from app.selection import MAX_CORNERS, clicked_value, polygon_of_event, rows_of_event
-from app.server import middleware, run_export, sign_in
-from app.url.parameters import parse, to_query
-from app.views.judge.answer_panel import read_message
+from mauve_app.components import job_progress, news
+from mauve_app.selection import MAX_CORNERS, clicked_value, polygon_of_event, rows_of_event
+from mauve_app.server import middleware, run_export, sign_in
+from mauve_app.url.parameters import parse, to_query
+from mauve_app.views.judge.answer_panel import read_message
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError

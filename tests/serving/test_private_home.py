@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app import uploads
+from mauve_app import uploads
 from mauve_core.__main__ import main
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base import files

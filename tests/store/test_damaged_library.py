@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.components.markup import escaped
+from mauve_app.components.markup import escaped
 from mauve_core.__main__ import main
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import HOME_VARIABLE
@@ -154,7 +154,12 @@ def test_the_command_line_lists_them(store: RunStore, capsys: pytest.CaptureFixt
 
 
 def test_the_library_page_shows_both(store: RunStore) -> None:
-    app = AppTest.from_file(ROOT / "app" / "main.py", default_timeout=60).run().switch_page("views/runs/runs.py").run()
+    app = (
+        AppTest.from_file(ROOT / "app" / "mauve_app" / "main.py", default_timeout=60)
+        .run()
+        .switch_page("views/runs/runs.py")
+        .run()
+    )
     assert not app.exception
     said = " ".join(element.value for element in [*app.error, *app.warning, *app.markdown, *app.caption])
     assert [name for name in NOTICED if escaped(name) not in said] == []

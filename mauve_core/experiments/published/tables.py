@@ -14,10 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from mauve_core.base.bundled import bundled
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.numerics.statistics.rounding import Printed
 
-DATA = Path(__file__).resolve().parents[3] / "data" / "published"
+DATA = bundled("published")
 
 UNIT = 0.001
 """All figures in correlations, and the correlations themselves, have three decimals."""

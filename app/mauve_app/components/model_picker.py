@@ -1,0 +1,60 @@
+"""Choose a model by name: from the catalog, with a line about each, or any name the reader types."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from mauve_app.components.markup import escaped
+from mauve_core import encoders
+from mauve_core.base.config import DEFAULT_MODEL
+from mauve_core.encoders import hub
+from mauve_core.encoders.catalogue import LAST_TOKEN, LAST_TOKEN_NOTE, must_be_fetched, names_word_vectors
+
+TYPED = "Or type a Hugging Face id or the path of a folder or GGUF file."
+TYPED_VECTORS = "A file of word vectors (.txt or .vec, optionally .gz) also works."
+NO_HUB = "Not on this machine, and HF_HUB_OFFLINE blocks access to the Hugging Face hub."
+TO_FETCH = "Not on this machine: the job that you start downloads it from the Hugging Face hub."
+WORD_VECTORS = "Averages of the file's word vectors: they reflect which words a text has, not their order"
+NO_WRITER = "Word vectors can neither write nor score texts"
+
+
+def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> str:
+    """The picker, with a description of the choice below it.
+
+    Parameters
+    ----------
+    causal : bool
+        Offer only models that can write and score texts.
+    """
+    models = _models(causal)
+    chosen_before = st.session_state.get(key) or next(iter(models))
+    offered = list(dict.fromkeys([*models, chosen_before]))
+    chosen = st.selectbox(
+        label,
+        offered,
+        index=offered.index(chosen_before),
+        accept_new_options=True,
+        key=key,
+        persist_state="session",
+        help=" ".join(filter(None, (help_text, TYPED, "" if causal else TYPED_VECTORS))),
+    )
+    fetched = (NO_HUB if hub.is_offline() else TO_FETCH) if chosen and must_be_fetched(chosen) else ""
+    if chosen in models:
+        end = LAST_TOKEN_NOTE if chosen in LAST_TOKEN and not causal else ""
+        st.caption(escaped(". ".join(filter(None, (models[chosen], end, fetched)))))
+    elif fetched:
+        st.caption(fetched)
+    elif chosen and names_word_vectors(chosen):
+        st.caption(NO_WRITER if causal else WORD_VECTORS)
+    return str(chosen)
+
+
+@st.cache_resource(ttl=60, show_spinner="Looking for models")
+def _models(causal: bool) -> dict[str, str]:
+    """Name and description of each model: the default first, then those on this machine."""
+    found = sorted(encoders.available_models(), key=lambda model: (model.name != DEFAULT_MODEL, not model.ready))
+    return {
+        model.name: model.description + ("" if model.ready or must_be_fetched(model.name) else "; not installed")
+        for model in found
+        if model.causal or not causal
+    }

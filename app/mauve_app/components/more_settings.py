@@ -1,0 +1,212 @@
+"""Rarely changed settings of a comparison, folded away: how texts become features and how features are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from mauve_app.components.settings_tree import LARGEST
+from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling, UnitRows
+from mauve_core.encoders.catalogue import names_word_vectors
+
+ENCODES_AGAIN = "Changing this encodes the texts again."
+
+K_HELP = (
+    "Empty: a tenth of the smaller side, as published. Fewer clusters hide differences; many more leave too few texts "
+    "in each."
+)
+MAP = "Draw the map"
+MAP_HELP = (
+    "The Map page shows every text on a plane. No score needs it: it is drawn after the scores, or later on that page."
+)
+
+_OF_THE_ENCODER = ("pooling", "layer", "dtype", "revision")
+_POOLING = (
+    "How token states become one vector. auto: as a sentence-transformers model specifies, else the last token of a "
+    "causal model or the first of a masked one."
+)
+_LAYER = "Hidden layer: 0 is the embeddings; −1 is the last layer, as published."
+_DTYPE = "Precision of the forward pass; bfloat16 and float16 halve the memory. Features are always float32."
+_REVISION = "Commit, tag or branch of a model on the hub; empty for its default branch."
+_UNIT_ROWS: dict[UnitRows, str] = {"before": "Before PCA", "after": "After PCA"}
+_UNIT_ROWS_HELP = (
+    "When features are scaled to unit length: before principal components are taken, as by the reference package, or "
+    "after it, as NeurIPS 2021, appendix C.3, describes."
+)
+_COLUMNS = 4
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number of ``ScoreConfig``; an integer if its bounds are integers."""
+
+    name: str
+    label: str
+    low: float
+    high: float
+    step: float
+    help: str
+
+
+_LIST = (
+    _Number(
+        "explained_variance",
+        "Variance kept",
+        0.01,
+        1.0,
+        0.05,
+        "Share of the variance that the principal components keep, before clustering; default 0.9.",
+    ),
+    _Number(
+        "restarts",
+        "k-means starts",
+        1,
+        1000,
+        1,
+        "Starts per seed; the best one counts. Published: 5 random starts; one k-means++ start reaches as low an "
+        "objective.",
+    ),
+    _Number("confidence", "Confidence", 0.5, 0.99, 0.05, "Target coverage of the bootstrap interval; default 0.95."),
+    _Number(
+        "scale",
+        "Scale c",
+        0.1,
+        1000.0,
+        1.0,
+        "The constant c of MAUVE, 5 as published. Larger values stretch differences between good models.",
+    ),
+    _Number("bootstrap", "Resamples", 100, 1_000_000, 100, "Resamples of the texts for each interval."),
+    _Number("seed", "Seed", 0, LARGEST, 1, "Base seed from which all others derive: k-means, bootstrap, map."),
+)
+_NUMBERS = {number.name: number for number in _LIST}
+
+
+def show(
+    key: str,
+    before: CompareConfig,
+    model: str | None,
+    *,
+    skipped: Sequence[str] = (),
+    persist: bool = False,
+    note: str = "",
+) -> dict[str, Any]:
+    """The folded settings.
+
+    Parameters
+    ----------
+    key : str
+        Prefix of the widgets' keys.
+    before : CompareConfig
+        Initial values of the widgets.
+    model : str or None
+        The encoder chosen now; a new one resets its own settings. None leaves them out.
+    skipped : sequence of str
+        Numbers of ``ScoreConfig`` that the page asks for elsewhere.
+    persist : bool
+        Keep the choices while the reader is on other pages.
+    note : str
+        Shown with each setting that affects features.
+
+    Returns
+    -------
+    dict
+        Keywords of ``mauve_core.tasks.recompare.changed``.
+    """
+    options: dict[str, Any] = {"persist_state": "session"} if persist else {}
+    with st.expander("More settings", icon=":material/tune:"):
+        changes = {} if model is None else _of_the_encoder(f"{key}_{model}", before.encoder, model, note, options)
+        return changes | _of_the_scores(key, before, skipped, options)
+
+
+def number_field(container: DeltaGenerator, name: str, before: CompareConfig, *, key: str, **options: Any) -> float:
+    """A field for a number of ``ScoreConfig``, initially that of ``before``; an integer if that is one."""
+    number = _NUMBERS[name]
+    value: float = getattr(before.score, name)
+    if isinstance(value, int) and value > LARGEST:
+        container.text_input(
+            number.label,
+            str(value),
+            key=f"{key}_kept",
+            disabled=True,
+            help=f"{number.help} This value cannot change here: browsers count only to {LARGEST:,}. The command line "
+            "takes any value.",
+        )
+        return value
+    chosen = container.number_input(
+        number.label,
+        min(number.low, value),  # a command-line run may be outside the bounds
+        max(number.high, value),
+        value,
+        number.step,
+        None if isinstance(value, int) else "%.4g",
+        key=key,
+        help=number.help,
+        **options,
+    )
+    return type(value)(chosen)
+
+
+def _of_the_encoder(
+    key: str, before: EncoderConfig | None, model: str, note: str, options: dict[str, Any]
+) -> dict[str, Any]:
+    shown = EncoderConfig(model=model)
+    if before is not None and before.model == model:
+        shown = before
+    if names_word_vectors(model):
+        st.caption("Word vectors are averaged as they are: no pooling, layer, precision or revision.")
+        return {name: getattr(shown, name) for name in _OF_THE_ENCODER}
+    first, second, third, fourth = st.columns(_COLUMNS)
+    poolings, precisions = list(get_args(Pooling)), list(get_args(Dtype))
+    return {
+        "pooling": first.selectbox(
+            "Pooling",
+            poolings,
+            poolings.index(shown.pooling),
+            key=f"{key}_pooling",
+            help=_with(note, _POOLING),
+            **options,
+        ),
+        "layer": int(
+            second.number_input(
+                "Layer", -1000, 1000, shown.layer, key=f"{key}_layer", help=_with(note, _LAYER), **options
+            )
+        ),
+        "dtype": third.selectbox(
+            "Precision",
+            precisions,
+            precisions.index(shown.dtype),
+            key=f"{key}_dtype",
+            help=_with(note, _DTYPE),
+            **options,
+        ),
+        "revision": fourth.text_input(
+            "Revision", shown.revision or "", key=f"{key}_revision", help=_with(note, _REVISION), **options
+        ).strip()
+        or None,
+    }
+
+
+def _of_the_scores(key: str, before: CompareConfig, skipped: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for index, name in enumerate(name for name in _NUMBERS if name not in skipped):
+        if index % _COLUMNS == 0:
+            columns = st.columns(_COLUMNS)
+        values[name] = number_field(columns[index % _COLUMNS], name, before, key=f"{key}_{name}", **options)
+    values["unit_rows"] = st.columns(_COLUMNS)[0].selectbox(
+        "Unit length",
+        list(_UNIT_ROWS),
+        list(_UNIT_ROWS).index(before.score.unit_rows),
+        key=f"{key}_unit_rows",
+        format_func=lambda order: _UNIT_ROWS[order],
+        help=_UNIT_ROWS_HELP,
+        **options,
+    )
+    return values
+
+
+def _with(note: str, text: str) -> str:
+    return f"{text} {note}".strip()

@@ -1,0 +1,76 @@
+"""Common parts of every page: title with the question it answers, styles, and browser-side behavior."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NoReturn
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from mauve_app.components.browser import component
+from mauve_app.server import access
+
+_KEY, _WEBGL = "face", "face_webgl"
+_STYLES = Path(__file__).with_suffix(".css")
+_in_browser = component("mauve_lens_face", __file__)
+
+
+class EndOfPageError(Exception):
+    """A page has nothing more to show; the frame around it goes on."""
+
+
+def end() -> NoReturn:
+    """End the page here, unlike ``st.stop``, which would end the frame around it as well."""
+    raise EndOfPageError
+
+
+def head(name: str, question: str) -> DeltaGenerator:
+    """The head of a page in one row: its heading, with the question that the page answers as help; what is drawn in the
+    container follows the heading.
+    """
+    row = st.container(horizontal=True, vertical_alignment="center", key="head")
+    row.title(name, anchor=False, help=question, width="stretch")
+    return row
+
+
+def styles() -> None:
+    """Call once per page: styles that the theme cannot express."""
+    st.html(_STYLES)
+
+
+def in_browser(pointed: str = "", step: str = "", *, seen: bool = False) -> None:
+    """Call once per page: adds scrolling areas to the tab order and reports a browser without WebGL.
+
+    Parameters
+    ----------
+    pointed : str
+        Key of the element to mark and bring into view; empty for none.
+    step : str
+        Changes whenever there is something new to point at.
+    seen : bool
+        Let the browser remember that the tour was offered.
+    """
+    data = {"pointed": pointed, "step": step, "seen": seen, "webgl": draws_webgl()}
+    _in_browser(key=_KEY, data=data, height="content", default={"webgl": True}, on_webgl_change=_remember_webgl)
+
+
+def draws_webgl() -> bool:
+    """Whether the visitor's browser can draw a WebGL map; true until it reports otherwise."""
+    return bool(st.session_state.get(_WEBGL, True))
+
+
+def _remember_webgl() -> None:
+    st.session_state[_WEBGL] = bool(st.session_state[_KEY]["webgl"])
+
+
+def nothing_yet(what: str, why: str, how: str) -> None:
+    """Placeholder of a view without data: what is missing, why it is useful, and how to get it, all in Markdown.
+
+    Callers must escape texts from files. A read-only app does not show ``how``.
+    """
+    with st.container(border=True, gap="xsmall"):
+        st.markdown(f"**{what}**")
+        st.markdown(why)
+        if access.may_change():
+            st.markdown(f":material/arrow_forward: {how}")

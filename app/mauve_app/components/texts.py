@@ -1,0 +1,154 @@
+"""Texts of two sides next to each other: a paged list of ids and first words, and the chosen text in full.
+
+Corpus text is untrusted. It reaches the page only through ``st.text`` and ``st.dataframe``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from mauve_app.components.markup import escaped, swatch
+from mauve_app.url import bound, session
+from mauve_core.corpus import Corpus
+from mauve_core.figures.theme import HUMAN_COLOUR
+
+PAGE_SIZE = 8
+SNIPPET = 160
+"""Maximum number of characters of a text in a list."""
+
+_FULL_TEXT_HEIGHT = 420
+_STACKED_HEIGHT = 260
+"""Of a text above or below the other side's."""
+
+
+def side_by_side(
+    human: tuple[Corpus, NDArray[np.int32]],
+    model: tuple[str, Corpus, NDArray[np.int32]],
+    *,
+    colour: str,
+    key: str,
+    stacked: bool = False,
+) -> None:
+    """Human texts on the left, the candidate's on the right: each a corpus and the indices of its texts to show.
+
+    ``colour`` is the candidate's. ``stacked`` puts the candidate's below the human ones, in a narrow pane.
+    """
+    left, right = (st.container(), st.container()) if stacked else st.columns(2, gap="medium")
+    pager = max(human[1].size, model[2].size) > PAGE_SIZE
+    height = _STACKED_HEIGHT if stacked else _FULL_TEXT_HEIGHT
+    for place, (name, corpus, indices), field, shown in (
+        (left, ("Human", *human), "human_text", HUMAN_COLOUR),
+        (right, model, "model_text", colour),
+    ):
+        with place:
+            own = f"{key}_{field.removesuffix('_text')}"
+            show_texts(corpus, indices, field, title=name, colour=shown, pager=pager, key=own, height=height)
+
+
+def show_texts(
+    corpus: Corpus,
+    indices: NDArray[np.int32],
+    field: str,
+    *,
+    title: str,
+    colour: str,
+    pager: bool,
+    key: str,
+    height: int = _FULL_TEXT_HEIGHT,
+) -> None:
+    """One side's list with its reader.
+
+    Parameters
+    ----------
+    field : str
+        Field of :class:`mauve_app.url.parameters.State` that holds the index of the open text.
+    pager : bool
+        Show a pager even for a single page, so that both sides align.
+    height : int
+        Of the open text, in pixels.
+    """
+    heading = f"{swatch(colour)} **{escaped(title)}** · {indices.size:,} of {len(corpus):,} texts"
+    if indices.size == 0:
+        st.markdown(heading)
+        st.caption("No texts here.")
+        return
+    _reader(corpus, indices, field, heading, pager, height, key=f"{key}_{_digest(indices)}")
+
+
+@st.fragment
+def _reader(
+    corpus: Corpus, indices: NDArray[np.int32], field: str, heading: str, pager: bool, height: int, *, key: str
+) -> None:
+    """A page of the list and the chosen text; paging and choosing rerun nothing else."""
+    opened = _listed_at(indices, getattr(session.current(), field))
+    page, pages = opened // PAGE_SIZE + 1, -(-indices.size // PAGE_SIZE)
+    first = (page - 1) * PAGE_SIZE
+    listed = indices[first : first + PAGE_SIZE]
+
+    def opening(item: int) -> dict[str, int | None]:
+        return {field: int(indices[item]) if item else None}  # the first opens by default
+
+    st.markdown(heading)
+    bound.table(
+        field,
+        listing(corpus, listed),
+        listed.tolist(),
+        key=f"{key}_list_{page}",
+        usual=int(indices[opened]),
+        column_config={
+            "id": st.column_config.TextColumn(width=70),
+            "text": st.column_config.TextColumn(width="large"),
+        },
+    )
+    if pager:  # below the table, whose buttons float above it; paging opens the page's first text
+        turned = bound.bind(
+            field, page, key=f"{key}_page", changes=lambda turn: opening((turn - 1) * PAGE_SIZE), keyword="default"
+        )
+        st.pagination(pages, max_visible_pages=3, **turned)
+    _full_text(corpus, int(indices[opened]), height)
+
+
+def _listed_at(indices: NDArray[np.int32], wanted: int | None) -> int:
+    """Position of the text with that index in the list; 0 if it is absent or None."""
+    return 0 if wanted is None else int(np.argmax(indices == wanted))
+
+
+def listing(corpus: Corpus, indices: NDArray[np.int32]) -> pd.DataFrame:
+    """Ids and first words of the texts at ``indices``."""
+    return pd.DataFrame(
+        {"id": [corpus.ids[i] for i in indices], "text": [snippet(corpus.texts[i]) for i in indices]},
+        index=pd.RangeIndex(len(indices)),
+    )
+
+
+def snippet(text: str) -> str:
+    """The beginning of a text on one line, with a mark if cut at ``SNIPPET`` characters."""
+    line = " ".join(text[: 4 * SNIPPET].split())
+    return line if len(line) <= SNIPPET and len(text) <= 4 * SNIPPET else f"{line[:SNIPPET].rstrip()} …"
+
+
+def _full_text(corpus: Corpus, index: int, height: int) -> None:
+    with st.container(border=True, height=height, gap="xsmall"):
+        st.text(about_text(corpus, index))
+        if corpus.prompts is not None and corpus.prompts[index]:
+            st.caption("Prompt")
+            st.text(corpus.prompts[index])
+            st.caption("Text")
+        st.text(corpus.texts[index])
+
+
+def about_text(corpus: Corpus, index: int) -> str:
+    """A text's id and metadata on one line."""
+    values = corpus.metadata.iloc[index]
+    known = [f"{name}: {value}" for name, value in values.items() if not pd.isna(value)]
+    return "  ·  ".join([corpus.ids[index], *known])
+
+
+def _digest(indices: NDArray[np.int32]) -> str:
+    """A key for a set of texts, so that a new set starts on its first page."""
+    return hashlib.sha1(indices.tobytes(), usedforsecurity=False).hexdigest()[:12]

@@ -1,0 +1,85 @@
+"""An uploader with a card per file; files stay until they are removed, whatever page is open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+
+import streamlit as st
+
+from mauve_app import uploads
+from mauve_app.components import upload_card
+from mauve_app.components.markup import escaped
+from mauve_app.components.upload_card import ReadFile
+from mauve_app.uploads import Upload
+from mauve_core.base.errors import MauveLensError, StorageError
+from mauve_core.corpus import limits
+from mauve_core.jobs.leftovers import remove_leftovers
+
+_ENDINGS = ", ".join(f".{suffix}" for suffix in uploads.SUFFIXES)
+_INTAKE = "intakes"
+"""Session key: upload count per uploader. A new widget key empties the uploader, because the cards list the files."""
+
+
+def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | None]:
+    """Uploader and cards.
+
+    Parameters
+    ----------
+    side : str
+        Name under which the session keeps the files.
+    title : str
+        What to upload, in words.
+    several : bool
+        Take any number of files, each with its own name; otherwise a new file replaces the old one.
+
+    Returns
+    -------
+    list of ReadFile or None
+        None for a file that cannot be used; its card says why.
+    """
+    key = f"upload_{side}_{st.session_state.get(_INTAKE, Counter())[side]}"
+    st.file_uploader(
+        title,
+        type=uploads.SUFFIXES,
+        accept_multiple_files=several,
+        key=key,
+        on_change=_take_in,
+        args=(side, key, several),
+        label_visibility="collapsed",
+    )
+    st.caption(
+        f"{_ENDINGS}. At most {limits.in_words()} Files are kept on the server for {limits.upload_days()} days after "
+        "their last use."
+    )
+    read = []
+    for upload in _stored_uploads(side):
+        file, removed = upload_card.show(upload, human=not several)
+        if removed:
+            st.session_state[f"kept_{side}"] = [other for other in _stored_uploads(side) if other.uid != upload.uid]
+            st.rerun()
+        read.append(file)
+    return read
+
+
+def _take_in(side: str, key: str, several: bool) -> None:
+    value = st.session_state[key]
+    files = value if isinstance(value, list) else [value] if value is not None else []
+    stored = _stored_uploads(side) if several or not files else []
+    try:
+        stored = [*stored, *(uploads.keep(file.name, file.getvalue()) for file in files)]
+    except MauveLensError as error:
+        st.toast(escaped(str(error)), icon=":material/error:", duration="long")
+        return
+    for file in files:
+        uploads.release(file)
+    with suppress(StorageError):  # the uploads are stored; the server reports disk errors when it starts
+        remove_leftovers()
+    st.session_state[f"kept_{side}"] = stored
+    counts = st.session_state.setdefault(_INTAKE, Counter())
+    counts[side] += 1
+
+
+def _stored_uploads(side: str) -> list[Upload]:
+    stored: list[Upload] = st.session_state.get(f"kept_{side}", [])
+    return stored

@@ -1,0 +1,72 @@
+"""The app's frame: navigation, the open run, and the page."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import streamlit as st
+
+from mauve_app.components import charts, job_progress, news, page_chrome, share, sidebar, tour_panel, visit
+from mauve_app.server import access, ended_sessions, own_server
+from mauve_app.url import session
+from mauve_core.encoders import hub
+from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
+
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32" width="32" height="32">'
+    f'<circle cx="12" cy="16" r="10" fill="{HUMAN_COLOUR}"/>'
+    f'<circle cx="20" cy="16" r="10" fill="{MODEL_COLOUR}" fill-opacity="0.75"/></svg>'
+)
+"""Inline, because a named icon or an emoji would be fetched from a foreign server."""
+
+st.set_page_config(page_title="MAUVE Lens", page_icon=ICON, layout="wide")
+sidebar.show_product(ICON)
+
+ended_sessions.note()
+hub.never_ask()  # pages never go online; the jobs that they start may
+own_server.warn()
+visitor = access.require_visitor()
+sections = {
+    "Compare": [
+        st.Page("views/compare/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
+        st.Page("views/decoders/decoders.py", title="Decoders", icon=":material/tune:"),
+    ],
+    "Look inside": [
+        st.Page("views/clusters/clusters.py", title="Clusters", icon=":material/bar_chart:"),
+        st.Page("views/gap/gap.py", title="Gap", icon=":material/balance:"),
+        st.Page("views/map/map.py", title="Map", icon=":material/scatter_plot:"),
+        st.Page("views/texts/texts.py", title="Texts", icon=":material/article:"),
+    ],
+    "Test": [
+        st.Page("views/probes/probes.py", title="Probes", icon=":material/experiment:"),
+        st.Page("views/judge/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
+    ],
+    "For papers": [
+        st.Page("views/methods/methods.py", title="Methods", icon=":material/compare_arrows:"),
+        st.Page("views/published/published.py", title="Published", icon=":material/menu_book:"),
+    ],
+}
+if access.may_change():
+    sections["Library"] = [
+        st.Page("views/runs/runs.py", title="Runs", icon=":material/inventory_2:"),
+        st.Page("views/new_run/new_run.py", title="New run", icon=":material/add_circle:"),
+    ]
+page = st.navigation(sections, expanded=True)
+session.keep_url(page.url_path)
+page_chrome.styles()
+access.note()
+with st.sidebar:
+    news.watch()
+sidebar.show()
+with st.sidebar:
+    jobs = st.container()
+    charts.image_format_picker()
+    tour_panel.starter()
+    visit.show(visitor)
+share.show(page.url_path, visitor)
+tour_panel.show(page.url_path)
+job_progress.begin_page()
+with suppress(page_chrome.EndOfPageError):
+    page.run()
+with jobs:  # those that the page does not show itself
+    sidebar.show_jobs()

@@ -1,0 +1,164 @@
+"""The app's server: ``python -m mauve_app.server.serve``, with Streamlit's options, such as ``--server.port``.
+
+It imports the pages' modules before it answers; Streamlit alone imports them when a reader first opens the page.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import resource
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.corpus import limits
+from mauve_core.figures import draw
+from mauve_core.jobs import leftovers
+from mauve_core.serving import sharing
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from streamlit import App
+
+LATE = ("sklearn.feature_extraction.text", "huggingface_hub.file_download", "huggingface_hub.hf_api")
+"""Libraries that functions import on their first call."""
+
+MAIN = Path(__file__).resolve().parents[1] / "main.py"
+THIS_MACHINE = "127.0.0.1"
+DESCRIPTORS = 4096
+"""Target file limit: a session with its browser's connections takes about ten, and some systems allow only 256."""
+
+COMPARE = "/compare"
+"""Path of the first page as other pages' names suggest it; Streamlit serves that page at the root."""
+
+
+def prepare() -> None:
+    """Import the pages' modules, and turn off Plotly's validation of every property."""
+    draw.CHECKED = False
+    for name in ("mauve_core.figures", "mauve_app.components", "mauve_app.views"):
+        package = importlib.import_module(name)
+        for module in pkgutil.walk_packages(package.__path__, f"{name}."):
+            if not is_page(module.name):
+                importlib.import_module(module.name)
+    for name in LATE:
+        importlib.import_module(name)
+
+
+def is_page(module: str) -> bool:
+    """Whether the module is a page that Streamlit runs: named like the folder that holds its parts."""
+    *_, folder, name = module.split(".")
+    return folder == name
+
+
+def options_of(arguments: Sequence[str]) -> dict[str, Any]:
+    """Parse Streamlit's options from ``--name=value`` and ``--name value``; values are read as JSON if possible.
+
+    Raises
+    ------
+    InputError
+        An argument is not an option.
+    """
+    options: dict[str, Any] = {}
+    rest = list(arguments)
+    while rest:
+        name, equals, value = rest.pop(0).partition("=")
+        if not name.startswith("--") or "." not in name or not (equals or rest):
+            raise InputError("Not an option of the server", allowed="--section.option=value", received=name)
+        value = value if equals else rest.pop(0)
+        try:
+            options[name.removeprefix("--")] = json.loads(value)
+        except ValueError:
+            options[name.removeprefix("--")] = value
+    return options
+
+
+def protected(options: dict[str, Any]) -> dict[str, Any]:
+    """Add the options that keep the server private.
+
+    Raises
+    ------
+    InputError
+        The server would answer other machines without a sign-in, or the sign-in setup is wrong.
+    """
+    how = sharing.sign_in()
+    address = str(options.get("server.address", THIS_MACHINE))
+    sharing.require_protection(address, how, without_sign_in=sharing.is_switched_on(sharing.WITHOUT_SIGN_IN))
+    enforced = {
+        "server.address": address,
+        "server.allowedHosts": ["*"],  # mauve_app.server.middleware checks host names for all requests
+        "server.enableXsrfProtection": True,
+        "server.maxUploadSize": limits.upload_mb(),
+        "browser.gatherUsageStats": False,
+        "logger.hideWelcomeMessage": True,  # it would ask a foreign server for this machine's address
+    }
+    if how.secrets is not None:
+        enforced["secrets.files"] = [str(how.secrets)]
+    return {**options, **enforced}
+
+
+def application() -> App:
+    """Streamlit's application behind the app's middleware."""
+    import streamlit as st
+    from starlette.middleware import Middleware
+    from starlette.routing import Route
+
+    from mauve_app.components import job_progress, messages, news
+    from mauve_app.server import ended_sessions, middleware, own_server, run_export, sign_in
+
+    stack = [Middleware(ended_sessions.Tidied), Middleware(middleware.Headers), Middleware(middleware.Gate)]
+    routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
+    routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
+    own_server.begin()
+    return st.App(
+        MAIN,
+        middleware=stack,
+        routes=routes,
+        lifespan=ended_sessions.looked_after,
+        on_script_error=messages.uncaught,
+    )
+
+
+async def _to_first_page(request: Request) -> Response:
+    from starlette.responses import RedirectResponse
+
+    query = request.scope["query_string"].decode("ascii")  # mauve_app.server.middleware rejects other query strings
+    return RedirectResponse(f"/?{query}" if query else "/")
+
+
+def main() -> None:
+    """Import, then serve."""
+    try:
+        options = protected(options_of(sys.argv[1:]))
+        _remove_leftovers()
+    except MauveLensError as error:
+        sys.exit(f"mauve-lens: {error}")
+    _allow_descriptors()
+    os.umask(0o077)  # restrict files to the server's user
+    prepare()
+    sys.argv = sys.argv[:1]
+    application().run(config=options)
+
+
+def _allow_descriptors() -> None:
+    """Raise this process's limit on open files and connections as far as allowed, up to ``DESCRIPTORS``."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _remove_leftovers() -> None:
+    try:
+        leftovers.remove_leftovers()
+    except StorageError as error:  # existing runs can still be shown
+        sys.stderr.write(f"mauve-lens: {error}\n")
+
+
+if __name__ == "__main__":
+    main()

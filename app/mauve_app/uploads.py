@@ -1,0 +1,262 @@
+"""Uploaded files: stored on disk by content, read through the core, and listed in the session until removed.
+
+Memory holds only paths and a few lines: changing pages loses nothing, and a broken file affects only itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from mauve_app.server import access
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
+from mauve_core.corpus import Corpus, corpus_from_table, limits
+from mauve_core.corpus.fields import Fields, guess_fields
+from mauve_core.corpus.formats import Table, read_table
+from mauve_core.corpus.looks import doubt_about
+from mauve_core.jobs import leftovers
+
+SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "gz"]
+"""File types that the browser offers; ``gz`` may wrap any of the others."""
+
+NAME_LENGTH = 150
+PREVIEWED = 3
+SNIPPET = 300
+"""Characters of a text in the preview; Clusters and Map show the whole text."""
+
+_UNSAFE = re.compile(r"[^\w.-]+")
+_SUFFIX = re.compile(r"(\.(jsonl|ndjson|json|csv|tsv|parquet|txt))?(\.gz)?$", re.IGNORECASE)
+
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """An uploaded file.
+
+    Attributes
+    ----------
+    uid : str
+        Distinguishes two uploads of one file; part of its widgets' keys.
+    path : str
+        Where the file is stored.
+    title : str
+        The file's name without suffixes: the candidate's initial name.
+    """
+
+    uid: str
+    path: str
+    title: str
+
+    @property
+    def file_name(self) -> str:
+        """Name of the stored file."""
+        return Path(self.path).name
+
+    def without_folder(self, message: str) -> str:
+        """``message`` with the file's name in place of its path, which nobody chose."""
+        return message.replace(self.path, self.file_name)
+
+
+def keep(file_name: str, data: bytes) -> Upload:
+    """Write an uploaded file to the home folder atomically.
+
+    Raises
+    ------
+    RefusedError
+        The app is read-only.
+    StorageError
+        The disk fails.
+    """
+    access.require_change()
+    name = safe_name(file_name)
+    path = leftovers.uploads_folder() / hashlib.sha256(data).hexdigest() / name
+    if not leftovers.use_upload(path.parent) or not path.is_file() or path.stat().st_size != len(data):
+        write_atomically(path, lambda stream: stream.write(data))
+    return Upload(secrets.token_hex(4), str(path), _SUFFIX.sub("", name) or name)
+
+
+def release(file: UploadedFile) -> None:
+    """Release Streamlit's in-memory copy of an upload, else held for the session; its uploader needs a new key."""
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+
+
+def keep_prompted(corpus: Corpus, title: str) -> Upload:
+    """Store ids, prompts and texts of a corpus as a JSONL file, like an upload; metadata is dropped.
+
+    Raises
+    ------
+    InputError
+        The corpus has no prompts.
+    StorageError
+        The disk fails.
+    """
+    if corpus.prompts is None:
+        raise InputError(f"Corpus {corpus.name!r} has no prompts", todo="Upload a file with prompts")
+    columns = zip(corpus.ids, corpus.prompts, corpus.texts, strict=True)
+    lines = (json.dumps({"id": i, "prompt": prompt, "text": text}) for i, prompt, text in columns)
+    return keep(f"{title}.jsonl", "".join(f"{line}\n" for line in lines).encode())
+
+
+def safe_name(file_name: str) -> str:
+    """The browser's file name without folders: letters, digits, dots, dashes; suffixes kept."""
+    name = _UNSAFE.sub("-", re.split(r"[/\\]", file_name)[-1]).lstrip(".-") or "upload"
+    suffix = _SUFFIX.search(name)
+    ending = suffix.group(0) if suffix else ""
+    return name.removesuffix(ending)[: NAME_LENGTH - len(ending)] + ending
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a page shows of a file under some fields, without the texts themselves.
+
+    Attributes
+    ----------
+    texts, left_out : int
+    prompted : bool
+        Whether every text has a prompt.
+    notes : tuple of str
+    doubt : str
+        Why the texts may not be texts at all, also in the notes; empty if nothing suggests so.
+    first : mapping of str to tuple of str
+        Snippets of the first texts by column title.
+    """
+
+    texts: int
+    left_out: int
+    prompted: bool
+    notes: tuple[str, ...]
+    doubt: str
+    first: Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A file before anybody has chosen its fields.
+
+    Attributes
+    ----------
+    fields : tuple of str
+        Columns, and dotted paths to nested values.
+    guess : Fields or None
+        The fields that names and contents suggest; None without a guess.
+    problem : str
+        Why there is no guess.
+    look : Look or InputError or None
+        The file under the guess; None without one.
+    """
+
+    fields: tuple[str, ...]
+    guess: Fields | None
+    problem: str
+    look: Look | InputError | None
+
+
+def outline(path: str) -> Outline:
+    """Outline an uploaded file; this restarts the time until it expires.
+
+    Raises
+    ------
+    InputError
+        It cannot be read or is no longer stored.
+    """
+    if not leftovers.use_upload(Path(path).parent):
+        raise InputError(
+            f"{path} is no longer stored",
+            allowed=f"at most {limits.upload_days()} days without use",
+            todo="Add the file again",
+        )
+    return _or_raised(_outline(path))
+
+
+def look(path: str, text: str, prompt: str, identifier: str) -> Look:
+    """The file under the chosen fields; an empty string means none, as for ``read_corpus``.
+
+    Raises
+    ------
+    InputError
+        The file has no usable texts under these fields.
+    """
+    first = outline(path)
+    if first.guess is not None and first.look is not None:
+        guess = first.guess
+        if (text, prompt, identifier) == (guess.text, guess.prompt or "", guess.id or ""):
+            return _or_raised(first.look)
+    return _or_raised(_look(path, text, prompt, identifier))
+
+
+def _or_raised(result: _T | InputError) -> _T:
+    if isinstance(result, InputError):
+        raise result
+    return result
+
+
+# Reading a file takes memory for all of it, which is then released: only a few lines, or the error, are cached. The
+# path is the key, because a file's folder is named by the digest of its content.
+
+
+@st.cache_resource(max_entries=256, show_spinner="Reading the file")
+def _outline(path: str) -> Outline | InputError:
+    try:
+        table = read_table(path)
+    except InputError as error:
+        return _kept(error)
+    try:
+        guess = guess_fields(table)
+    except InputError as error:
+        return Outline((*table.columns, *table.inner_fields), None, error.wrong, None)
+    parts = (part for part in (guess.text, guess.prompt, guess.id) if part)
+    fields = tuple(dict.fromkeys((*table.columns, *table.inner_fields, *parts)))
+    return Outline(fields, guess, "", _looked(table, guess.text, guess.prompt or "", guess.id or ""))
+
+
+@st.cache_resource(max_entries=256, show_spinner="Reading the texts")
+def _look(path: str, text: str, prompt: str, identifier: str) -> Look | InputError:
+    try:
+        return _looked(read_table(path), text, prompt, identifier)
+    except InputError as error:
+        return _kept(error)
+
+
+def _kept(error: InputError) -> InputError:
+    """The error without its frames, which hold the file; raised if the system refused, which it may not do later."""
+    if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
+        raise error
+    return error.with_traceback(None)
+
+
+def _looked(table: Table, text: str, prompt: str, identifier: str) -> Look | InputError:
+    try:
+        corpus = corpus_from_table(table, text_field=text, prompt_field=prompt, id_field=identifier)
+    except InputError as error:
+        return error.with_traceback(None)  # its frames hold the file
+    columns = {"Id": corpus.ids, "Text": corpus.texts, "Prompt": corpus.prompts}
+    return Look(
+        texts=len(corpus),
+        left_out=sum(exclusion.count for exclusion in corpus.exclusions),
+        prompted=corpus.prompts is not None,
+        notes=tuple(corpus.notes),
+        doubt=doubt_about(corpus.texts),
+        first={
+            title: tuple(map(_snippet, values[:PREVIEWED])) for title, values in columns.items() if values is not None
+        },
+    )
+
+
+def _snippet(text: str) -> str:
+    return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"

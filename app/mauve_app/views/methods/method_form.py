@@ -1,0 +1,280 @@
+"""Form that starts a job: methods to compute for a run, chosen in groups or assembled from parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from mauve_app.components import job_button, model_picker
+from mauve_app.components.job_button import JobSlot
+from mauve_app.components.markup import escaped
+from mauve_app.components.messages import or_error
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.methods import (
+    ABOUT_CORRECTIONS,
+    ABOUT_EXPECTATIONS,
+    CORRECTIONS,
+    ESTIMATORS,
+    EXPECTATIONS,
+    PRESETS,
+    SUMMARIES,
+    Method,
+    MethodTable,
+    parse_method,
+)
+from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.numerics.divergences.generators import GENERATORS
+from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from mauve_core.store import Run
+from mauve_core.store.features import without_features
+from mauve_core.tasks.compare_methods import CompareMethodsTask
+
+GROUPS = {
+    "divergences": "Divergences and summaries",
+    "iclr": "ICLR 2023",
+    "smoothing": "Smoothing",
+    "bias": "Less bias",
+    "quantisers": "Quantizers",
+    "estimators": "Estimators",
+    "transport": "Transport",
+}
+"""Titles of the groups, in display order."""
+
+MAX_SEEDS, MAX_PERMUTATIONS = 100, 1_000_000
+_PERMUTATIONS_STEP = 999
+_WIDTHS = {
+    "estimator": 220,
+    "summary": 180,
+    "divergence": 190,
+    "smoothing": 260,
+    "correction": 150,
+    "expectation": 160,
+    "scale": 130,
+}
+_HELP = {
+    "correction": f"Correction of the bias of counts: {ABOUT_CORRECTIONS}",
+    "expectation": f"Where density ratios are averaged: {ABOUT_EXPECTATIONS}",
+}
+_Parts = dict[str, str | float | None]
+
+
+def show(run: Run, table: MethodTable | None) -> None:
+    """The form, initially with the methods of ``table``, else with the usual ones."""
+    missing = without_features(run)
+    if missing:
+        st.info(
+            f"The features of {escaped(', '.join(missing))} were not kept with this run. Compare the texts again.",
+            icon=":material/info:",
+        )
+        return
+    suffix = f"{run.id}_{table is not None}"
+    key = f"methods_chosen_{suffix}"
+    initial = CompareMethodsTask.methods if table is None else tuple(result.method.spec for result in table.results)
+    _groups(key, initial, suffix)
+    chosen = _chosen(key, initial)
+    _builder(key, suffix)
+    seeds, permutations = _numbers({} if table is None else table.settings, suffix)
+    models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
+    st.caption(
+        "Methods with k-means use the run's own clusters and take no time, or seconds if bias-reduced. Every other "
+        "estimator is fitted to each candidate and seed and, for the spread over texts, again without each group of "
+        "texts; some take minutes."
+    )
+
+    def task() -> CompareMethodsTask:
+        return CompareMethodsTask(run.id, tuple(chosen), seeds, permutations, *models)
+
+    job_button.show(
+        slot(run),
+        "Compute",
+        task,
+        amount=lambda: task().amount(run),
+        models=[(model, None) for model in models if model is not None],
+        filled=bool(chosen),
+        boxed=table is not None,
+    )
+
+
+def slot(run: Run) -> JobSlot:
+    """Where the form's job stands."""
+    return JobSlot("methods_start", CompareMethodsTask.kind, run.id)
+
+
+def _groups(key: str, initial: Sequence[str], suffix: str) -> None:
+    """Pills that are lit if all methods of a group are chosen; a press adds or removes them."""
+    chosen = st.session_state.get(key, initial)
+    lit = [name for name in GROUPS if _specs(name) <= set(chosen)]
+    pills = f"methods_groups_{suffix}"
+    if st.session_state.get(pills) != lit:
+        st.session_state[pills] = lit
+    st.pills(
+        "Groups",
+        list(GROUPS),
+        selection_mode="multi",
+        default=lit,
+        key=pills,
+        format_func=GROUPS.__getitem__,
+        on_change=_press,
+        args=(key, pills, tuple(lit)),
+        help="Methods that the papers compare with each other.",
+    )
+
+
+def _press(key: str, pills: str, before: tuple[str, ...]) -> None:
+    """Apply the pills: add methods of lit groups, because a browser that lags may send the list without them."""
+    after = st.session_state[pills]
+    chosen = list(st.session_state[key])
+    for name in dict.fromkeys([*before, *after]):
+        chosen += [method.spec for method in PRESETS[name] if method.spec not in chosen]
+    remaining = set().union(*(_specs(name) for name in after))
+    gone = set().union(*(_specs(name) for name in before if name not in after)) - remaining
+    st.session_state[key] = [spec for spec in chosen if spec not in gone]
+
+
+def _specs(group: str) -> set[str]:
+    return {method.spec for method in PRESETS[group]}
+
+
+def _builder(key: str, suffix: str) -> None:
+    """One more method from its parts; each list offers only what fits the parts before it."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        titles = {name: kind.title for name, kind in ESTIMATORS.items()}
+        estimator = _part("estimator", titles, list(titles), suffix)
+        parts = _parts(estimator, suffix) if ESTIMATORS[estimator].scale is not None else {}
+        spec = Method(estimator, **parts).spec  # type: ignore[arg-type]
+        st.button("Add", icon=":material/add:", key=f"methods_add_{suffix}", on_click=_add, args=(key, spec), width=100)
+    st.caption(escaped(f"{ESTIMATORS[estimator].reason} {ESTIMATORS[estimator].source}."))
+
+
+def _parts(estimator: str, suffix: str) -> _Parts:
+    summaries = {name: kind.title for name, kind in SUMMARIES.items()}
+    divergences = {name: item.title for name, item in GENERATORS.items()}
+    parts: _Parts = {"summary": _part("summary", summaries, list(summaries), suffix)}
+    for part, offered in (
+        ("divergence", divergences),
+        ("smoothing", SMOOTHINGS),
+        ("correction", CORRECTIONS),
+        ("expectation", EXPECTATIONS),
+    ):
+        fitting = [name for name in offered if _fits(estimator, {**parts, part: name})]
+        if len(fitting) > 1:
+            parts[part] = _part(part, offered, fitting, suffix)
+    if _fits(estimator, {**parts, "scale": 1.0}):
+        parts["scale"] = st.number_input(
+            "Scale c",
+            min_value=0.001,
+            value=None,
+            key=f"methods_scale_{suffix}",
+            placeholder=f"{ESTIMATORS[estimator].scale:g}",
+            help="Scaling constant c of MAUVE. Empty: the papers' value for this estimator.",
+            width=_WIDTHS["scale"],
+        )
+    return parts
+
+
+def _part(part: str, titles: Mapping[str, str], offered: Sequence[str], suffix: str) -> str:
+    return st.selectbox(
+        part.capitalize(),
+        offered,
+        key=f"methods_{part}_{suffix}",
+        format_func=lambda name: titles[name],
+        help=_HELP.get(part),
+        width=_WIDTHS[part],
+    )
+
+
+def _fits(estimator: str, parts: _Parts) -> bool:
+    try:
+        Method(estimator, **parts)  # type: ignore[arg-type]
+    except InputError:
+        return False
+    return True
+
+
+def _add(key: str, spec: str) -> None:
+    chosen = st.session_state[key]
+    if spec not in chosen:
+        st.session_state[key] = [*chosen, spec]
+
+
+def _chosen(key: str, initial: Sequence[str]) -> list[str]:
+    """The chosen methods as specs, without duplicates; empty while one of them is invalid."""
+    usual = [method.spec for methods in PRESETS.values() for method in methods]
+    custom: list[str] = [spec for spec in st.session_state.get(key, initial) if _title(spec) != spec]
+    chosen: list[str] = st.multiselect(
+        "Methods",
+        list(dict.fromkeys([*custom, *usual])),
+        default=list(initial),
+        accept_new_options=True,
+        key=key,
+        persist_state="session",
+        format_func=_title,
+        placeholder="Click a group, add a method, or type one",
+        help="The others are compared with the first. Or type one, such as knn:divergence=chi2, "
+        "knn:expectation=other, kmeans:smoothing=add-0.1 or kmeans:correction=bootstrap.",
+    )
+    read = [or_error(parse_method, written) for written in chosen]
+    specs = [method.spec for method in read if method is not None]
+    return [] if len(specs) < len(read) else list(dict.fromkeys(specs))
+
+
+def _title(spec: str) -> str:
+    try:
+        return parse_method(spec).title
+    except InputError:
+        return spec
+
+
+def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
+    with st.container(horizontal=True):
+        seeds = st.number_input(
+            "Seeds",
+            1,
+            MAX_SEEDS,
+            _stored(settings, "seeds", 1, MAX_SEEDS, SEEDS),
+            key=f"methods_seeds_{suffix}",
+            help="Number of seeds for estimators that draw at random. k-means uses the run's own.",
+            width=160,
+        )
+        permutations = st.number_input(
+            "Permutations",
+            0,
+            MAX_PERMUTATIONS,
+            _stored(settings, "permutations", 0, MAX_PERMUTATIONS, 0),
+            step=_PERMUTATIONS_STEP,
+            key=f"methods_permutations_{suffix}",
+            help="Draws of a permutation test of P = Q for each candidate and method with bins and no "
+            "correction; 0 for none. Texts "
+            "switch sides, within a prompt if the sides share prompts; the bins stay fixed. With 999, the "
+            "smallest possible p-value is 1/1,000. Every candidate under every method is one test, and many "
+            "tests need more: 20 draws for each.",
+            width=160,
+        )
+    return int(seeds), int(permutations)
+
+
+def _stored(settings: Mapping[str, Any], name: str, low: int, high: int, usual: int) -> int:
+    value = settings.get(name)
+    return value if isinstance(value, int) and low <= value <= high else usual
+
+
+def _models(suffix: str) -> tuple[str, str]:
+    human, candidate = st.columns(2)
+    with human:
+        first = model_picker.show(
+            "Model of human text",
+            key=f"methods_human_model_{suffix}",
+            causal=True,
+            help_text="Direct estimation compares probabilities of two models. A model trained on human texts like "
+            "these stands for the unknown human distribution.",
+        )
+    with candidate:
+        second = model_picker.show(
+            "Model of the candidates",
+            key=f"methods_candidate_model_{suffix}",
+            causal=True,
+            help_text="The model that wrote their texts.",
+        )
+    return first, second

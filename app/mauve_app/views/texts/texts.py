@@ -1,0 +1,180 @@
+"""Texts: all texts of the run, searched and read, each beside another source's text of the same prompt."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from mauve_app.caching import cache
+from mauve_app.components import charts, page_chrome, text_search
+from mauve_app.components.markup import escaped
+from mauve_app.components.sidebar import opened_run
+from mauve_app.components.text_search import Found, share_in_words
+from mauve_app.selection import clicked_value
+from mauve_app.url import bound, session
+from mauve_app.url.parameters import changed, to_query
+from mauve_app.views.texts import reader
+from mauve_core.analysis.text_search import SourceShare, TextSearch, excerpt, shares_found
+from mauve_core.base.config import HUMAN
+from mauve_core.figures.text_search import shares_figure
+from mauve_core.figures.theme import short_name
+from mauve_core.store import Run
+
+PAGE_SIZE = 8
+BEFORE, AFTER = 24, 120
+"""Letters before and after what was found, in the list."""
+
+_WITHOUT = {"gap_tab": "what-if", "what_if_selection": "found"}
+_ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+    ("views/clusters/clusters.py", "In which clusters", ":material/bar_chart:", {"clusters_order": "found"}),
+    ("views/gap/gap.py", "Scores without them", ":material/balance:", _WITHOUT),
+    ("views/map/map.py", "On the map", ":material/scatter_plot:", {}),
+)
+"""Page, title, icon and what to change of the view."""
+
+_CHART = "texts_chart"
+_SOURCES = "texts_sources"
+"""Session key: the source of each row of the chart."""
+
+
+def main() -> None:
+    """Lay out the page."""
+    page_chrome.head("Texts", "What do people and models write, and how often does each write it?")
+    run, state = opened_run(), session.current()
+    search = text_search.of(run, state)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="texts_search"):
+        text_search.query_field(state)
+        with st.popover("Narrow down", icon=":material/filter_alt:", key="texts_narrow"):
+            text_search.narrowing(run, state)
+    found = text_search.found(run, search)
+    if found is None:
+        found = {source.name: np.ones(source.n, dtype=np.bool_) for source in run.comparison.sources}
+        st.markdown(f"{_everything(run)} Search them for words, or read them here.")
+        _list(run, TextSearch(), found)
+        return
+    st.markdown(sentence(search, shares_found(found, search)))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for page, title, icon, changes in _ELSEWHERE:
+            st.page_link(page, label=title, icon=icon, query_params=to_query(changed(state, **changes)))
+        text_search.clear_button("texts_clear")
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        _shares(run, search)
+    with right:
+        _list(run, search, found)
+
+
+def _everything(run: Run) -> str:
+    sources = run.comparison.sources
+    return f"**{sum(source.n for source in sources):,} texts** of {len(sources)} sources."
+
+
+def sentence(search: TextSearch, shares: Sequence[SourceShare]) -> str:
+    """How many texts are found, and in which share of the sources' texts, in Markdown."""
+    total, n = sum(each.found for each in shares), sum(each.n for each in shares)
+    parts = [f"**{escaped(search.in_words())}**: {total:,} of {n:,} texts."]
+    parts += [f"Human: {share_in_words(each)}." for each in shares if each.source == HUMAN]
+    models = sorted((each for each in shares if each.source != HUMAN), key=lambda each: each.share)
+    if len(models) == 1:
+        parts.append(f"{escaped(short_name(models[0].source))}: {share_in_words(models[0])}.")
+    elif models:
+        least, most = (
+            f"{share_in_words(each)} in {escaped(short_name(each.source))}" for each in (models[0], models[-1])
+        )
+        parts.append(f"Candidates: from {least} to {most}.")
+    return " ".join(parts)
+
+
+def _shares(run: Run, search: TextSearch) -> None:
+    """The share of every source; all are counted, also while one is chosen."""
+    everywhere = dataclasses.replace(search, source=None)
+    found = text_search.found(run, everywhere)
+    if found is None:
+        return  # only a source was asked for
+    shares = shares_found(found, everywhere)
+    st.session_state[_SOURCES] = [each.source for each in shares]
+    name = f"{run.name}-texts-found"
+    charts.show_chart(
+        shares_figure(shares, [each.name for each in run.comparison.candidates], chosen=search.source),
+        key=_CHART,
+        file_name=name,
+        on_select=_choose_source,
+        selection_mode="points",
+        alt="Share of each source's texts that the search found, with its interval; the CSV has the numbers.",
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Lines: 95% intervals by Wilson, each by itself. Click a row for its texts alone.", width="stretch")
+        charts.csv_button(
+            lambda: pd.DataFrame([vars(each) | {"share": each.share} for each in shares]),
+            key="texts_csv",
+            file_name=name,
+        )
+
+
+def _choose_source() -> None:
+    row, sources = clicked_value(bound.selection_of(_CHART), 0), st.session_state[_SOURCES]
+    if row is not None and row < len(sources):
+        current = session.current().search_source
+        session.update(search_source=None if sources[row] == current else sources[row])
+
+
+def _list(run: Run, search: TextSearch, found: Found) -> None:
+    """A page of what was found, and the open text."""
+    stack = cache.stack(run.id)
+    places = np.flatnonzero(text_search.stacked(found, stack.names))
+    if not places.size:
+        st.caption("No text has this. Search for fewer words, or for their beginnings: `rain*`.")
+        return
+    _reader(run, search, places)
+
+
+@st.fragment
+def _reader(run: Run, search: TextSearch, places: np.ndarray) -> None:
+    """The list and the open text; turning a page or choosing a text reruns nothing else."""
+    state = session.current()
+    wanted = np.flatnonzero(places == state.read_text) if state.read_text is not None else places[:0]
+    opened = int(places[wanted[0]]) if wanted.size else int(places[0])
+    page, pages = int(wanted[0]) // PAGE_SIZE + 1 if wanted.size else 1, -(-places.size // PAGE_SIZE)
+    listed = places[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    bound.table(
+        "read_text",
+        listing(run, search, listed),
+        listed.tolist(),
+        key=f"texts_list_{page}_{places.size}",
+        usual=opened,
+        column_config={
+            "source": st.column_config.TextColumn(width=130),
+            "id": st.column_config.TextColumn(width=90),
+            "text": st.column_config.TextColumn(width="large"),
+        },
+    )
+    if pages > 1:  # turning opens the page's first text
+        turned = bound.bind(
+            "read_text",
+            page,
+            key="texts_turn",
+            keyword="default",
+            changes=lambda turn: {"read_text": int(places[(turn - 1) * PAGE_SIZE])},
+        )
+        st.pagination(pages, max_visible_pages=5, **turned)
+    reader.show(run, search, opened)
+
+
+def listing(run: Run, search: TextSearch, places: np.ndarray) -> pd.DataFrame:
+    """Source, id and, of the texts at ``places``, what stands around the first place found, else the beginning."""
+    stack, rows = cache.stack(run.id), []
+    for place in places.tolist():
+        name = stack.names[stack.source[place]]
+        corpus, row = run.corpora[name], int(stack.position[place])
+        text = corpus.texts[row]
+        rows.append(
+            (short_name(name), corpus.ids[row], excerpt(text, text_search.found_spans(text, search), BEFORE, AFTER))
+        )
+    return pd.DataFrame(rows, columns=["source", "id", "text"])
+
+
+main()
