@@ -6,40 +6,22 @@ MAUVE_LENS_DEBUG=1 in the environment prints the traceback before it.
 
 from __future__ import annotations
 
+import argparse
+import importlib.metadata
 import io
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from typing import TextIO
+from typing import Any, TextIO
 
-from mauve_core.base import faults
 from mauve_core.base.errors import InputError, MauveLensError, own_words_of
 from mauve_core.base.formatting import printable
-from mauve_core.cli import (
-    attributes,
-    comparing,
-    debugging,
-    differences,
-    encoders,
-    judging,
-    measuring,
-    methods,
-    models,
-    probing,
-    published,
-    reporting,
-    serving,
-    stored,
-    studying,
-    sweeping,
-    working,
-)
-from mauve_core.cli.options import Parser
-from mauve_core.cli.serving import DEBUG_VARIABLE
-from mauve_core.jobs import memory
+from mauve_core.cli.commands import add_commands
+from mauve_core.cli.parser import Parser
 
+DEBUG_VARIABLE = "MAUVE_LENS_DEBUG"
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -53,36 +35,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(arguments)
 
 
-def build_parser() -> Parser:
-    """Return the parser with all commands and their options."""
+def build_parser(*, load: bool = True) -> Parser:
+    """Return the parser with all commands; without ``load``, one is imported when a command line names it."""
     parser = Parser(prog="mauve-lens", description="See how machine-written text differs from human text, and why.")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for group in (
-        comparing,
-        studying,
-        stored,
-        models,
-        measuring,
-        methods,
-        encoders,
-        differences,
-        judging,
-        probing,
-        attributes,
-        published,
-        reporting,
-        sweeping,
-        working,
-        serving,
-        debugging,
-    ):
-        group.add_commands(commands)
+    parser.add_argument("--version", action=_Version, help="show the version and exit")
+    add_commands(parser, load=load)
     return parser
+
+
+class _Version(argparse.Action):
+    """Print the version of the installed package; looked up only when asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **kwargs: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, **kwargs)
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:  # noqa: ARG002
+        sys.stdout.write(f"{parser.prog} {importlib.metadata.version('mauve-lens')}\n")
+        parser.exit()
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
-        args = build_parser().parse_args(arguments)
+        args = build_parser(load=False).parse_args(arguments)
         code: int = args.run(args)
     except InputError as error:
         return _fail(str(error), WRONG_INPUT)
@@ -94,6 +68,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python complains when it flushes at exit
         return FAILED
     except Exception as error:  # noqa: BLE001 (the outermost boundary: a defect becomes one line and exit code 1)
+        from mauve_core.base import faults  # imports numpy, as the next does
+        from mauve_core.jobs import memory
+
         if memory.ran_out(error):
             told = MauveLensError("Out of memory", received=str(error), todo="Use fewer texts or a smaller model")
             return _fail(str(told), FAILED)

@@ -31,7 +31,6 @@ _TITLES = {
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "attributes",
-        help="show what a stored run's clusters reveal about metadata, length, stop words and punctuation",
         description="Half of the texts label the clusters; the other half's values are predicted from their clusters.",
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")

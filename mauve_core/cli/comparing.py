@@ -28,7 +28,7 @@ from mauve_core.tasks.comparison import ComparisonTask, TextFile
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("compare", help="score model texts against human texts and store the run")
+    parser = commands.add_parser("compare")
     parser.add_argument("--human", required=True, metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
     parser.add_argument("--model", action="append", required=True, metavar="NAME=FILE", help="one per candidate")
     parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the file names")

@@ -31,7 +31,7 @@ _PREFIX, _LIMITS = "MAUVE_LENS_", "MAUVE_LENS_MAX_"
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("debug", help="write a file for a report of a fault, without texts, names or keys")
+    parser = commands.add_parser("debug")
     parser.add_argument("--out", type=Path, default=Path(FILE), metavar="FILE", help=f"default: {FILE}; - prints it")
     parser.set_defaults(run=_debug)
 

@@ -33,7 +33,6 @@ _WIDTH = 100
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "test",
-        help="test which of two candidates of a stored run is closer to the human texts",
         description="Exchange texts between two candidates, within prompts where they share them, and count how often "
         "their scores then differ at least as much. With --measure, test the gaps |T(Q) - T(P)| and the values T(Q) of "
         "a stored text measure by a jackknife over prompts. p-values are adjusted over all pairs of the run (Holm).",

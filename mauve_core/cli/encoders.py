@@ -34,7 +34,6 @@ from mauve_core.tasks.positions import PositionsTask
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "encoders",
-        help="score a stored run's texts under several encoders, and show how far they agree",
         description="An encoder is MODEL[:pooling=...,layer=...,max_tokens=...]. The run's own encoder is always "
         "compared, with the scores of its leaderboard. Texts that are encoded already are not encoded again.",
     )

@@ -44,7 +44,7 @@ _READING = (
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("ratings", help="export, import or rank human ratings of a run's texts")
+    parser = commands.add_parser("ratings")
     actions = parser.add_subparsers(metavar="{export,import,rank}", required=True)
     export = actions.add_parser("export", help="write a run's ratings to a CSV file")
     export.add_argument("id", metavar="RUN")

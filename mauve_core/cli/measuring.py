@@ -48,7 +48,7 @@ from mauve_core.tasks.neighbours import NeighboursTask
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("measure", help="compute text measures of a run or of files: T(Q), T(P) and their gap")
+    parser = commands.add_parser("measure")
     parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run; the result is saved with it")
     parser.add_argument("--human", metavar="FILE", help="instead of a run: JSONL, CSV, TSV, Parquet or text (also .gz)")
     parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="one per candidate")

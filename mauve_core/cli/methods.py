@@ -42,7 +42,6 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "methods",
-        help="apply other estimators, divergences and summaries to a stored run, and show how far they agree",
         description="A method is ESTIMATOR[:divergence=...,summary=...,smoothing=...,scale=...,expectation=...,"
         f"correction=...]. Estimators: {', '.join(ESTIMATORS)}. Summaries: {', '.join(SUMMARIES)}. "
         f"Expectations, for estimators without bins: {ABOUT_EXPECTATIONS} "

@@ -25,7 +25,7 @@ from mauve_core.tasks.comparison import TextFile
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    encode = commands.add_parser("encode", help="write the features of a file's texts to a .npy file")
+    encode = commands.add_parser("encode")
     encode.add_argument("file", metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
     encode.add_argument("--out", required=True, metavar="FEATURES.npy", help="(n, d) array, one row per text")
     encode.add_argument("--half", action="store_true", help="write float16 instead of float32: half the space")
@@ -34,9 +34,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_encoder_options(encode)
     encode.set_defaults(run=_encode)
 
-    generate = commands.add_parser(
-        "generate", help="generate continuations of prompts with a model, one file per decoder"
-    )
+    generate = commands.add_parser("generate")
     generate.add_argument("--model", required=True, help="a causal model: catalog name, hub id, folder or GGUF file")
     generate.add_argument("--prompts", required=True, metavar="FILE", help="file of prompts")
     generate.add_argument("--prompt-field", metavar="FIELD", help="field with the prompt; guessed by default")

@@ -1,15 +1,14 @@
-"""Shared by several commands: an argument parser with our errors, option groups, and output of results."""
+"""Shared by several commands: option groups and output of results."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import json
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, get_args
+from typing import Any, get_args
 
 from mauve_core.base.config import (
     DEFAULT_MODEL,
@@ -25,6 +24,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import UNBROKEN, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
+from mauve_core.cli.parser import Store
 from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
@@ -61,55 +61,7 @@ SCORE_OPTIONS = (
 )
 
 
-class Parser(argparse.ArgumentParser):
-    """argparse without abbreviations; raises InputError instead of printing its usage and exiting.
-
-    Repeating an option with one value is an error; argparse would silently drop the first value.
-
-    Attributes
-    ----------
-    given : dict of str to str
-        Values of options on the command line, by destination.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
-        self.given: dict[str, str] = {}
-        self.register("action", None, _Store)
-        self.register("action", "store", _Store)
-        self.register("action", "append", _Append)
-        self.register("action", "parsers", _Commands)
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse as argparse does, after forgetting earlier options."""
-        self.given = {}
-        return super().parse_known_args(args, namespace)
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(message, todo=f"See: {self.prog} --help")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Refuse an unknown command; those without a line in the help are hidden, and are not named."""
-        if isinstance(action, _Commands) and value not in action.choices:
-            known = [shown.dest for shown in action._choices_actions]
-            near = difflib.get_close_matches(value, known, n=1, cutoff=0.5)
-            todo = f"Did you mean {near[0]}?" if near else f"See: {self.prog} --help"
-            raise InputError(f"No command is named {value!r}", allowed=", ".join(known), todo=todo)
-        super()._check_value(action, value)
-
-
-class _Store(argparse._StoreAction):
-    """One value; a second one is an error."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        if option_string is not None:
-            if self.dest in parser.given:
-                raise _given_twice(option_string, parser.given[self.dest], _written(values))
-            parser.given[self.dest] = _written(values)
-        super().__call__(parser, namespace, values, option_string)
-
-
-class _Device(_Store):
+class _Device(Store):
     """The name of a device that this machine has."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
@@ -118,30 +70,6 @@ class _Device(_Store):
 
             resolve_devices(values)
         super().__call__(parser, namespace, values, option_string)
-
-
-class _Append(argparse._AppendAction):
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        parser.given[self.dest] = " ".join(filter(None, (parser.given.get(self.dest), _written(values))))
-        super().__call__(parser, namespace, values, option_string)
-
-
-class _Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
-    """Commands; an error arises if their options would override earlier options of the same name."""
-
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        super().__call__(parser, namespace, values, option_string)
-        own = self.choices[values[0]].given
-        for dest in parser.given.keys() & own.keys():
-            raise _given_twice(f"--{dest.replace('_', '-')}", parser.given[dest], own[dest])
-
-
-def _written(values: Any) -> str:
-    return " ".join(map(str, values)) if isinstance(values, list) else str(values)
-
-
-def _given_twice(option: str, first: str, second: str) -> InputError:
-    return InputError(f"{option} is given twice", allowed="once", received=f"{first!r} and {second!r}")
 
 
 def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFAULT_ENCODER) -> None:

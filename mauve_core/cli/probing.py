@@ -38,7 +38,6 @@ _TITLES = {
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "probe",
-        help="measure how a stored run's score responds to deliberately changed texts",
         description="Half of a source's texts are perturbed and compared with the rest. A perturbation is one of: "
         + "; ".join(usage(kind) for kind in PERTURBATIONS.values() if not kind.is_control).replace("%", "%%"),
     )

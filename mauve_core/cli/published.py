@@ -36,7 +36,7 @@ _HEADINGS = {
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("published", help="recompute the papers' correlation tables from their figures")
+    parser = commands.add_parser("published")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     parser.set_defaults(run=_show)
 

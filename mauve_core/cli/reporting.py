@@ -19,7 +19,7 @@ _WRITERS = {"latex": latex_table, "markdown": markdown_table, "methods": methods
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("report", help="write a stored run as one HTML file that works offline, or as text")
+    parser = commands.add_parser("report")
     parser.add_argument("id", metavar="RUN")
     parser.add_argument(
         "--format",

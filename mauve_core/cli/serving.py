@@ -19,7 +19,6 @@ from mauve_core.serving import sharing
 from mauve_core.serving.passwords import MAX_BYTES, hashed
 from mauve_core.store import RunStore
 
-DEBUG_VARIABLE = "MAUVE_LENS_DEBUG"
 DEFAULT_PORT = 8501
 THIS_MACHINE = "127.0.0.1"
 
@@ -89,7 +88,7 @@ class SharingOptions:
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    app = commands.add_parser("app", help="start the app, on 127.0.0.1 by default")
+    app = commands.add_parser("app")
     app.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"default: {DEFAULT_PORT}")
     app.add_argument(
         "--host", default=THIS_MACHINE, metavar="ADDRESS", help=f"default: {THIS_MACHINE}; see docs/sharing.md"
@@ -103,7 +102,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_options(app)
     app.set_defaults(run=_app)
 
-    demo = commands.add_parser("demo", help="store the demo study as a run if it does not exist yet")
+    demo = commands.add_parser("demo")
     demo.add_argument(
         "--rebuild", action="store_true", help="first regenerate its texts, features, measures and analyses (hours)"
     )
@@ -116,7 +115,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_options(demo)
     demo.set_defaults(run=_demo)
 
-    password = commands.add_parser("password", help=f"hash a password for {sharing.PASSWORD_HASH}")
+    password = commands.add_parser("password")
     password.set_defaults(run=_password)
 
     work = commands.add_parser("work")

@@ -22,7 +22,7 @@ _Command = Callable[[argparse.Namespace], int]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("runs", help="list stored runs; see runs --help for other actions")
+    parser = commands.add_parser("runs")
     _add_list_options(parser)
     actions = parser.add_subparsers(metavar="ACTION")
     _add_list_options(actions.add_parser("list", help="list stored runs (the default action)"))

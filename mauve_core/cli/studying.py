@@ -27,7 +27,6 @@ from mauve_core.tasks.study import ADVERSARIAL, StudyTask
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "study",
-        help="continue human texts with a model and several decoders, compare and measure them, store the run",
         description="The prompt is the beginning of a human text; both continuations have at most --max-new-tokens "
         f"tokens of the model. The bare decoder {ADVERSARIAL} uses the perplexity of the human texts. A study that "
         "was stopped resumes where it left off when run again.",

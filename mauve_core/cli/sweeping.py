@@ -22,7 +22,6 @@ _SHOWN = "mauve"
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "sweep",
-        help="a stored run's scores over one setting, or one parameter of an estimator",
         description="Settings: text length, n, k, the constant c (scale), or the decoder's parameter. Parameters of "
         "estimators without bins: neighbors (nearest neighbors), components (principal components of nearest "
         "neighbors, kernel density and Gaussian), bandwidth (kernel density, as a multiple of the chosen one).",

@@ -16,7 +16,7 @@ from mauve_core.scoring.tables import aligned
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser("jobs", help="list background jobs; see jobs --help for other actions")
+    parser = commands.add_parser("jobs")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     parser.set_defaults(run=_list)
     actions = parser.add_subparsers(metavar="{log,cancel,resume,remove}")

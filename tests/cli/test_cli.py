@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import build_parser, main
+from mauve_core.__main__ import DEBUG_VARIABLE, build_parser, main
 from mauve_core.analysis.preflight import preflight
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
@@ -38,7 +38,7 @@ FAST = ["--seeds", "2", "--bootstrap", "100", "--no-map"]
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
-    monkeypatch.delenv(serving.DEBUG_VARIABLE, raising=False)
+    monkeypatch.delenv(DEBUG_VARIABLE, raising=False)
     return tmp_path / "home"
 
 
@@ -323,7 +323,7 @@ def test_every_error_is_one_line_and_a_code(
     assert captured.err.startswith(text)
     assert captured.err.count("\n") == 1
     assert captured.out == ""
-    monkeypatch.setenv(serving.DEBUG_VARIABLE, "1")
+    monkeypatch.setenv(DEBUG_VARIABLE, "1")
     assert main(arguments) == code
     assert "Traceback" in capsys.readouterr().err
 

@@ -1,0 +1,58 @@
+"""The commands, by the module that adds them, with what the help says about each."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+
+from mauve_core.cli.parser import Commands, Parser
+
+COMMANDS: dict[str, dict[str, str | None]] = {
+    "comparing": {"compare": "score model texts against human texts and store the run"},
+    "studying": {
+        "study": "continue human texts with a model and several decoders, compare and measure them, store the run"
+    },
+    "stored": {"runs": "list stored runs; see runs --help for other actions"},
+    "models": {
+        "encode": "write the features of a file's texts to a .npy file",
+        "generate": "generate continuations of prompts with a model, one file per decoder",
+    },
+    "measuring": {"measure": "compute text measures of a run or of files: T(Q), T(P) and their gap"},
+    "methods": {
+        "methods": "apply other estimators, divergences and summaries to a stored run, and show how far they agree"
+    },
+    "encoders": {"encoders": "score a stored run's texts under several encoders, and show how far they agree"},
+    "differences": {"test": "test which of two candidates of a stored run is closer to the human texts"},
+    "judging": {"ratings": "export, import or rank human ratings of a run's texts"},
+    "probing": {"probe": "measure how a stored run's score responds to deliberately changed texts"},
+    "attributes": {
+        "attributes": "show what a stored run's clusters reveal about metadata, length, stop words and punctuation"
+    },
+    "published": {"published": "recompute the papers' correlation tables from their figures"},
+    "reporting": {"report": "write a stored run as one HTML file that works offline, or as text"},
+    "sweeping": {"sweep": "show a stored run's scores over one setting, or over one parameter of an estimator"},
+    "working": {"jobs": "list background jobs; see jobs --help for other actions"},
+    "serving": {
+        "app": "start the app, on 127.0.0.1 by default",
+        "demo": "store the demo study as a run if it does not exist yet",
+        "password": "hash a password for MAUVE_LENS_PASSWORD_HASH",
+        "work": None,
+    },
+    "debugging": {"debug": "write a file for a report of a fault, without texts, names or keys"},
+}
+"""What each command does, by module and name. None hides it."""
+
+
+def add_commands(parser: Parser, *, load: bool) -> None:
+    """Add all commands to the parser; without ``load``, the module of one is imported when it is called."""
+    commands: Commands = parser.add_subparsers(metavar="COMMAND", required=True)  # type: ignore[assignment]
+    for module, explained in COMMANDS.items():
+        for name, help_line in explained.items():
+            commands.announce(name, help_line, partial(_add, module))
+    if load:
+        for name in list(commands.choices):
+            commands.load(name)
+
+
+def _add(module: str, commands: Commands) -> None:
+    import_module(f"mauve_core.cli.{module}").add_commands(commands)
