@@ -28,7 +28,7 @@ from mauve_core.analysis.preflight import Preflight, preflight
 from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
-from mauve_core.analysis.why import why_source
+from mauve_core.analysis.why import WhySource, why_source
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, count_words, joined
 from mauve_core.base.array_files import load_arrays
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
@@ -274,6 +274,15 @@ def run_exchange_rate(run: Run, kind: PartitionKind, candidate: str) -> float:
         return {"rate": np.array(exchange_rate(run.comparison, kind, candidate))}
 
     return float(_cached(run, f"exchange-rate-{kind}-{run.index_of(candidate)}", make)["rate"])
+
+
+def run_why_source(run: Run, kind: PartitionKind, candidate: str, seed: int) -> WhySource:
+    """As ``mauve_core.analysis.why.why_source``, of the stored texts, features and properties."""
+    stored = run.features(HUMAN), run.features(candidate)
+    features = None if stored[0] is None or stored[1] is None else (stored[0], stored[1])
+    partition = run.comparison.partition(kind, candidate, seed)
+    properties = run_properties(run, HUMAN), run_properties(run, candidate)
+    return why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, features, properties)
 
 
 def run_main_reason(run: Run, candidate: str) -> Reason | None:

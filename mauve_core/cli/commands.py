@@ -22,6 +22,10 @@ COMMANDS: dict[str, dict[str, str | None]] = {
         "methods": "apply other estimators, divergences and summaries to a stored run, and show how far they agree"
     },
     "encoders": {"encoders": "score a stored run's texts under several encoders, and show how far they agree"},
+    "clusters": {
+        "clusters": "show a stored run's clusters, those that cost most first",
+        "texts": "show the texts of a cluster, or all texts with their clusters",
+    },
     "differences": {"test": "test which of two candidates of a stored run is closer to the human texts"},
     "judging": {"ratings": "export, import or rank human ratings of a run's texts"},
     "probing": {"probe": "measure how a stored run's score responds to deliberately changed texts"},

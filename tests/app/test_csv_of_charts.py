@@ -19,7 +19,6 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import charts
-from mauve_app.components.export import csv_bytes
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
@@ -29,6 +28,7 @@ from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
+from mauve_core.reporting.spreadsheets import csv_bytes
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask

@@ -28,6 +28,8 @@ SCORE = ScoreConfig(seeds=2, restarts=1, bootstrap=100)
 SAME = {
     "runs show": "runs show synthetic",
     "runs compare": "runs compare synthetic again",
+    "clusters": "clusters synthetic --candidate shifted",
+    "texts": "texts synthetic --candidate shifted --cluster 0",
     "report": "report synthetic --out report.html",
     "report --format markdown": "report synthetic --format markdown",
     "report --format latex": "report synthetic --format latex",
@@ -83,7 +85,7 @@ def test_all_print_the_digits_of_the_leaderboard(run: Run, capsys: pytest.Captur
         out = printed(capsys, call).replace(r"\pm", "±")
         assert score in out, name
         assert REASONS.get(name, "") in out, name
-        if name.startswith(("runs", "report")):
+        if name.startswith(("runs", "report", "clusters", "texts")):
             bracket = f"{written(own.low, 3)}, {written(own.high, 3)}"
             assert low_high in out or bracket in out, name
     assert score in with_plain_spaces(to_table(run.comparison))  # what compare, study and demo print

@@ -31,17 +31,17 @@ from mauve_core.analysis.precomputed import (
     run_gap_test,
     run_main_reason,
     run_preflight,
-    run_properties,
     run_repartition,
     run_sampling_advice,
     run_stability,
+    run_why_source,
     run_words,
 )
 from mauve_core.analysis.preflight import Preflight
 from mauve_core.analysis.selection import Stack
 from mauve_core.analysis.verdict import Verdict
 from mauve_core.analysis.what_if import Prepared, WhatIf, prepare, what_if
-from mauve_core.analysis.why import WhyCard, WhySource, why_source
+from mauve_core.analysis.why import WhyCard, WhySource
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError, MauveLensError
@@ -385,12 +385,7 @@ def stack(run_id: str) -> Stack:
 
 @kept_by_run(max_entries=4, show_spinner=False)
 def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> WhySource:
-    run = load_run(run_id)
-    stored = run.features(HUMAN), run.features(candidate)
-    features = None if stored[0] is None or stored[1] is None else (stored[0], stored[1])
-    partition = run.comparison.partition(kind, candidate, seed)
-    properties = run_properties(run, HUMAN), run_properties(run, candidate)
-    return why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, features, properties)
+    return run_why_source(load_run(run_id), kind, candidate, seed)
 
 
 @kept_by_run(max_entries=256, show_spinner="Reading the texts")

@@ -10,10 +10,10 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from mauve_app.components.export import csv_bytes
 from mauve_app.url import session
 from mauve_core.figures.enlarged import enlarged
 from mauve_core.figures.theme import mode_bar
+from mauve_core.reporting.spreadsheets import csv_bytes
 
 _IMAGE_FORMAT = "image_format"
 _ON_SLIDES = 1.3

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from mauve_app.caching import areas
 from mauve_app.components import focus, texts
-from mauve_app.components.export import csv_bytes
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped
 from mauve_app.url import bound, session
@@ -19,6 +18,7 @@ from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
+from mauve_core.reporting.spreadsheets import csv_bytes
 
 TABS: dict[AreaTab, str] = {"texts": "Texts", "counts": "Counts", "list": "List"}
 AGAINST: dict[AreaTab, str] = {"against": "Against A"}

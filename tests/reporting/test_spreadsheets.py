@@ -8,7 +8,7 @@ import io
 import pandas as pd
 import pytest
 
-from mauve_app.components.export import FORMULA_STARTS, csv_bytes
+from mauve_core.reporting.spreadsheets import FORMULA_STARTS, csv_bytes
 from tests.payloads import PAYLOADS
 
 

@@ -1,0 +1,201 @@
+"""Data frames of a stored run: scores, tests of pairs, clusters and texts, with the numbers that the app shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.analysis.central_texts import central_texts
+from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
+from mauve_core.analysis.cost_intervals import cost_intervals
+from mauve_core.analysis.precomputed import (
+    run_cluster_names,
+    run_differences,
+    run_exchange_rate,
+    run_gap_test,
+    run_why_source,
+)
+from mauve_core.base.config import HUMAN, SCORES, PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.scoring.result import Comparison
+from mauve_core.store import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WEIGHT = 0.5
+"""Weight of P in the mixture at which the errors of a cluster are given."""
+
+PAIRS = (
+    "first",
+    "second",
+    "score",
+    "difference",
+    "low",
+    "high",
+    "p_value",
+    "p_adjusted",
+    "told_apart",
+    "paired",
+    "n",
+)
+COSTS = ("cost", "cost_share", "low", "high")
+
+
+def scores(comparison: Comparison) -> pd.DataFrame:
+    """Return every score of every candidate, a row for each.
+
+    Returns
+    -------
+    DataFrame
+        candidate, score, partition ("pairwise" or "joint"), mean, sd (over k-means seeds; NaN with one seed), low, high
+        (bootstrap interval over texts), n (texts of the candidate).
+    """
+    import pandas as pd
+
+    rows = [
+        {
+            "candidate": candidate.name,
+            "score": name,
+            "partition": kind,
+            "mean": estimate.mean,
+            "sd": np.nan if estimate.sd is None else estimate.sd,
+            "low": estimate.low,
+            "high": estimate.high,
+            "n": candidate.source.n_scored,
+        }
+        for candidate in comparison.candidates
+        for kind, estimates in (("pairwise", candidate.scores), ("joint", candidate.joint_scores))
+        for name in SCORES
+        if (estimate := estimates.get(name)) is not None
+    ]
+    return pd.DataFrame(rows)
+
+
+def pairs(run: Run) -> pd.DataFrame:
+    """Return the tests of every two candidates under every score, a row for each.
+
+    Returns
+    -------
+    DataFrame
+        first, second, score, difference (first minus second), low, high, p_value, p_adjusted (Holm, over the pairs),
+        told_apart, paired (whether texts were exchanged within prompts), n (prompts or texts exchanged).
+    """
+    import pandas as pd
+
+    rows = [{name: getattr(each, name) for name in PAIRS} for each in run_differences(run)]
+    return pd.DataFrame(rows, columns=list(PAIRS))
+
+
+def clusters(run: Run, candidate: str, *, kind: PartitionKind = "pairwise", seed: int | None = None) -> pd.DataFrame:
+    """Return the clusters of a candidate under one partition, those that cost most first.
+
+    Parameters
+    ----------
+    seed : int, optional
+        Index of a k-means seed; by default that of the median MAUVE, whose clusters the app shows.
+
+    Returns
+    -------
+    DataFrame
+        The columns of ``mauve_core.analysis.cluster_table.cluster_table`` without the errors at a weight, after name
+        (made of words of the texts), with low and high: the simultaneous interval of ``cost_share``. Where exchanged
+        texts leave as large a gap (``mauve_core.analysis.gap_test``), costs and their intervals are NaN, and the
+        clusters are ordered by the difference of their shares.
+
+    Raises
+    ------
+    InputError
+        An unknown candidate or seed.
+    """
+    partition = run.comparison.partition(kind, candidate, seed)
+    table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), WEIGHT)
+    table = table.drop(columns=["type_1_nats", "type_2_nats"])
+    if run_gap_test(run, kind, candidate).explains:
+        rate = run_exchange_rate(run, kind, candidate)
+        costs = cost_intervals(run.comparison, kind, candidate, partition.seed, rate=rate)
+        table = ordered(with_intervals(table, *costs.of_clusters), "cost")
+    else:
+        table = ordered(table.assign(**dict.fromkeys(COSTS, np.nan)), "difference")
+    names = run_cluster_names(run, kind, candidate, partition.seed)
+    table.insert(1, "name", [names[cluster] for cluster in table["cluster"]])
+    return table
+
+
+def texts(
+    run: Run,
+    candidate: str,
+    *,
+    cluster: int | None = None,
+    kind: PartitionKind = "pairwise",
+    seed: int | None = None,
+    vectors: bool = False,
+) -> pd.DataFrame:
+    """Return the human texts and a candidate's with their clusters.
+
+    Parameters
+    ----------
+    cluster : int, optional
+        Only the texts of this cluster, on each side the nearest to its center first; by default all texts, in the order
+        of their files.
+    seed : int, optional
+        As for :func:`clusters`.
+    vectors : bool
+        Whether to add the features.
+
+    Returns
+    -------
+    DataFrame
+        source (``human`` or the candidate's name), id, cluster, text, prompt (None without), x and y (NaN without a
+        map), vector (lists of float, if asked for), and ``metadata.NAME`` for each field of metadata.
+
+    Raises
+    ------
+    InputError
+        An unknown candidate, seed or cluster, or vectors of a run that was stored without features.
+    """
+    import pandas as pd
+
+    partition = run.comparison.partition(kind, candidate, seed)
+    sides = [_side(run, source, partition.labels[source], vectors) for source in (HUMAN, candidate)]
+    if cluster is not None:
+        central = central_texts(run_why_source(run, kind, candidate, partition.seed), cluster)
+        sides = [side.iloc[rows] for side, rows in zip(sides, central, strict=True)]
+    return pd.concat(sides, ignore_index=True)
+
+
+def _side(run: Run, source: str, labels: NDArray[np.int32], vectors: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    corpus = run.corpora[source]
+    x, y = _positions(run, source)
+    columns = {
+        "source": [source] * len(corpus),
+        "id": list(corpus.ids),
+        "cluster": labels,
+        "text": list(corpus.texts),
+        "prompt": [None] * len(corpus) if corpus.prompts is None else list(corpus.prompts),
+        "x": x,
+        "y": y,
+    }
+    if vectors:
+        features = run.features(source)
+        if features is None:
+            raise InputError(f"Run {run.id} was stored without features", todo="Leave the vectors out")
+        columns["vector"] = [row.tolist() for row in features]
+    about = corpus.metadata.add_prefix("metadata.").reset_index(drop=True)
+    return pd.concat([pd.DataFrame(columns), about], axis="columns")
+
+
+def _positions(run: Run, source: str) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+    """Where the map shows the texts; NaN without a map."""
+    sources = run.comparison.sources
+    sizes = [each.n for each in sources]
+    place = [each.name for each in sources].index(source)
+    if run.comparison.projection is None:
+        return np.full(sizes[place], np.nan), np.full(sizes[place], np.nan)
+    start = sum(sizes[:place])
+    own = run.comparison.projection[start : start + sizes[place]]
+    return own[:, 0], own[:, 1]

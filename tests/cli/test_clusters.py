@@ -1,0 +1,128 @@
+"""``mauve-lens clusters`` and ``texts``: the numbers of the cluster table, and the texts behind a cluster."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.analysis import frames
+from mauve_core.analysis.cost_intervals import costed_table
+from mauve_core.analysis.gap_test import gap_test
+from mauve_core.base.config import HUMAN
+from mauve_core.store import Run
+from tests.synthetic import make_run
+
+NAME, SAME = "shifted", "close"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
+    return make_run(tmp_path, n=60, seeds=2)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    capsys.readouterr()
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def as_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    found = json.loads(said(capsys, *arguments, "--json"))
+    assert isinstance(found, dict)
+    return found
+
+
+def test_clusters_are_those_of_the_table_that_cost_most_first(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    found = as_json(capsys, "clusters", run.id, "--candidate", NAME)
+    assert found["explains"] is True
+    seed = run.comparison.median_seed(NAME)
+    table = costed_table(run.comparison, "pairwise", NAME, seed, 0.5).set_index("cluster")
+    assert (found["seed"], found["k"], len(found["clusters"])) == (seed, len(table), len(table))
+    costs = [row["cost"] for row in found["clusters"]]
+    assert costs == sorted(costs, reverse=True)
+    for row in found["clusters"]:
+        own = table.loc[row["cluster"]]
+        assert (row["human"], row["model"], row["direction"]) == (own["human"], own["model"], own["direction"])
+        assert (row["cost"], row["low"], row["high"]) == (own["cost"], own["low"], own["high"])
+    printed = said(capsys, "clusters", run.id, "--candidate", NAME, "--most", "1")
+    assert f"1 of {len(table)} clusters" in printed
+    assert "share of the gap" in printed
+    assert f"mauve-lens texts {run.id} --candidate {NAME} --cluster N" in printed
+
+
+def test_no_cluster_is_costed_without_a_gap(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert not gap_test(run.comparison, "pairwise", SAME).explains
+    found = as_json(capsys, "clusters", run.id, "--candidate", SAME)
+    assert found["explains"] is False
+    assert {row["cost"] for row in found["clusters"]} == {row["low"] for row in found["clusters"]} == {None}
+    printed = said(capsys, "clusters", run.id, "--candidate", SAME)
+    assert "share of the gap" not in printed
+    assert "no costs are given" in " ".join(printed.split())
+
+
+def test_texts_of_a_cluster_are_those_with_its_label(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    partition = run.comparison.partition("pairwise", NAME)
+    cluster = int(np.argmax(partition.counts(NAME)))
+    found = as_json(capsys, "texts", run.id, "--candidate", NAME, "--cluster", str(cluster))["texts"]
+    for source in (HUMAN, NAME):
+        corpus = run.corpora[source]
+        wanted = {corpus.ids[row]: corpus.texts[row] for row in np.flatnonzero(partition.labels[source] == cluster)}
+        assert {row["id"]: row["text"] for row in found if row["source"] == source} == wanted
+    first = next(row["id"] for row in found if row["source"] == NAME)
+    printed = said(capsys, "texts", run.id, "--candidate", NAME, "--cluster", str(cluster), "--most", "1")
+    assert f"[id {first}]" in printed
+    assert printed.count("[id ") == (2 if partition.counts(HUMAN)[cluster] else 1)
+
+
+def test_all_texts_in_the_order_of_their_files_as_csv_and_parquet(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = list(csv.DictReader(io.StringIO(said(capsys, "texts", run.id, "--candidate", NAME, "--csv"))))
+    ids = [*run.corpora[HUMAN].ids, *run.corpora[NAME].ids]
+    assert [row["id"] for row in rows] == ids
+    path = tmp_path / "texts.parquet"
+    assert "1 text" not in said(capsys, "texts", run.id, "--candidate", NAME, "--parquet", str(path))
+    table = pd.read_parquet(path)
+    assert table["id"].tolist() == ids
+    projection = run.comparison.projection
+    assert projection is not None
+    np.testing.assert_array_equal(table.loc[table["source"] == HUMAN, ["x", "y"]], projection[: run.comparison.human.n])
+    features = run.features(NAME)
+    if features is None:
+        assert "vector" not in table
+    else:
+        np.testing.assert_array_equal(np.stack(table.loc[table["source"] == NAME, "vector"]), features)
+
+
+def test_scores_and_pairs_are_those_of_the_comparison(run: Run) -> None:
+    scores = frames.scores(run.comparison).set_index(["candidate", "score", "partition"])
+    own = run.comparison.candidate(NAME).joint_scores["mauve"]
+    assert scores.loc[(NAME, "mauve", "joint"), ["mean", "low", "high"]].tolist() == [own.mean, own.low, own.high]
+    pairs = frames.pairs(run)
+    assert run.comparison.differences is not None
+    assert pairs["p_adjusted"].tolist() == [each.p_adjusted for each in run.comparison.differences]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["clusters", "synthetic", "--candidate", "nobody"], "No candidate named 'nobody'"),
+        (["clusters", "synthetic", "--seed", "7"], "No partition with that seed"),
+        (["clusters", "synthetic", "--most", "0"], "--most is too small"),
+        (["texts", "synthetic", "--cluster", "9999"], "No cluster has that number"),
+        (["texts", "nothing"], "No run"),
+        (["texts", "synthetic", "--json", "--csv"], "not allowed with"),
+    ],
+)
+def test_wrong_input_is_told(run: Run, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert told in capsys.readouterr().err
