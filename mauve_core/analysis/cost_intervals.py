@@ -89,14 +89,23 @@ def cost_intervals(
     return intervals_of(sides, comparison.config.score.bootstrap, rate, smoothing)
 
 
-def costed_table(comparison: Comparison, kind: PartitionKind, candidate: str, seed: int, weight: float) -> pd.DataFrame:
+def costed_table(
+    comparison: Comparison,
+    kind: PartitionKind,
+    candidate: str,
+    seed: int,
+    weight: float,
+    *,
+    rate: float | None = None,
+) -> pd.DataFrame:
     """Return the table of one partition, with intervals: ``cluster_table`` and ``with_intervals`` in one.
 
-    Whether there is a gap to explain is not asked (``mauve_core.analysis.gap_test``).
+    Whether there is a gap to explain is not asked (``mauve_core.analysis.gap_test``). ``rate`` is as in
+    :func:`cost_intervals`.
     """
     part = comparison.partition(kind, candidate, seed)
     table = cluster_table(part.counts(HUMAN), part.counts(candidate), weight)
-    return with_intervals(table, *cost_intervals(comparison, kind, candidate, seed).of_clusters)
+    return with_intervals(table, *cost_intervals(comparison, kind, candidate, seed, rate=rate).of_clusters)
 
 
 def intervals_of(sides: TwoSides, replicates: int, rate: float, smoothing: str = "none") -> CostIntervals:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.analysis.central_texts import central_texts
-from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
-from mauve_core.analysis.cost_intervals import cost_intervals
+from mauve_core.analysis.cluster_table import cluster_table, ordered
+from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.precomputed import (
     run_cluster_names,
     run_differences,
@@ -41,6 +41,9 @@ PAIRS = (
     "paired",
     "n",
 )
+METADATA = "metadata."
+"""How the columns of metadata begin, before the field's name."""
+
 COSTS = ("cost", "cost_share", "low", "high")
 
 
@@ -111,14 +114,13 @@ def clusters(run: Run, candidate: str, *, kind: PartitionKind = "pairwise", seed
         An unknown candidate or seed.
     """
     partition = run.comparison.partition(kind, candidate, seed)
-    table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), WEIGHT)
-    table = table.drop(columns=["type_1_nats", "type_2_nats"])
     if run_gap_test(run, kind, candidate).explains:
         rate = run_exchange_rate(run, kind, candidate)
-        costs = cost_intervals(run.comparison, kind, candidate, partition.seed, rate=rate)
-        table = ordered(with_intervals(table, *costs.of_clusters), "cost")
+        table = ordered(costed_table(run.comparison, kind, candidate, partition.seed, WEIGHT, rate=rate), "cost")
     else:
+        table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), WEIGHT)
         table = ordered(table.assign(**dict.fromkeys(COSTS, np.nan)), "difference")
+    table = table.drop(columns=["type_1_nats", "type_2_nats"])
     names = run_cluster_names(run, kind, candidate, partition.seed)
     table.insert(1, "name", [names[cluster] for cluster in table["cluster"]])
     return table
@@ -185,7 +187,7 @@ def _side(run: Run, source: str, labels: NDArray[np.int32], vectors: bool) -> pd
         if features is None:
             raise InputError(f"Run {run.id} was stored without features", todo="Leave the vectors out")
         columns["vector"] = [row.tolist() for row in features]
-    about = corpus.metadata.add_prefix("metadata.").reset_index(drop=True)
+    about = corpus.metadata.add_prefix(METADATA).reset_index(drop=True)
     return pd.concat([pd.DataFrame(columns), about], axis="columns")
 
 

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from mauve_core.analysis.cluster_names import cluster_names
-from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.cost_intervals import cost_intervals, exchange_rate
+from mauve_core.analysis.cost_intervals import costed_table, exchange_rate
 from mauve_core.analysis.gap_test import DRAWS, GapTest, gap_test
 from mauve_core.analysis.main_reason import Reason, main_reason
 from mauve_core.analysis.preflight import Preflight, preflight
@@ -301,10 +300,7 @@ def run_main_reason(run: Run, candidate: str) -> Reason | None:
 def _main_reason(run: Run, candidate: str, seed: int) -> Reason | None:
     partition = run.comparison.partition("pairwise", candidate, seed)
     rate = run_exchange_rate(run, "pairwise", candidate)
-    costs = cost_intervals(run.comparison, "pairwise", candidate, seed, rate=rate)
-    table = with_intervals(
-        cluster_table(partition.counts(HUMAN), partition.counts(candidate), ANY_WEIGHT), *costs.of_clusters
-    )
+    table = costed_table(run.comparison, "pairwise", candidate, seed, ANY_WEIGHT, rate=rate)
     properties = run_properties(run, HUMAN), run_properties(run, candidate)
     source = why_source(partition, run.corpora[HUMAN], run.corpora[candidate], candidate, properties=properties)
     labels = words = None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import json
+import math
 import shlex
 import textwrap
 from collections.abc import Mapping
@@ -11,13 +13,13 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from mauve_core.analysis import frames
 from mauve_core.analysis.cluster_names import labelled
-from mauve_core.analysis.cluster_table import has_costs
 from mauve_core.analysis.precomputed import run_cluster_names, run_gap_test
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import as_percent, percent_with_interval, printable, with_plain_spaces
 from mauve_core.cli.options import LINE, write, write_json
+from mauve_core.corpus.metadata import python_values
 from mauve_core.reporting.spreadsheets import csv_bytes
 from mauve_core.scoring.tables import aligned, score_in_words, seed_in_words
 from mauve_core.store import Run, RunStore
@@ -48,7 +50,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description="Show the human and the model texts of a cluster, the nearest to its center first. Without "
         "--cluster: all texts with their clusters, in the order of their files.",
     )
-    _add_options(texts)
+    as_what = _add_options(texts)
     texts.add_argument("--cluster", type=int, metavar="N", help="number of a cluster; see mauve-lens clusters")
     texts.add_argument(
         "--most",
@@ -56,15 +58,17 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="N",
         help=f"texts of each side to print; default: {MOST_TEXTS}, and all as JSON, CSV or Parquet",
     )
-    texts.add_argument(
+    as_what.add_argument(
         "--parquet",
         metavar="FILE",
-        help="write the texts with clusters, positions on the map and features to a Parquet file",
+        help="write the texts with clusters, positions on the map and features to a Parquet file; metadata of mixed "
+        "types become JSON",
     )
     texts.set_defaults(run=_texts)
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
+def _add_options(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
+    """Add what both commands share; returns the choice of output, of which one may be given."""
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--candidate", metavar="NAME", help="default: the run's first")
     parser.add_argument(
@@ -79,6 +83,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     as_what = parser.add_mutually_exclusive_group()
     as_what.add_argument("--json", action="store_true", help="print JSON")
     as_what.add_argument("--csv", action="store_true", help="print CSV; what looks like a formula gets an apostrophe")
+    return as_what
 
 
 def _clusters(args: argparse.Namespace) -> int:
@@ -97,7 +102,7 @@ def _texts(args: argparse.Namespace) -> int:
     run, candidate, most = *_shown(args), _most(args)
     if args.parquet is not None:
         vectors = run.features(HUMAN) is not None and run.features(candidate) is not None
-        table = _first(_frame(run, candidate, args, vectors=vectors), most)
+        table = _storable(_first(_frame(run, candidate, args, vectors=vectors), most))
         write_atomically(Path(args.parquet), lambda stream: table.to_parquet(stream, index=False))
         write(f"Wrote {len(table):,} texts with {'' if vectors else 'no '}features to {args.parquet}.")
         return 0
@@ -145,19 +150,24 @@ def _about(run: Run, candidate: str, args: argparse.Namespace) -> dict[str, Any]
     }
 
 
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as plain values; None for what a row lacks."""
-    import pandas as pd
+def _storable(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with metadata of mixed types as JSON: a column of Parquet has one type."""
+    mixed = [name for name in map(str, table) if name.startswith(frames.METADATA) and table[name].dtype == object]
+    return table.assign(**{name: [json.dumps(value) for value in python_values(table[name])] for name in mixed})
 
-    plain = table.astype(object).where(table.notna(), None)
-    return [
-        {str(name): value.isoformat() if isinstance(value, pd.Timestamp) else value for name, value in row.items()}
-        for row in plain.to_dict("records")
-    ]
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as plain values; None for what a row lacks, text for infinities, which JSON has no number for."""
+    columns = {str(name): [_finite(value) for value in python_values(table[name])] for name in table}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _finite(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
 
 
 def _cluster_table(run: Run, candidate: str, args: argparse.Namespace, shown: pd.DataFrame, k: int) -> str:
-    costed = bool(has_costs(shown) and shown["low"].notna().all())
+    costed = run_gap_test(run, args.partition, candidate).explains
     rows = [["cluster", "name", HUMAN, printable(candidate), *(["direction", "share of the gap"] if costed else [])]]
     for row in shown.to_dict("records"):
         cells = [str(row["cluster"]), printable(row["name"])]

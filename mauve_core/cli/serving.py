@@ -143,7 +143,7 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
     spec = importlib.util.find_spec("mauve_app")
     main = None if spec is None or spec.origin is None else Path(spec.origin).resolve().parent / "main.py"
     if main is None or not main.is_file():
-        raise MauveLensError("The app is not installed", todo="Install the package again: pip install mauve-lens")
+        raise MauveLensError("The app is not installed", todo="Install MAUVE Lens again")
     options = {
         "server.port": str(port),
         "server.address": shared.host,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from importlib.metadata import metadata
 
 import pytest
+from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from tests.supply.closure import ROOT, pinned, runtime
@@ -47,6 +49,15 @@ def unknown(name: str, licence: str) -> set[str]:
 def test_the_lock_has_what_the_program_brings_in_and_nothing_else() -> None:
     tested, weights = pinned("constraints.txt"), pinned("requirements-weights.txt")
     assert pinned("requirements.lock") == {name: tested[name] for name in runtime()} | weights
+
+
+def test_the_package_takes_a_range_that_holds_each_tested_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    ranges = {canonicalize_name(each.name): each for each in map(Requirement, project["dependencies"])}
+    tested = pinned("requirements.txt")
+    assert ranges.keys() == tested.keys()
+    assert [name for name, each in ranges.items() if not each.specifier.contains(tested[name])] == []
+    assert [name for name, each in ranges.items() if f"=={tested[name]}" == str(each.specifier)] == []
 
 
 @pytest.mark.parametrize("name", ["requirements.txt", "requirements-dev.txt"])
