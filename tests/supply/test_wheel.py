@@ -16,20 +16,23 @@ from tests.supply.closure import ROOT
 pytestmark = pytest.mark.slow
 
 PARTS = ("app", "data", "mauve_core", "README.md", "pyproject.toml", "setup.py", "streamlit_config.toml")
+MADE = {"__pycache__", ".build"}
 UNREAD = {"README.md"}
 """Files of ``data`` that are for readers of the repository."""
 
 
-def tracked(folder: str) -> set[Path]:
-    listed = subprocess.run(["git", "ls-files", "-z", folder], cwd=ROOT, capture_output=True, text=True, check=True)
-    return {Path(name) for name in listed.stdout.split("\0") if name}
+def source_files(part: str) -> set[Path]:
+    """Files of a part of the repository, without what is made when they run."""
+    path = ROOT / part
+    found = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    return {each.relative_to(ROOT) for each in found if not MADE & set(each.relative_to(ROOT).parts)}
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the wheel of a copy of the source puts into a folder of packages."""
     source, built = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("built")
-    for name in {path for part in PARTS for path in tracked(part)}:
+    for name in {path for part in PARTS for path in source_files(part)}:
         (source / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, source / name, follow_symlinks=False)
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
@@ -41,9 +44,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_holds_every_file_of_the_packages_and_of_the_data(installed: Path) -> None:
-    wanted = {installed / path for path in tracked("mauve_core")}
-    wanted |= {installed / path.relative_to("app") for path in tracked("app")}
-    wanted |= {installed / "mauve_core" / path for path in tracked("data") if path.name not in UNREAD}
+    wanted = {installed / path for path in source_files("mauve_core")}
+    wanted |= {installed / path.relative_to("app") for path in source_files("app")}
+    wanted |= {installed / "mauve_core" / path for path in source_files("data") if path.name not in UNREAD}
     assert {path.relative_to(installed) for path in wanted if not path.is_file()} == set()
     settings = installed / "mauve_app" / ".streamlit" / "config.toml"
     assert settings.read_text(encoding="utf-8") == (ROOT / "streamlit_config.toml").read_text(encoding="utf-8")
