@@ -16,6 +16,7 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.cli import options
+from mauve_core.cli.parser import Parser
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import (
     PACKAGED,
@@ -96,7 +97,7 @@ def test_help_names_the_default(command: list[str], capsys: pytest.CaptureFixtur
     ("more", "expected"), [([], f"{SAID}, which is fetched from the Hugging Face hub\n"), (["--quiet"], "")]
 )
 def test_a_default_is_said_unless_quiet(more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = options.Parser()
+    parser = Parser()
     options.add_encoder_options(parser)
     options.add_output_options(parser)
     taken = parser.parse_args(more)
