@@ -152,12 +152,12 @@ def score_config(args: argparse.Namespace) -> ScoreConfig:
     return ScoreConfig(**{name: getattr(args, name) for name in SCORE_OPTIONS if getattr(args, name) is not None})
 
 
-def add_field_options(parser: argparse.ArgumentParser, *, per_source: bool = False) -> None:
-    """Add options for field names in files; with ``per_source``, also ``NAME=FIELD`` for a single source."""
+def add_field_options(
+    parser: argparse.ArgumentParser, *, per_source: bool = False, names: str = f"{HUMAN} or a model's"
+) -> None:
+    """Add options for field names in files; with ``per_source``, also ``NAME=FIELD`` for a source, one of ``names``."""
     metavar = "[NAME=]FIELD" if per_source else "FIELD"
-    text = "guessed by default" + (
-        f"; NAME ({HUMAN} or a model's) limits the option to that file" if per_source else ""
-    )
+    text = "guessed by default" + (f"; NAME ({names}) limits the option to that file" if per_source else "")
     group = parser.add_argument_group("fields of the files", text)
     action = "append" if per_source else "store"
     for part in ("text", "prompt", "id"):

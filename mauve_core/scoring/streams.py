@@ -22,6 +22,7 @@ _PURPOSES = (
     "exchange",
     "gap",
     "correction",
+    "gate",
 )
 """Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 

@@ -51,7 +51,8 @@ AS_COMPARE = {"compare", "study", "demo"}
 """They print ``to_table`` of a run just made, as ``runs show`` does."""
 
 NO_SCORE = {
-    "attributes", "encode", "generate", "measure", "published", "ratings", "app", "password", "work", "jobs", "debug"
+    "attributes", "encode", "gate", "generate", "measure", "published", "ratings", "app", "password", "work", "jobs",
+    "debug",
 }  # fmt: skip
 
 

@@ -1,0 +1,309 @@
+"""The gate of a pipeline: three corpora become a verdict, and a fail names the clusters behind it.
+
+The statistics are in :mod:`mauve_core.scoring.gate`. Findings are clusters whose part of the frontier integral is
+larger under the candidate than under the baseline, the largest first, in the joint partition under the seed whose
+difference is the median. A difference that could be chance has none: there is nothing to explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.analysis.cluster_names import cluster_names
+from mauve_core.analysis.properties import text_properties
+from mauve_core.analysis.words import count_words
+from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.pairing import SharedPrompts, shared_prompts
+from mauve_core.encoders.external_features import FeaturesOrPath
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.numerics.divergences.kl import integral_terms
+from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
+from mauve_core.scoring.gate import (
+    BASELINE,
+    CANDIDATE,
+    MEASURE,
+    GateRule,
+    GateSides,
+    GateTest,
+    Verdict,
+    equal_rows,
+    gate_tests,
+    jackknife_groups,
+    require_measures,
+)
+from mauve_core.scoring.partitioning import measured, pair_partitions
+from mauve_core.scoring.result import Partition
+from mauve_core.scoring.sides import check_sides, encode_sides, take_features
+from mauve_core.scoring.streams import stream
+
+Side = Literal["reference", "baseline", "candidate"]
+
+MOST_FINDINGS = 3
+
+QUOTED = 160
+"""Characters of a quoted text; the rest of a longer one is cut."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A cluster that costs the candidate more than the baseline.
+
+    Attributes
+    ----------
+    cluster : int
+    name : str
+        In words of the texts, which are untrusted.
+    adds : bool
+        Whether the candidate writes more of it than the reference, or less.
+    reference, baseline, candidate : float
+        Share of each side's texts in the cluster, in [0, 1].
+    baseline_cost, candidate_cost : float
+        Its part of the frontier integral of either.
+    quoted : {"reference", "candidate"}
+        Whose text is quoted: of the two, the side that has more of the cluster.
+    text_id, text : str
+        That text, the nearest to the cluster's center; untrusted, on one line, cut to ``QUOTED`` characters.
+    """
+
+    cluster: int
+    name: str
+    adds: bool
+    reference: float
+    baseline: float
+    candidate: float
+    baseline_cost: float
+    candidate_cost: float
+    quoted: Side
+    text_id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What a gate found.
+
+    Attributes
+    ----------
+    tests : tuple of GateTest
+        One per measure.
+    texts : dict of str to int
+        Texts by file: reference, baseline, candidate.
+    files : dict of str to str
+        Where they come from.
+    k, seeds : int
+        Clusters, and k-means seeds.
+    encoder : str or None
+        None if features were given.
+    paired_by : {"prompts", "ids"} or None
+        What tells which texts belong to one prompt; None if no two files have one in common.
+    notes : tuple of str
+    findings : tuple of Finding
+        At most ``MOST_FINDINGS``; empty unless the verdict is ``fail``.
+    """
+
+    tests: tuple[GateTest, ...]
+    texts: Mapping[str, int]
+    files: Mapping[str, str]
+    k: int
+    seeds: int
+    encoder: str | None
+    paired_by: str | None
+    notes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """``fail`` if any measure fails; else ``undecided`` if any is; else ``pass``."""
+        found = {test.verdict for test in self.tests}
+        return "fail" if "fail" in found else "undecided" if "undecided" in found else "pass"
+
+
+def run_gate(
+    reference: Corpus,
+    baseline: Corpus,
+    candidate: Corpus,
+    config: CompareConfig | None = None,
+    rule: GateRule | None = None,
+    *,
+    measures: Sequence[str] = (MEASURE,),
+    features: Mapping[str, FeaturesOrPath] | None = None,
+    feature_store: FeatureStore | None = None,
+    device: str = "auto",
+    progress: Progress = silent,
+) -> GateResult:
+    """Test whether a candidate is farther from the reference than a baseline is.
+
+    Parameters
+    ----------
+    reference, baseline, candidate : Corpus
+    config : CompareConfig, optional
+    rule : GateRule, optional
+    measures : sequence of str
+        Scores, each tested at an equal part of the level.
+    features : mapping of str to (n, d) array or path, optional
+        By ``human`` for the reference, ``baseline`` and ``candidate``; requires ``config.encoder`` None.
+    feature_store, device, progress : see :func:`mauve_core.scoring.compare.compare`
+
+    Raises
+    ------
+    InputError, StorageError
+        As ``compare`` and :func:`mauve_core.scoring.gate.gate_tests`.
+    """
+    config, rule = config or CompareConfig(), rule or GateRule()
+    require_measures(measures)
+    corpora = {HUMAN: reference, BASELINE: baseline, CANDIDATE: candidate}
+    check_sides(reference, {BASELINE: baseline, CANDIDATE: candidate}, config, features, None)
+    encoded = (
+        encode_sides(corpora, config, feature_store, device, progress)[0]
+        if features is None
+        else take_features(corpora, features, None)
+    )
+    matched = _matched(corpora)
+    groups_seed, rows_seed = stream(config.score.seed, "gate").spawn(2)
+    prompts = _prompts(corpora, matched)
+    generations = {name: corpora[name].generation_codes.astype(np.intp) for name in (BASELINE, CANDIDATE)}
+    rows = {HUMAN: np.arange(len(reference))}
+    rows |= equal_rows({name: prompts[name] for name in generations}, generations, rows_seed)
+    features_of = {name: side.features for name, side in encoded.items()}
+    sides = GateSides(
+        jackknife_groups({name: prompts[name][own] for name, own in rows.items()}, groups_seed),
+        {name: own[rows[name]] for name, own in generations.items()},
+    )
+    n = int((sides.generations[CANDIDATE] == 0).sum())
+    found = pair_partitions(
+        measured({name: Stacked([array], rows=rows[name]) for name, array in features_of.items()}, config.score),
+        config.score,
+        progress=progress,
+        texts={HUMAN: len(reference), BASELINE: n, CANDIDATE: n},
+    )
+    partitions = found[BASELINE, CANDIDATE]
+    tests = gate_tests(partitions, sides, measures, rule, config.score.scale)
+    result = GateResult(
+        tests=tests,
+        texts={_title(name): len(corpus) for name, corpus in corpora.items()},
+        files={_title(name): corpus.origin for name, corpus in corpora.items()},
+        k=partitions[0].k,
+        seeds=len(partitions),
+        encoder=None if config.encoder is None else config.encoder.model,
+        paired_by=None if matched is None else matched.by,
+        notes=_notes(corpora, rows, n),
+    )
+    if result.verdict != "fail":
+        return result
+    return replace(result, findings=findings_of(partitions, corpora, features_of, rows))
+
+
+def findings_of(
+    partitions: Sequence[Partition],
+    corpora: Mapping[str, Corpus],
+    features: Mapping[str, NDArray[np.floating]],
+    rows: Mapping[str, NDArray[np.intp]],
+    most: int = MOST_FINDINGS,
+) -> tuple[Finding, ...]:
+    """Return the clusters that cost the candidate most more than the baseline, the largest difference first.
+
+    Parameters
+    ----------
+    partitions : sequence of Partition
+        Joint, one per seed.
+    corpora, features : mapping of str to Corpus and to (n, d) array
+        By side.
+    rows : mapping of str to array of int
+        Rows of either that the partitions label, by side and in their order.
+    most : int
+    """
+    differences = [float(np.subtract(*_costs(part)[::-1]).sum()) for part in partitions]
+    shown = partitions[int(np.argsort(differences, kind="stable")[(len(differences) - 1) // 2])]
+    baseline_cost, candidate_cost = _costs(shown)
+    more = candidate_cost - baseline_cost
+    order = [int(cluster) for cluster in np.argsort(-more, kind="stable")[:most] if more[cluster] > 0]
+    sides = (HUMAN, BASELINE, CANDIDATE)
+    everything = [corpora[name].texts[row] for name in sides for row in rows[name]]
+    labels = np.concatenate([shown.labels[name] for name in sides])
+    names = cluster_names(count_words(everything), text_properties(everything), labels, shown.k)
+    shares = {name: shown.counts(name) / shown.labels[name].size for name in sides}
+    found = []
+    for cluster in order:
+        adds = bool(shares[CANDIDATE][cluster] > shares[HUMAN][cluster])
+        side = CANDIDATE if adds else HUMAN
+        row = _central(shown, features, rows, cluster, side)
+        found.append(
+            Finding(
+                cluster=cluster,
+                name=names[cluster],
+                adds=adds,
+                reference=float(shares[HUMAN][cluster]),
+                baseline=float(shares[BASELINE][cluster]),
+                candidate=float(shares[CANDIDATE][cluster]),
+                baseline_cost=float(baseline_cost[cluster]),
+                candidate_cost=float(candidate_cost[cluster]),
+                quoted="candidate" if adds else "reference",
+                text_id=corpora[side].ids[row],
+                text=_cut(corpora[side].texts[row]),
+            )
+        )
+    return tuple(found)
+
+
+def _costs(part: Partition) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(k,) parts of the frontier integral of the baseline and of the candidate."""
+    p, b, c = (part.counts(name) / part.labels[name].size for name in (HUMAN, BASELINE, CANDIDATE))
+    return integral_terms(p, b), integral_terms(p, c)
+
+
+def _central(
+    part: Partition,
+    features: Mapping[str, NDArray[np.floating]],
+    rows: Mapping[str, NDArray[np.intp]],
+    cluster: int,
+    side: str,
+) -> int:
+    """Row of the side's text nearest to the mean of all texts of the cluster; the side has one there."""
+    inside = {name: rows[name][own == cluster] for name, own in part.labels.items()}
+    points = {name: features[name][chosen].astype(np.float64) for name, chosen in inside.items()}
+    centre = np.concatenate([*points.values()]).mean(axis=0)
+    return int(inside[side][((points[side] - centre) ** 2).sum(axis=1).argmin()])
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= QUOTED else f"{line[: QUOTED - 1]}…"
+
+
+def _matched(corpora: Mapping[str, Corpus]) -> SharedPrompts | None:
+    """Which texts belong to one prompt; None if no two sides share any, or a side has too few to leave some out."""
+    found = shared_prompts(corpora)
+    few = found is None or min(np.unique(codes).size for codes in found.codes.values()) < LEAST_PROMPTS
+    return None if few else found
+
+
+def _prompts(corpora: Mapping[str, Corpus], matched: SharedPrompts | None) -> dict[str, NDArray[np.int64]]:
+    """Prompt of each text; without any in common, every text stands alone."""
+    if matched is not None:
+        return {name: codes.astype(np.int64) for name, codes in matched.codes.items()}
+    ends = np.cumsum([len(corpus) for corpus in corpora.values()])
+    return dict(zip(corpora, np.split(np.arange(ends[-1]), ends[:-1]), strict=True))
+
+
+def _notes(corpora: Mapping[str, Corpus], rows: Mapping[str, NDArray[np.intp]], n: int) -> tuple[str, ...]:
+    """What was left out so that the two sides are of one size; then notes on the files, what was guessed last."""
+    cut = [
+        f"Of {len(corpora[name]):,} texts of the {name}, {rows[name].size:,} are taken, so that baseline and candidate "
+        f"are compared at the same {n:,} texts a score."
+        for name in (BASELINE, CANDIDATE)
+        if rows[name].size < len(corpora[name])
+    ]
+    of_files = [f"{_title(name)}: {note}" for name, corpus in corpora.items() for note in corpus.notes]
+    return (*cut, *sorted(of_files, key=lambda note: "guessed" in note))
+
+
+def _title(name: str) -> str:
+    return "reference" if name == HUMAN else name
