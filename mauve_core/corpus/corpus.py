@@ -256,7 +256,8 @@ def read_corpus(
     Parameters
     ----------
     path : str or Path
-        JSONL, CSV, TSV, Parquet or plain text (one text per line), each also gzipped, or a folder of .txt files.
+        JSONL, JSON, CSV, TSV, Parquet or plain text (one text per line), each also compressed, or a folder of .txt
+        files.
     name : str, optional
         Name of the corpus; default: the file's name without suffixes.
     text_field, prompt_field, id_field : str, optional

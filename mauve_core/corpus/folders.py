@@ -11,7 +11,8 @@ from pathlib import Path
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
-from mauve_core.corpus.streams import BOM, decoded_text, first_bytes, opened, refusals
+from mauve_core.corpus.packing import opened, packing_of
+from mauve_core.corpus.streams import BOM, decoded_text, first_bytes, refusals
 
 UTF8_BYTES = 4
 """Maximum bytes of a character."""
@@ -23,7 +24,7 @@ def spelled_out(name: str | os.PathLike[str]) -> str:
 
 
 def text_files(folder: Path) -> tuple[list[Path], int]:
-    """Return the sorted names of the .txt and .txt.gz files below a folder, and the number of other files.
+    """Return the sorted names of the .txt files below a folder, compressed ones too, and the number of other files.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
         raise InputError(
             f"The folder {folder} holds no .txt files",
             received=f"{others} files of other kinds",
-            allowed=".txt, .txt.gz",
+            allowed=".txt, .txt.gz, .txt.bz2, .txt.zst",
         )
     return sorted(map(Path, wanted)), others
 
@@ -79,7 +80,7 @@ def texts_of(folder: Path, names: Sequence[Path]) -> Iterator[tuple[Path, str]]:
 def _content(file: Path) -> bytes:
     """Return the bytes of one text file, unpacked if necessary; InputError if too long."""
     most = limits.characters() * UTF8_BYTES + 2 * len(BOM.encode()) + len("\r\n")
-    with opened(file, file.suffix.lower() == ".gz") as stream:
+    with opened(file, packing_of(file)) as stream:
         data = first_bytes(stream, most)
     if data is None:
         raise limits.too_long(file, "The content", limits.characters())
@@ -88,4 +89,5 @@ def _content(file: Path) -> bytes:
 
 def _is_text_name(name: Path) -> bool:
     hidden = any(part.startswith(".") for part in name.parts)
-    return not hidden and name.name.lower().endswith((".txt", ".txt.gz"))
+    plain = name.with_suffix("") if packing_of(name) else name
+    return not hidden and plain.suffix.lower() == ".txt"

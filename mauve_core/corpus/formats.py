@@ -1,7 +1,8 @@
-"""Read files into rows: JSONL, CSV, TSV, Parquet, plain text, or a folder of text files, each also gzipped.
+"""Read files into rows: JSONL, JSON, CSV, TSV, Parquet, plain text, or a folder of text files, each also compressed.
 
-The suffix decides the format. Text is UTF-8, with or without a byte order mark. Every error is an InputError that
-names the file and the line. ``limits.py`` bounds the unpacked content.
+The suffix decides the format; a .json file may be a document or hold one object per line. Text is UTF-8, with or
+without a byte order mark. Every error is an InputError that names the file and the line. ``limits.py`` bounds the
+unpacked content.
 
 Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one object per line).
 """
@@ -12,7 +13,6 @@ import csv
 import difflib
 import io
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,33 +23,39 @@ from typing import Any
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.corpus import limits
 from mauve_core.corpus.folders import spelled_out, text_files, texts_of
+from mauve_core.corpus.json_documents import (
+    MalformedJSONError,
+    Reader,
+    read_array,
+    read_object,
+    require_whole_characters,
+    unique_names,
+)
 from mauve_core.corpus.metadata import plain
+from mauve_core.corpus.packing import PACKINGS, opened, packing_of
 from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
 from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
-from mauve_core.corpus.streams import RowsOfLines, decoded_lines, opened, refusals, unpacked
+from mauve_core.corpus.rows import Row, Rows, check_field_count
+from mauve_core.corpus.streams import RowsOfLines, decoded_lines, decoded_parts, refusals, unpacked
 
 NO_NAME_WORDS = 4
 """An only column whose name has so many words has none: its first text stands there."""
 
-FIELD_LIMIT = 1000
-"""Maximum number of fields in a file; more suggests misplaced data."""
-
 SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
-    ".json": "jsonl",
+    ".json": "json",
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
     ".txt": "text",
 }
-"""Format by suffix, in any case; ``.gz`` may follow."""
+"""Format by suffix, in any case; one of ``PACKINGS`` may follow."""
+
+ROW_WORDS = {"parquet": "row", "json": "record"}
+"""What a row is called in messages; that of other formats is a line."""
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
-
-Row = tuple[int, dict[str, Any]]
-"""Number of the line (or row, or file) from 1, and the values by field."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +65,11 @@ class Table:
     Attributes
     ----------
     rows : list of (int, dict)
-        Number of the row's first line (or Parquet row, or file of a folder), and its values.
+        Number of the row's first line (or Parquet row, record of a JSON document, file of a folder), and its values.
     columns : tuple of str
         All fields, in the order of their first appearance.
     path : Path
-    format : {"jsonl", "csv", "tsv", "parquet", "text", "folder"}
+    format : {"jsonl", "json", "csv", "tsv", "parquet", "text", "folder"}
     notes : tuple of str
         Sentences on what was skipped: blank lines, files of other kinds.
     """
@@ -111,41 +117,11 @@ class Table:
         return text_paths([row for _, row in self.rows[:SAMPLED]], self.columns)
 
     def location(self, index: int) -> str:
-        """Return where the row at that position is: "line 7", "row 7", or "file notes/a.txt"."""
+        """Return where the row at that position is: "line 7", "row 7", "record 7", or "file notes/a.txt"."""
         number, row = self.rows[index]
         if self.format == "folder":
             return f"file {row['file']}"
-        return f"{'row' if self.format == 'parquet' else 'line'} {number}"
-
-
-class _Rows:
-    """Rows of a file during reading, within the limits in force when it is opened."""
-
-    def __init__(self, path: Path) -> None:
-        self.kept: list[Row] = []
-        self._path, self._most, self._longest = path, limits.rows(), limits.characters()
-        self._cells, self._most_cells = 0, limits.cells()
-
-    def add(self, number: int, row: dict[str, Any]) -> None:
-        """Keep a row; InputError for too many rows or values, or a text that is too long."""
-        if len(self.kept) >= self._most:
-            raise limits.too_many_rows(self._path, self._most)
-        inner = list(row.values())
-        while inner:  # nested values count too: an empty list takes 2 bytes in a file and 50 in memory
-            self._cells += len(inner)
-            if self._cells > self._most_cells:
-                raise limits.too_many_cells(self._path, self._most_cells)
-            deeper: list[Any] = []
-            for value in inner:
-                if isinstance(value, str):
-                    if len(value) > self._longest:
-                        raise limits.too_long(self._path, f"Row {len(self.kept) + 1}", self._longest)
-                elif isinstance(value, list):
-                    deeper += value
-                elif isinstance(value, dict):
-                    deeper += value.values()
-            inner = deeper
-        self.kept.append((number, row))
+        return f"{ROW_WORDS.get(self.format, 'line')} {number}"
 
 
 def read_table(path: str | Path) -> Table:
@@ -171,7 +147,7 @@ def read_table(path: str | Path) -> Table:
     with refusals(path):
         if path.is_dir():
             return _read_folder(path)
-        form, packed = _format_of(path)
+        form, packing = _format_of(path)
         if not path.exists():
             raise InputError(f"{path} does not exist", todo="Check the name and the folder")
         if not path.is_file():
@@ -182,9 +158,12 @@ def read_table(path: str | Path) -> Table:
         if size > limits.unpacked_bytes():
             raise limits.too_large(path, limits.unpacked_bytes())
         if form == "parquet":
-            return _read_parquet(path, packed)
-        with opened(path, packed) as stream:
-            table = _READERS[form](path, decoded_lines(stream, path, packed))
+            return _read_parquet(path, packed=bool(packing))
+        document = _read_document(path, packing) if form == "json" else None
+        if document is not None:
+            return document
+        with opened(path, packing) as stream:
+            table = _READERS[form](path, decoded_lines(stream, path, packed=bool(packing)))
     if not table.rows:
         raise InputError(f"{path} holds no rows", received="an empty file" if not table.columns else "only a header")
     return table
@@ -192,44 +171,68 @@ def read_table(path: str | Path) -> Table:
 
 def title_of(path: Path) -> str:
     """Return the file's name without the suffixes of its format."""
-    name = spelled_out(path.name).removesuffix(".gz")
+    name = spelled_out(path.name)
+    packing = packing_of(Path(name))
+    name = name[: len(name) - len(packing)]
     suffix = Path(name).suffix
     return (name[: -len(suffix)] if suffix.lower() in SUFFIXES else name) or path.name or str(path)
 
 
-def _format_of(path: Path) -> tuple[str, bool]:
-    """Return the format by suffix, and whether the file is gzipped."""
-    packed = path.suffix.lower() == ".gz"
-    suffix = (path.with_suffix("") if packed else path).suffix.lower()
+def _format_of(path: Path) -> tuple[str, str]:
+    """Return the format by suffix, and the suffix of the compression, if any."""
+    packing = packing_of(path)
+    suffix = (path.with_suffix("") if packing else path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InputError(
             f"The suffix of {path} is not that of a known format",
-            allowed=f"{', '.join(SUFFIXES)}, each optionally with .gz, or a folder of .txt files",
+            allowed=f"{', '.join(SUFFIXES)}, each optionally with {', '.join(PACKINGS)}; or a folder of .txt files",
             received=repr(suffix) if suffix else "no suffix",
             todo="" if path.exists() else "Also, no such file or folder exists",
         )
-    return SUFFIXES[suffix], packed
+    return SUFFIXES[suffix], packing
 
 
 def _read_jsonl(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
-    rows = _Rows(path)
-    columns: dict[str, None] = {}
+    rows = Rows(path)
     blank = 0
     for number, line in lines:
         if not line.strip():
             blank += 1
             continue
-        row = _json_object(line, path, number)
-        columns.update(dict.fromkeys(row))
-        _check_field_count(columns, path)
-        rows.add(number, row)
-    return Table(rows.kept, tuple(columns), path, "jsonl", _blank_note(blank))
+        rows.add(number, _json_object(line, path, number))
+    return Table(rows.kept, tuple(rows.columns), path, "jsonl", _blank_note(blank))
+
+
+def _read_document(path: Path, packing: str) -> Table | None:
+    """Read a .json file; None if it holds one object per line, or begins like no JSON that holds records."""
+    rows = Rows(path)
+    notes: tuple[str, ...] = ()
+    with opened(path, packing) as stream:
+        reader = Reader(decoded_parts(stream, path, packed=bool(packing)), path)
+        begins = reader.peek()
+        if begins == "[":
+            read_array(reader, rows, path)
+        elif begins == "{":
+            try:
+                found = read_object(reader, rows, path)
+            except MalformedJSONError as error:
+                if error.line > 1:
+                    raise
+                return None  # the error of the line says as much
+            if found is None:
+                return None
+            notes = found
+        else:
+            return None
+    if not rows.kept:
+        raise InputError(f"{path} holds no records", received="an empty array" if begins == "[" else "an empty object")
+    return Table(rows.kept, tuple(rows.columns), path, "json", notes)
 
 
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
     location = f"Line {number} of {path}"
     try:
-        row = json.loads(line, object_pairs_hook=_object)
+        row = json.loads(line, object_pairs_hook=unique_names)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{location} is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}",
@@ -244,24 +247,11 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
             f"{location} is not a JSON object",
             allowed='one object per line, such as {"text": "..."}',
             received=type(row).__name__,
-            todo="Split the array into lines with: jq -c '.[]' FILE > NEW.jsonl" if isinstance(row, list) else "",
+            todo="Split the array into lines with: jq -c '.[]' FILE > NEW.jsonl; or name it .json"
+            if isinstance(row, list)
+            else "",
         )
-    if HALF_PAIR.search(line):
-        try:
-            json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"{location} holds half of a surrogate pair, which is not a character",
-                todo="Rewrite the text with errors='replace'",
-            ) from error
-    return row
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    row = dict(pairs)
-    if len(row) != len(pairs):
-        repeated = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"the name {repeated!r} occurs twice in one object")
+    require_whole_characters(line, row, location)
     return row
 
 
@@ -271,7 +261,7 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
     fed = RowsOfLines(path, lines)
     reader = csv.reader(fed, delimiter=DELIMITERS[form], strict=True)
     header: list[str] | None = None
-    rows = _Rows(path)
+    rows = Rows(path)
     notes: list[str] = []
     blank, begins = 0, 1
     try:
@@ -300,7 +290,7 @@ def _read_cells(path: Path, lines: Iterator[tuple[int, str]], form: str) -> Tabl
 
 def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
     """Return the column names; a nameless column is called by its number."""
-    _check_field_count(cells, path)
+    check_field_count(cells, path)
     names = [cell or f"column {location}" for location, cell in enumerate(cells, start=1)]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
@@ -325,17 +315,12 @@ def _header(cells: list[str], path: Path, notes: list[str]) -> list[str]:
     return names
 
 
-def _check_field_count(names: Any, path: Path) -> None:
-    if len(names) > FIELD_LIMIT:
-        raise InputError(f"{path} has more than {FIELD_LIMIT} different fields", allowed=f"at most {FIELD_LIMIT}")
-
-
 def _blank_note(blank: int) -> tuple[str, ...]:
     return (f"{blank} blank lines between rows were skipped.",) if blank else ()
 
 
 def _read_text(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
-    rows = _Rows(path)
+    rows = Rows(path)
     for number, line in lines:
         rows.add(number, {"text": _without_ending(line)})
     return Table(rows.kept, ("text",), path, "text")
@@ -346,9 +331,9 @@ def _without_ending(text: str) -> str:
 
 
 def _read_folder(path: Path) -> Table:
-    """Read each .txt or .txt.gz file below the folder as one row, sorted by name."""
+    """Read each .txt file below the folder, compressed ones too, as one row, sorted by name."""
     names, others = text_files(path)
-    rows = _Rows(path)
+    rows = Rows(path)
     for number, (name, text) in enumerate(texts_of(path, names), start=1):
         rows.add(number, {"file": spelled_out(name), "text": _without_ending(text)})
     notes = (f"{others} other files in the folder were skipped (not .txt, or hidden).",) if others else ()
@@ -356,10 +341,10 @@ def _read_folder(path: Path) -> Table:
 
 
 def _read_parquet(path: Path, packed: bool) -> Table:
-    rows = _Rows(path)
+    rows = Rows(path)
     with io.BytesIO(unpacked(path)) if packed else path.open("rb") as stream:
         table = ParquetTable(stream, path)
-        _check_field_count(table.names, path)
+        check_field_count(table.names, path)
         try:
             for batch in table.batches():
                 columns = [[plain(value) for value in values_of(column)] for column in batch.columns]
@@ -376,6 +361,7 @@ def _read_parquet(path: Path, packed: bool) -> Table:
 
 
 _READERS: dict[str, Callable[[Path, Iterator[tuple[int, str]]], Table]] = {
+    "json": _read_jsonl,
     "jsonl": _read_jsonl,
     "csv": lambda path, lines: _read_cells(path, lines, "csv"),
     "tsv": lambda path, lines: _read_cells(path, lines, "tsv"),

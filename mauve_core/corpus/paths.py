@@ -68,9 +68,10 @@ def _below(value: Any, path: str, levels: int) -> Iterator[tuple[str, str]]:
             if isinstance(name, str) and name and "." not in name:
                 yield from _below(value[name], f"{path}.{name}", levels - 1)
     elif levels and isinstance(value, list) and value:
-        for index in (-1, -2)[: len(value)] if _is_message(value[-1]) else (0,):
+        for index in (-1, -2)[: len(value)] if is_message(value[-1]) else (0,):
             yield from _below(value[index], f"{path}.{index}", levels - 1)
 
 
-def _is_message(value: Any) -> bool:
+def is_message(value: Any) -> bool:
+    """Return whether the value is a message of a conversation."""
     return isinstance(value, dict) and any(speaker in value and words in value for speaker, words, _, _ in CHATS)

@@ -1,20 +1,20 @@
 """Read a file's bytes as text: open, unpack within a limit, decode line by line; errors name the place.
 
 Text is UTF-8. Byte order marks at the start are skipped, even two, since some programs add one to a file that has one.
-Source: RFC 1952 (gzip).
+``packing.py`` opens compressed files.
 """
 
 from __future__ import annotations
 
 import gzip
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, words_of
 from mauve_core.corpus import limits
+from mauve_core.corpus.packing import PACKINGS, damages, opened, packing_of
 
 PACKED_RATIO, RATIO_FROM = 200, 64 * 1024**2
 """Maximum unpacking ratio above that many bytes: text has a ratio of about 10, a bomb of about 1,000."""
@@ -23,7 +23,12 @@ CHUNK = 1024**2
 BOM = "\ufeff"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
-PACKED = {b"\x1f\x8b": "a gzip file (.gz)", b"PK\x03\x04": "a ZIP archive", b"(\xb5/\xfd": "a Zstandard file"}
+PACKED = {
+    b"\x1f\x8b": "a gzip file (.gz)",
+    b"BZh": "a bzip2 file (.bz2)",
+    b"(\xb5/\xfd": "a Zstandard file (.zst)",
+    b"PK\x03\x04": "a ZIP archive",
+}
 """How packed files begin."""
 
 
@@ -38,15 +43,17 @@ def refusals(path: Path) -> Iterator[None]:
             received=str(error),
             todo="Remove .gz from the name if the file is not compressed",
         ) from error
-    except (EOFError, zlib.error) as error:
-        raise InputError(f"{path} is a damaged gzip file", received=str(error), todo="Copy it again") from error
+    except damages() as error:
+        packing = packing_of(path)
+        raise InputError(
+            f"{path} is a damaged {PACKINGS.get(packing, 'compressed')} file, or none",
+            received=words_of(error),
+            todo=f"Copy it again, or remove {packing} from the name if it is not compressed",
+        ) from error
     except OSError as error:
+        if error.errno is None and packing_of(path) == ".bz2":
+            raise InputError(f"{path} is a damaged bzip2 file, or none", received=words_of(error)) from error
         raise InputError(f"Cannot read {path}: {error.strerror or error}", todo="Check its permissions") from error
-
-
-def opened(path: Path, packed: bool) -> IO[bytes]:
-    """Open the file as a stream of bytes, unpacked if gzipped."""
-    return gzip.open(path, "rb") if packed else path.open("rb")  # type: ignore[return-value]
 
 
 def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple[int, str]]:
@@ -70,6 +77,35 @@ def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple
         yield number, text.lstrip(BOM) if number == 1 else text
 
 
+def decoded_parts(stream: IO[bytes], path: Path, packed: bool) -> Iterator[str]:
+    """Yield the decoded content in parts of at most ``CHUNK`` bytes, however long its lines are."""
+    number, before, total, held = 1, 0, 0, b""
+    most = _unpacked_limit(path) if packed else limits.unpacked_bytes()
+    while piece := stream.readline(min(CHUNK, most - total + 1)):
+        total += len(piece)
+        if total > most:
+            raise limits.too_large(path, most)
+        data, held = _whole_characters(held + piece)
+        text = _decoded(data, path, f"Line {number}", before)
+        yield text.lstrip(BOM) if number == 1 and not before else text
+        before += len(data)
+        if piece.endswith(b"\n"):
+            number, before = number + 1, 0
+    if held:
+        yield _decoded(held, path, f"Line {number}", before)
+
+
+def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
+    """Split off the bytes of a character that is not yet complete."""
+    for size in range(1, min(4, len(data) + 1)):
+        if data[-size] >= 0xC0:  # the first byte of a character of two bytes or more
+            complete = size >= (2 if data[-size] < 0xE0 else 3 if data[-size] < 0xF0 else 4)
+            return (data, b"") if complete else (data[:-size], data[-size:])
+        if data[-size] < 0x80:
+            break
+    return data, b""
+
+
 class RowsOfLines:
     """Feed lines to the csv module, which takes four bytes per character of a quoted cell until it ends."""
 
@@ -90,8 +126,8 @@ class RowsOfLines:
         self._length = 0
 
 
-def _decoded(data: bytes, path: Path, location: str) -> str:
-    """Decode the bytes; anything but UTF-8 without NUL bytes is an error that names the byte."""
+def _decoded(data: bytes, path: Path, location: str, before: int = 0) -> str:
+    """Decode the bytes; anything but UTF-8 without NUL bytes is an error that names the byte, ``before`` it others."""
     packed = next((form for mark, form in PACKED.items() if data.startswith(mark)), None)
     unpack = f"It looks like {packed}: unpack it, or name it so" if packed else ""
     try:
@@ -99,14 +135,14 @@ def _decoded(data: bytes, path: Path, location: str) -> str:
     except UnicodeDecodeError as error:
         coding = "UTF-16" if data.startswith(UTF16_MARKS) else "CP1252"
         raise InputError(
-            f"{location} of {path} is not UTF-8: byte {error.start + 1} is 0x{data[error.start]:02x}",
+            f"{location} of {path} is not UTF-8: byte {before + error.start + 1} is 0x{data[error.start]:02x}",
             allowed="UTF-8",
             todo=unpack or f"If it is {coding}, convert it: iconv -f {coding} -t UTF-8 FILE > NEW",
         ) from error
     if "\0" in text:
         convert = "If the file is UTF-16, convert it: iconv -f UTF-16LE -t UTF-8 FILE > NEW; a binary file is not text"
         raise InputError(
-            f"{location} of {path} holds a NUL byte (byte {data.index(0) + 1})",
+            f"{location} of {path} holds a NUL byte (byte {before + data.index(0) + 1})",
             allowed="UTF-8 text",
             todo=unpack or convert,
         )
@@ -121,9 +157,9 @@ def decoded_text(data: bytes, path: Path) -> str:
 
 
 def unpacked(path: Path) -> bytes:
-    """Unpack a gzip file unless it is too large; never hold more than the limit."""
+    """Unpack a compressed file unless it is too large; never hold more than the limit."""
     most = _unpacked_limit(path)
-    with opened(path, packed=True) as stream:
+    with opened(path, packing_of(path)) as stream:
         data = first_bytes(stream, most)
     if data is None:
         raise limits.too_large(path, most)
@@ -141,5 +177,5 @@ def first_bytes(stream: IO[bytes], most: int) -> bytes | None:
 
 
 def _unpacked_limit(path: Path) -> int:
-    """Return the bytes that this gzip file may unpack to."""
+    """Return the bytes that this compressed file may unpack to."""
     return min(limits.unpacked_bytes(), max(RATIO_FROM, PACKED_RATIO * path.stat().st_size))

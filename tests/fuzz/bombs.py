@@ -6,6 +6,7 @@ Each must be refused within the bounds of one case. Large files are sparse: they
 from __future__ import annotations
 
 import argparse
+import bz2
 import gzip
 import io
 import json
@@ -17,9 +18,11 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from mauve_core.corpus import read_corpus
+from mauve_core.corpus.packing import ZSTANDARD
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.judgments.tables import ratings_from_csv
@@ -70,6 +73,24 @@ def packed(name: str, block: bytes, times: int, head: bytes = b"") -> Callable[[
         return path
 
     return make
+
+
+def members(
+    name: str, pack: Callable[[bytes], bytes], block: bytes, times: int, head: bytes = b""
+) -> Callable[[Path], Path]:
+    """A file of packed members, one after the other: a head, then a block of 100 MB made of this one so often."""
+
+    def make(folder: Path) -> Path:
+        path = folder / name
+        path.write_bytes(pack(head) + pack(block * (100_000_000 // len(block))) * times)
+        return path
+
+    return make
+
+
+def zstandard(data: bytes) -> bytes:
+    """The data as a Zstandard frame."""
+    return bytes(import_module(ZSTANDARD).compress(data))
 
 
 def sparse(name: str, head: bytes, size: int) -> Callable[[Path], Path]:
@@ -172,6 +193,12 @@ TEXTS = {
     "10 GB of one line, gzipped": packed("a.jsonl.gz", MEGABYTE, 10_000),
     "a thousand million empty lines, gzipped": packed("a.txt.gz", b"\n" * (1 << 20), 1000),
     "a value of 1 GB, gzipped": packed("a.csv.gz", MEGABYTE, 1000, b'text\n"'),
+    "10 GB of one line, in bzip2": members("a.jsonl.bz2", bz2.compress, MEGABYTE, 100),
+    "10 GB of one line, in Zstandard": members("a.jsonl.zst", zstandard, MEGABYTE, 100),
+    "a thousand million empty lines, in bzip2": members("a.txt.bz2", bz2.compress, b"\n", 10),
+    "a thousand million empty lines, in Zstandard": members("a.txt.zst", zstandard, b"\n", 10),
+    "a value of 1 GB, in Zstandard": members("a.csv.zst", zstandard, MEGABYTE, 10, b'text\n"'),
+    "a Parquet file of 10 GB, in bzip2": members("a.parquet.bz2", bz2.compress, bytes(1 << 20), 100, b"PAR1"),
     "a million brackets deep": bytes_("a.jsonl", b'{"text": ', b"[" * DEEP, b"]" * DEEP, b"}\n"),
     "a million objects deep": bytes_("a.json", b'{"a":' * DEEP, b"1", b"}" * DEEP),
     "a million columns": bytes_("a.csv", b",".join(b"c%d" % i for i in range(DEEP)), b"\n", b"," * (DEEP - 1), b"\n"),
