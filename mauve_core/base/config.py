@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self
 
 from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json
 from mauve_core.base.names import require_text
+from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.base.validation import Holds, NotBlank, Seeds, Within
 
 Pooling = Literal["auto", "last", "first", "mean"]
@@ -75,9 +76,11 @@ class EncoderConfig(_Settings):
     Attributes
     ----------
     model : str
-        A catalog name (``smollm2-135m``, ``minilm``), a Hugging Face id, a local folder or GGUF file, or a file of
-        word vectors (.txt or .vec, also .gz; JMLR 2023 section 7.5.3). With word vectors, only ``max_tokens`` and
-        ``with_prompt`` may differ from the defaults (pooling may be "mean"); the encoder refuses anything else.
+        A catalog name (``smollm2-135m``, ``minilm``), a Hugging Face id, a local folder or GGUF file, a model behind an
+        OpenAI-compatible server (``openai:http://localhost:8000/v1#bge-m3``), or a file of word vectors (.txt or .vec,
+        also .gz; JMLR 2023 section 7.5.3). With word vectors and servers, only ``max_tokens`` and
+        ``with_prompt`` may differ from the defaults (pooling may be "mean" for word vectors); the encoder refuses
+        anything else.
     revision : str or None
         Commit, tag or branch of a hub model; None means the default branch.
     pooling : {"auto", "last", "first", "mean"}
@@ -87,7 +90,7 @@ class EncoderConfig(_Settings):
     layer : int
         Hidden layer, counted as in transformers: 0 is the embeddings, -1 the last layer.
     max_tokens : int
-        Longer texts are cut to this many tokens and counted as cut. The tokens of word vectors are words.
+        Longer texts are cut to this many tokens and counted as cut. The tokens of word vectors and servers are words.
     dtype : {"float32", "bfloat16", "float16"}
         Precision of the forward pass; features are always float32.
     with_prompt : bool
@@ -106,6 +109,8 @@ class EncoderConfig(_Settings):
         super().__post_init__()
         for name in filter(None, (self.model, self.revision)):
             require_text(name, "model")
+        if names_server(self.model):
+            parse_server_name(self.model)
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
+from mauve_core.base.server_names import names_server
 from mauve_core.cli.options import (
     add_decoder_options,
     add_device_option,
@@ -23,6 +26,9 @@ from mauve_core.encoders.catalogue import with_weights
 from mauve_core.encoders.external_features import write_features
 from mauve_core.tasks.comparison import TextFile
 
+if TYPE_CHECKING:
+    from mauve_core.decoding.served import ServerOptions
+
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     encode = commands.add_parser("encode")
@@ -35,7 +41,12 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     encode.set_defaults(run=_encode)
 
     generate = commands.add_parser("generate")
-    generate.add_argument("--model", required=True, help="a causal model: catalog name, hub id, folder or GGUF file")
+    generate.add_argument(
+        "--model",
+        required=True,
+        help="a causal model: catalog name, hub id, folder or GGUF file; or behind a server openai:URL#model, which "
+        "continues prompts, or openai-chat:URL#model, which answers them",
+    )
     generate.add_argument("--prompts", required=True, metavar="FILE", help="file of prompts")
     generate.add_argument("--prompt-field", metavar="FIELD", help="field with the prompt; guessed by default")
     add_decoder_options(generate)
@@ -44,6 +55,15 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     generate.add_argument("--batch-size", type=int, metavar="N", help="prompts per batch; affects only speed")
     generate.add_argument("--revision", help="commit, tag or branch of a hub model")
     add_device_option(generate)
+    server = generate.add_argument_group("model behind a server")
+    server.add_argument("--max-parallel", type=int, metavar="N", help="most requests at a time; default: 4")
+    server.add_argument("--max-requests", type=int, metavar="N", help="ask nothing if more requests are needed")
+    server.add_argument(
+        "--sampling-fields",
+        action="store_true",
+        help="also send top_k, min_p and repetition_penalty, which vLLM and llama.cpp take and OpenAI refuses: needed "
+        "for top-k, and switches off what the server adds by itself",
+    )
     add_output_options(generate)
     generate.set_defaults(run=_generate)
 
@@ -80,6 +100,7 @@ def _generate(args: argparse.Namespace) -> int:
     if args.batch_size is not None and args.batch_size < 1:
         raise InputError("--batch-size cannot be used", allowed="1 or more", received=str(args.batch_size))
     batch = {} if args.batch_size is None else {"batch_rows": args.batch_size}
+    server = _server_options(args)
     settings = GenerationSettings(**lengths, seed=args.seed, repeats=args.repeats, **batch)
     with results_only():
         written = generate_files(
@@ -91,9 +112,36 @@ def _generate(args: argparse.Namespace) -> int:
             revision=args.revision,
             device=args.device,
             progress=progress_of(args),
+            server=server,
+            tell=lambda line: None if args.quiet else _say(line),
         )
     for decoder, path in written.items():
         write(f"{decoder} -> {path}")
     for note in notes_of(Path(args.out)):
         write(printable(note))
     return 0
+
+
+def _server_options(args: argparse.Namespace) -> ServerOptions | None:
+    """The options for a server; InputError where they, or those of this machine's models, do not apply."""
+    from mauve_core.decoding.served import ServerOptions
+
+    if names_server(args.model):
+        here = {"--revision": args.revision, "--batch-size": args.batch_size}
+        refused = [option for option, value in here.items() if value is not None]
+        refused += ["--device"] if args.device != "auto" else []
+    else:
+        there = {"--max-parallel": args.max_parallel, "--max-requests": args.max_requests}
+        refused = [option for option, value in there.items() if value is not None]
+        refused += ["--sampling-fields"] if args.sampling_fields else []
+    if refused:
+        what = "behind a server" if names_server(args.model) else "on this machine"
+        raise InputError(f"{', '.join(refused)} does not apply to a model {what}", todo="Leave it out")
+    if not names_server(args.model):
+        return None
+    parallel = {} if args.max_parallel is None else {"max_parallel": args.max_parallel}
+    return ServerOptions(**parallel, max_requests=args.max_requests, sampling_fields=args.sampling_fields)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

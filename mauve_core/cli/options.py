@@ -79,7 +79,8 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
     """
     group = parser.add_argument_group("encoder")
     models = (
-        "catalog name, Hugging Face id, local folder or GGUF file, or a file of word vectors (.txt, .vec, also .gz); "
+        "catalog name, Hugging Face id, local folder or GGUF file, a file of word vectors (.txt, .vec, also .gz), "
+        "or openai:URL#model; "
         f"default: {default}"
     )
     group.add_argument("--encoder", metavar="MODEL", help=models)

@@ -14,16 +14,17 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import check_fields
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.server_names import names_server
 from mauve_core.base.text_lists import text_list
 from mauve_core.base.validation import Later, Within
 from mauve_core.corpus import corpus_from_table
@@ -33,9 +34,12 @@ from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.generations import GENERATION, generation_id
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.decoding.processors import FiniteLogits
-from mauve_core.encoders.catalogue import package_version
+from mauve_core.encoders.catalogue import ModelIdentity, package_version
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
+
+if TYPE_CHECKING:
+    from mauve_core.decoding.served import ServerOptions
 
 DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256
@@ -119,19 +123,26 @@ def generate_files(
     revision: str | None = None,
     device: str = "auto",
     progress: Progress = silent,
+    server: ServerOptions | None = None,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Path]:
     """Write one JSONL file per decoder into ``out``, and ``manifest.json``.
 
     Parameters
     ----------
     model : str or LoadedModel
-        A causal model: catalog name, hub id, local folder or GGUF file; or one in memory, with its head.
+        A causal model: catalog name, hub id, local folder or GGUF file; or one in memory, with its head. Or a model
+        behind a server, ``openai:URL#model`` or ``openai-chat:URL#model`` (:mod:`mauve_core.decoding.served`).
     prompts : Prompts
     decoders : sequence of str
         Specifications for :func:`mauve_core.decoding.decoders.parse_decoder`; repeated ones are an error.
     out : Path
         Complete files with the same settings are kept.
     settings : GenerationSettings, optional
+    server : ServerOptions, optional
+        How a server is asked; no effect on models of this machine.
+    tell : callable
+        Receives a sentence on the requests that a server will get, before the first one.
 
     Returns
     -------
@@ -153,16 +164,22 @@ def generate_files(
         raise InputError(
             "The decoders cannot be used", allowed="one or more, without repeats", received=", ".join(decoders)
         )
+    if isinstance(model, str) and names_server(model):
+        from mauve_core.decoding.served import generate_served
+
+        if revision is not None:
+            raise InputError("A model behind a server has no revision", received=revision, todo="Leave it out")
+        return generate_served(model, prompts, parsed, out, settings, server, progress, tell)
     if isinstance(model, LoadedModel):
         loaded = model
     else:
         loaded = load_model(model, revision, device=device, with_head=True, progress=progress)
-    manifest = _manifest(loaded, prompts, parsed, settings)
+    manifest = manifest_of(loaded.identity, prompts, parsed, settings, device=loaded.device, notes=loaded.writing_notes)
     paths = {}
     for decoder in parsed:
         paths[decoder.spec] = out / f"{decoder.slug}.jsonl"
         _generate_file(loaded, prompts, decoder, settings, paths[decoder.spec], progress)
-    write_atomically(out / MANIFEST, lambda stream: stream.write(_json(manifest, indent=2)))
+    write_atomically(out / MANIFEST, lambda stream: stream.write(as_json(manifest, indent=2)))
     return paths
 
 
@@ -240,10 +257,9 @@ def _generate_file(
 ) -> None:
     """Write ``path`` batch by batch through parts; reuse finished parts and files with equal settings."""
     key = _settings_key(loaded, prompts, decoder, settings)
-    stamp = path.with_suffix(".key")
     generations = range(settings.generations(decoder))
     total = len(generations) * len(prompts.ids)
-    if path.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == key:
+    if is_written(path, key):
         progress(f"writing {decoder.spec}", total, total)
         return
     parts = path.parent / f".{path.stem}-{key[:16]}"
@@ -254,20 +270,38 @@ def _generate_file(
             ids = [generation_id(prompt_id, generation) for prompt_id in batch.ids]
             part = parts / f"{hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:24]}.json"
             if not part.exists():
-                written = _json(continue_prompts(loaded, batch, decoder, settings, generation))
+                written = as_json(continue_prompts(loaded, batch, decoder, settings, generation))
                 write_atomically(part, lambda stream, written=written: stream.write(written))  # type: ignore[misc]
             texts |= zip(ids, json.loads(part.read_text(encoding="utf-8")), strict=True)
     progress(f"writing {decoder.spec}", len(texts), total)
+    write_rows(path, key, prompts, decoder, settings, {own: {"text": text} for own, text in texts.items()})
+    shutil.rmtree(parts, ignore_errors=True)
+
+
+def is_written(path: Path, key: str) -> bool:
+    """Return whether the file of that key is complete."""
+    stamp = path.with_suffix(".key")
+    return path.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == key
+
+
+def write_rows(
+    path: Path,
+    key: str,
+    prompts: Prompts,
+    decoder: Decoder,
+    settings: GenerationSettings,
+    texts: Mapping[str, Mapping[str, Any]],
+) -> None:
+    """Write a decoder's file and mark it as complete; ``texts`` holds text and further fields of each row, by id."""
     provenance = {"decoder": decoder.spec, "parameters": dict(decoder.values), "seed": settings.seed}
     rows = []
-    for generation in generations:
+    for generation in range(settings.generations(decoder)):
         numbered = {GENERATION: generation} if settings.repeats > 1 else {}
         for prompt_id, prompt in zip(prompts.ids, prompts.texts, strict=True):
             own = generation_id(prompt_id, generation)
-            rows.append(_json({"id": own, "prompt": prompt, "text": texts[own], **provenance, **numbered}))
+            rows.append(as_json({"id": own, "prompt": prompt, **texts[own], **provenance, **numbered}))
     write_atomically(path, lambda stream: stream.write(b"\n".join(rows) + b"\n"))
-    write_atomically(stamp, lambda stream: stream.write(key.encode()))
-    shutil.rmtree(parts, ignore_errors=True)
+    write_atomically(path.with_suffix(".key"), lambda stream: stream.write(key.encode()))
 
 
 def _require_distinct_ids(prompts: Prompts, repeats: int) -> None:
@@ -315,10 +349,16 @@ def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, setti
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _manifest(
-    loaded: LoadedModel, prompts: Prompts, decoders: Sequence[Decoder], settings: GenerationSettings
+def manifest_of(
+    identity: ModelIdentity,
+    prompts: Prompts,
+    decoders: Sequence[Decoder],
+    settings: GenerationSettings,
+    *,
+    device: str,
+    notes: Sequence[str],
 ) -> dict[str, Any]:
-    identity = loaded.identity
+    """Return the record of how the files were made."""
     specs = [decoder.spec for decoder in decoders]
     return {
         "model": {
@@ -336,12 +376,12 @@ def _manifest(
             "repeats": settings.repeats,
         },
         "generations": {decoder.spec: settings.generations(decoder) for decoder in decoders},
-        "notes": [*loaded.writing_notes, *filter(None, [written_once(specs) if settings.repeats > 1 else ""])],
+        "notes": [*notes, *filter(None, [written_once(specs) if settings.repeats > 1 else ""])],
         "prompts": {"n": len(prompts.ids), "digest": prompts.digest},
-        "device": loaded.device,
+        "device": device,
         "versions": {"python": platform.python_version()} | {p: version(p) for p in ("torch", "transformers", "numpy")},
     }
 
 
-def _json(value: object, indent: int | None = None) -> bytes:
+def as_json(value: object, indent: int | None = None) -> bytes:
     return json.dumps(value, ensure_ascii=False, indent=indent).encode()

@@ -1,8 +1,9 @@
 """List the available models and identify the exact weights behind a name; needs neither torch nor transformers.
 
-A name is one of five kinds: a name of :data:`PACKAGED` (weights from a Python package, usable offline), a local
-folder, a local GGUF file, a local file of word vectors, or a Hugging Face id. :func:`identify` returns an identity
-whose digest changes whenever the weights do, so that cached features are reliable.
+A name is one of six kinds: a name of :data:`PACKAGED` (weights from a Python package, usable offline), a local
+folder, a local GGUF file, a local file of word vectors, a model behind an OpenAI-compatible server, or a Hugging Face
+id. :func:`identify` returns an identity whose digest changes whenever the weights do, so that cached features are
+reliable. Only of a server the weights are not known: its digest is that of its address and the model's name there.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Literal
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.files import digest_of_file, require_plain_file
+from mauve_core.base.server_names import FORM, names_server, parse_server_name
 from mauve_core.encoders import hub
 from mauve_core.encoders.model_files import files_in, require_plain_files, transformer_folder
 
@@ -31,7 +33,7 @@ _TOKENIZER = (
 
 _WORD_VECTORS = re.compile(r"\.(?:txt|vec)(?:\.gz)?\Z", re.IGNORECASE)
 
-Kind = Literal["package", "folder", "gguf", "word-vectors", "hub"]
+Kind = Literal["package", "folder", "gguf", "word-vectors", "server", "hub"]
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,11 @@ class ModelIdentity:
     ----------
     name : str
         The name as requested.
-    kind : {"package", "folder", "gguf", "word-vectors", "hub"}
+    kind : {"package", "folder", "gguf", "word-vectors", "server", "hub"}
     location : str
-        Path of the folder or file; the hub id for kind "hub".
+        Path of the folder or file; the hub id for kind "hub", the URL for kind "server".
     digest : str
-        SHA-256 that changes with the weights or the tokenizer.
+        SHA-256 that changes with the weights or the tokenizer; with the URL and the model's name for kind "server".
     revision : str or None
         Commit of a hub model.
     mean_pooling : bool
@@ -192,11 +194,13 @@ def check_model(name: str, revision: str | None = None) -> None:
 def must_be_fetched(name: str, revision: str | None = None) -> bool:
     """Return whether ``name`` is a hub model that is not in the local cache, without asking the hub."""
     is_local = name in PACKAGED or names_word_vectors(name) or _path_of(name) is not None
-    return not is_local and hub.is_id(name) and hub.cached_commit(name, revision) is None
+    return not is_local and not names_server(name) and hub.is_id(name) and hub.cached_commit(name, revision) is None
 
 
 def _on_this_machine(name: str, revision: str | None) -> ModelIdentity | None:
-    """Return the identity of a local model; None for a hub model that is not in the local cache."""
+    """Return the identity of a local or served model; None for a hub model that is not in the local cache."""
+    if names_server(name):
+        return _identify_served(name)
     if name in PACKAGED:
         return _identify_packaged(name)
     path = _path_of(name)
@@ -218,6 +222,11 @@ def _of_hub(name: str, commit: str) -> ModelIdentity:
     return ModelIdentity(name, "hub", name, digest, revision=commit)
 
 
+def has_no_tokenizer(name: str) -> bool:
+    """Return whether no tokenizer is known for the encoder of that name, whose tokens are words therefore."""
+    return names_server(name) or names_word_vectors(name)
+
+
 def names_files(name: str) -> bool:
     """Whether the name is that of a file or folder here, whose contents may change under the same name."""
     return name not in PACKAGED and Path(name).expanduser().exists()
@@ -225,7 +234,7 @@ def names_files(name: str) -> bool:
 
 def names_word_vectors(name: str) -> bool:
     """Return whether ``name`` is that of a file of word vectors (.txt or .vec, also .gz), existing or not."""
-    if _WORD_VECTORS.search(name) is None:
+    if names_server(name) or _WORD_VECTORS.search(name) is None:
         return False
     path = _path_of(name)
     return path is None or not path.is_dir()
@@ -275,6 +284,12 @@ def _identify_word_vectors(name: str, path: Path | None) -> ModelIdentity:
     return ModelIdentity(name, "word-vectors", str(path.absolute()), _digest_of_files((path,)), mean_pooling=True)
 
 
+def _identify_served(name: str) -> ModelIdentity:
+    served = parse_server_name(name)
+    digest = hashlib.sha256(f"server:{served.url}#{served.model}".encode()).hexdigest()
+    return ModelIdentity(name, "server", served.url, digest)
+
+
 def _model_files(folder: Path) -> tuple[Path, ...]:
     found = {file for pattern in (*_WEIGHTS, *_TOKENIZER) for file in folder.glob(pattern) if file.is_file()}
     return tuple(sorted(found))
@@ -300,7 +315,7 @@ def _unavailable(wrong: str) -> ModelUnavailableError:
     return ModelUnavailableError(
         wrong,
         allowed=f"an offline model ({offline}), a local folder or GGUF file, a file of word vectors (.txt or .vec, "
-        f"also .gz), or a Hugging Face id such as {PAPERS_MODEL}",
+        f"also .gz), a model behind a server ({FORM}), or a Hugging Face id such as {PAPERS_MODEL}",
         todo="Choose one of these",
     )
 

@@ -140,6 +140,10 @@ class Encoder:
             return from_store(key, stored)
         if identity.kind == "word-vectors":
             return self._word_encoder(identity).encode(texts, self.config, key, store, progress)
+        if identity.kind == "server":
+            from mauve_core.encoders.served import encode_served
+
+            return encode_served(texts, self.config, key, store, progress)
         tokens = tokenize(texts, self._model(progress), self.config.max_tokens, progress)
         array, device = self._compute(tokens, key, store, progress)
         return kept_features(array, tokens, self.config, key, device, store)
@@ -170,7 +174,7 @@ class Encoder:
         identity = identify(self.config.model, self.config.revision)
         if identity.kind == "word-vectors":
             other._words = self._word_encoder(identity)
-        else:
+        elif identity.kind != "server":
             self._model()
             other._loaded, other._packed, other._layer = self._loaded, self._packed, self._layer
         return other

@@ -54,6 +54,11 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.replace("\u2019", "'").lower())
 
 
+def word_ends(text: str) -> list[int]:
+    """Return where each of these words ends in the text, in order."""
+    return [found.end() for found in _WORD.finditer(text.replace("\u2019", "'"))]
+
+
 class WordTable:
     """Numbered words of texts, and their vectors from the file ``path``.
 

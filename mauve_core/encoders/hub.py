@@ -26,11 +26,15 @@ _by_environment: bool | None = None
 def never_ask() -> None:
     """From now on, this process takes hub models from the local cache alone; its child processes may ask.
 
-    It sets huggingface_hub's own switch, which also covers requests that other libraries make.
+    It sets huggingface_hub's own switch, which also covers requests that other libraries make. Nor does the process ask
+    a server that has models.
     """
     global _by_environment
     from huggingface_hub import constants
 
+    from mauve_core.encoders.servers import client
+
+    client.never_ask()
     if _by_environment is None:
         _by_environment = bool(constants.HF_HUB_OFFLINE)
     constants.HF_HUB_OFFLINE = True

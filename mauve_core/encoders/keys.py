@@ -41,6 +41,10 @@ def key_of(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity)
         from mauve_core.encoders.word_vectors import key_settings
 
         settings: list[Any] = [*key_settings(identity, config), len(texts)]
+    elif identity.kind == "server":
+        from mauve_core.encoders import served
+
+        settings = [*served.key_settings(identity, config), len(texts)]
     else:
         recipe = recipe_of(config, identity)
         pooling = config.pooling if recipe is None else f"as its files say: {recipe.digest}"

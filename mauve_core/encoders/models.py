@@ -217,12 +217,18 @@ def _lower_case(loaded: LoadedModel) -> None:
 
 
 def _language_model(name: str, revision: str | None) -> ModelIdentity:
-    """Return the model's identity; InputError if the name stands for word vectors."""
+    """Return the model's identity; InputError if the name stands for word vectors or a server."""
     identity = identify(name, revision)
     if identity.kind == "word-vectors":
         raise InputError(
             f"{name} is a file of word vectors, which has no tokenizer and can neither generate nor score texts",
             allowed="a language model: catalog name, hub id, folder or GGUF file",
+        )
+    if identity.kind == "server":
+        raise InputError(
+            "A model behind a server cannot be loaded here, and a server neither scores texts nor shows its tokens",
+            allowed="a language model: catalog name, hub id, folder or GGUF file",
+            received=name,
         )
     return identity
 

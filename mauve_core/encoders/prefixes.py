@@ -4,7 +4,8 @@ In a causal model, a token's hidden state depends only on the tokens up to it. O
 therefore holds the hidden states of every shorter one, and their pooled vectors are those of an encoder with a smaller
 ``max_tokens``. This fails if a shorter text is not a prefix in tokens (a special token at the end), if the model's
 positions depend on the length of the sequence, or in a masked model. Then each length is encoded by itself, as with
-word vectors. Either way, every length is stored under the key of a plain encoder with that ``max_tokens``.
+word vectors and models behind servers. Either way, every length is stored under the key of a plain encoder with that
+``max_tokens``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.encoder import STAGE, Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, from_store, kept_features
@@ -76,7 +77,7 @@ class PrefixEncoder(Encoder):
             if stored is not None:
                 features[length] = from_store(key, stored)
         keys = {length: key for length, key in keys.items() if length not in features}
-        if keys and names_word_vectors(self.config.model):
+        if keys and has_no_tokenizer(self.config.model):
             for length in reversed(keys):  # the longest first: it contains all words
                 features[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
         elif keys:
@@ -96,7 +97,7 @@ class PrefixEncoder(Encoder):
         stored = None if store is None else store.get(feature_key(texts, self.config))
         if stored is not None:
             return stored.lengths
-        if names_word_vectors(self.config.model):
+        if has_no_tokenizer(self.config.model):
             return self.encode(texts, store=store, progress=progress).lengths
         return tokenize(texts, self._model(progress), self.config.max_tokens, progress).lengths
 

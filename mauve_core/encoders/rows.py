@@ -24,7 +24,7 @@ class Rows:
     def __init__(self, tokens: Tokenized, key: str, store: FeatureStore | None) -> None:
         self._lengths = tokens.lengths.astype(np.int64)
         self._key, self._store = key, store
-        self._done = np.zeros(len(tokens.ids), dtype=np.bool_)
+        self._done = np.zeros(len(tokens.lengths), dtype=np.bool_)
         self._array: NDArray[np.float32] | None = None
         self._devices: set[str] = set()
         self._pending: list[Part] = []
@@ -36,6 +36,11 @@ class Rows:
     @property
     def tokens_done(self) -> int:
         return int(self._lengths[self._done].sum())
+
+    @property
+    def width(self) -> int | None:
+        """Numbers of a row; None before the first."""
+        return None if self._array is None else self._array.shape[1]
 
     def missing(self) -> NDArray[np.int64]:
         return np.flatnonzero(~self._done)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import as_percent, printable, with_plain_spaces
+from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.corpus.normalizing_steps import STEPS, name_of, number_of
 from mauve_core.encoders.catalogue import weights_of
 from mauve_core.scoring.result import Comparison
@@ -116,6 +117,12 @@ def _features(encoder: EncoderConfig | None) -> str:
         return "Features were computed elsewhere and supplied."
     revision = f" at revision {printable(encoder.revision)}" if encoder.revision else ""
     what = "prompt and text" if encoder.with_prompt else "the text alone"
+    if names_server(encoder.model):
+        served = parse_server_name(encoder.model)
+        return (
+            f"Features are embeddings of the model {printable(served.model)} from the server {printable(served.url)}, "
+            f"reading {what} up to {encoder.max_tokens:,} words."
+        )
     pooling = {
         "auto": "the model's usual pooling (what its modules.json says, else the last token of a causal model, the "
         "first of a masked one)",

@@ -19,11 +19,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, EncoderConfig
+from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, EncoderConfig, Pooling
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
+from mauve_core.base.server_names import names_server
 from mauve_core.base.text_lists import entries_of, text_list
 from mauve_core.encoders import Encoder
+from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.frontier import Frontier, divergence_frontier, reference_weights, trapezoid_area
 from mauve_core.numerics.divergences.kl import frontier_integral
 from mauve_core.numerics.divergences.scores import STAR_SMOOTHING
@@ -120,7 +122,8 @@ def compute_mauve(
     featurize_model_name : str
         See ``mauve_core.encoders.available_models``. The default is that of mauve-text, ``gpt2-large``, fetched once
         from the Hugging Face hub; the rest of this package defaults to ``smollm2-135m``, which is 4-bit quantized.
-        With any model, a text's feature is the last layer's state of its last real token.
+        With any model, a text's feature is the last layer's state of its last real token; with a model behind a server
+        (``openai:URL#model``), it is the server's embedding, which is kept in the feature store.
     device_id : int
         CUDA device of the encoder; -1 takes the CPU.
     max_text_length : int
@@ -215,11 +218,14 @@ class _LazyEncoder:
         _require_integer("batch_size", batch_size, low=1)
         self._named = not isinstance(model, _Unnamed)
         model = model if self._named else PAPERS_MODEL
-        self._config = EncoderConfig(model=model, pooling="last", max_tokens=max_tokens)
+        pooling: Pooling = "auto" if names_server(model) else "last"
+        self._config = EncoderConfig(model=model, pooling=pooling, max_tokens=max_tokens)
         self._device = "cpu" if device_id == -1 else f"cuda:{device_id}"
         self._batch_tokens = batch_size * max_tokens
         self._double = double
         self._encoder: Encoder | None = None
+        # What a server answers may cost money, so that it is kept.
+        self.store = FeatureStore() if names_server(model) else None
         self.progress: Progress = ConsoleProgress() if verbose else silent
 
     def get(self) -> Encoder:
@@ -261,7 +267,7 @@ def _choose(side: str, features: Any, tokens: Any, text: Any) -> tuple[str, Any]
 def _features(side: str, form: str, values: Any, encoder: _LazyEncoder) -> Stacked | NDArray[np.float32]:
     """Return the (n, d) features of a side without copying them."""
     if form == "text":
-        return encoder.get().encode(values, progress=encoder.progress).array
+        return encoder.get().encode(values, store=encoder.store, progress=encoder.progress).array
     if form == "tokens":
         # A tokenizer called with return_tensors gives (1, t) per text.
         rows = [np.asarray(row).reshape(-1) for row in entries_of(values, f"{side}_tokens")]

@@ -24,6 +24,7 @@ from mauve_core.base.formatting import (
     with_spread,
     written,
 )
+from mauve_core.base.server_names import names_server
 from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.reference import (
@@ -346,10 +347,10 @@ def _settings(comparison: Comparison) -> list[str]:
     if encoder is not None:
         text = "prompt + text" if encoder.with_prompt else "text only"
         model = with_weights(encoder.model) + (f" at {encoder.revision}" if encoder.revision else "")
-        lines = [
-            f"encoder: {printable(model)}, {text}, at most {encoder.max_tokens} tokens, "
-            f"pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
-        ]
+        inside = f"tokens, pooling {encoder.pooling}, layer {encoder.layer}, {encoder.dtype}"
+        if names_server(encoder.model):
+            inside = "words"
+        lines = [f"encoder: {printable(model)}, {text}, at most {encoder.max_tokens} {inside}"]
     k = "a tenth of the smaller side, at most 5,000" if score.k is None else str(score.k)
     rows = ", then rows of unit length" if score.unit_rows == "after" else ""
     lines.append(

@@ -21,6 +21,7 @@ from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.server_names import names_server
 from mauve_core.base.validation import NotBlank, Within
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import GENERATION
@@ -75,6 +76,12 @@ class StudyTask(NewRunTask):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if names_server(self.model):  # not repeated, because it may hold a secret
+            raise InputError(
+                "A study cuts human texts by the tokens of the model that writes, which a server does not show",
+                allowed="a causal model: catalog name, hub id, folder or GGUF file",
+                todo="Write the texts with mauve-lens generate, then compare them",
+            )
         specs = [spec if spec == ADVERSARIAL else parse_decoder(spec).spec for spec in self.decoders]
         if not specs or len(set(specs)) < len(specs):
             received = ", ".join(self.decoders)

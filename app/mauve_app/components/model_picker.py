@@ -7,6 +7,7 @@ import streamlit as st
 from mauve_app.components.markup import escaped
 from mauve_core import encoders
 from mauve_core.base.config import DEFAULT_MODEL
+from mauve_core.base.server_names import names_server
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import LAST_TOKEN, LAST_TOKEN_NOTE, must_be_fetched, names_word_vectors
 
@@ -15,6 +16,7 @@ TYPED_VECTORS = "A file of word vectors (.txt or .vec, optionally .gz) also work
 NO_HUB = "Not on this machine, and HF_HUB_OFFLINE blocks access to the Hugging Face hub."
 TO_FETCH = "Not on this machine: the job that you start downloads it from the Hugging Face hub."
 WORD_VECTORS = "Averages of the file's word vectors: they reflect which words a text has, not their order"
+SERVED = "The job that you start sends the texts to this server. A key is taken from the environment alone."
 NO_WRITER = "Word vectors can neither write nor score texts"
 
 
@@ -46,6 +48,8 @@ def show(label: str, *, key: str, causal: bool = False, help_text: str = "") -> 
         st.caption(fetched)
     elif chosen and names_word_vectors(chosen):
         st.caption(NO_WRITER if causal else WORD_VECTORS)
+    elif chosen and names_server(chosen):
+        st.caption(SERVED)
     return str(chosen)
 
 

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mauve_app.components.settings_tree import LARGEST
 from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling, UnitRows
+from mauve_core.base.server_names import names_server
 from mauve_core.encoders.catalogue import names_word_vectors
 
 ENCODES_AGAIN = "Changing this encodes the texts again."
@@ -153,6 +154,9 @@ def number_field(container: DeltaGenerator, name: str, before: CompareConfig, *,
 def _of_the_encoder(
     key: str, before: EncoderConfig | None, model: str, note: str, options: dict[str, Any]
 ) -> dict[str, Any]:
+    if names_server(model):
+        st.caption("The server decides pooling, layer and precision; texts are cut after so many words.")
+        return {name: getattr(EncoderConfig(), name) for name in _OF_THE_ENCODER}
     shown = EncoderConfig(model=model)
     if before is not None and before.model == model:
         shown = before

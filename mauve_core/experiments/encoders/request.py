@@ -17,7 +17,8 @@ from typing import Any
 
 from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.encoders.catalogue import PACKAGED, names_word_vectors
+from mauve_core.base.server_names import names_server, parse_server_name
+from mauve_core.encoders.catalogue import PACKAGED, has_no_tokenizer
 
 USUAL = (DEFAULT_MODEL, f"{DEFAULT_MODEL}:pooling=mean", f"{DEFAULT_MODEL}:pooling=mean,layer=0", "minilm")
 """Encoders that need no network if their packages are installed: last token, mean over tokens, word vectors, topics."""
@@ -38,7 +39,7 @@ def parse_encoder(spec: str, own: EncoderConfig | None = None) -> EncoderConfig:
         it belongs to the model's path.
     own : EncoderConfig, optional
         The run's own encoder, whose ``max_tokens``, ``with_prompt`` and ``dtype`` apply unless given. Word vectors
-        have one precision.
+        and models behind servers have one precision.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def parse_encoder(spec: str, own: EncoderConfig | None = None) -> EncoderConfig:
             raise InputError("The encoder cannot be read", allowed=allowed, received=spec)
         given[name] = _value(name, value, spec)
     usual = {name: getattr(own or _DEFAULTS, name) for name in _OF_THE_RUN}
-    if names_word_vectors(model):
+    if has_no_tokenizer(model):
         usual["dtype"] = _DEFAULTS.dtype
     return EncoderConfig(**{"model": model, **usual, **given})
 
@@ -99,13 +100,17 @@ def encoder_titles(configs: Sequence[EncoderConfig | None]) -> tuple[str, ...]:
 def _title(config: EncoderConfig | None, base: EncoderConfig, *, whole: bool) -> str:
     if config is None:
         return "features given"
-    parts = [config.model if whole else config.model.rstrip("/").rpartition("/")[2]]
+    parts = [config.model if whole else _short(config.model)]
     for name in _PARTS:
         value, usual = getattr(config, name), getattr(base if name in _OF_THE_RUN else _DEFAULTS, name)
-        if value == usual or (name == "dtype" and names_word_vectors(config.model)):
+        if value == usual or (name == "dtype" and has_no_tokenizer(config.model)):
             continue
         parts.append(str(value) if name in ("pooling", "revision", "dtype") else f"{name} {_text(value)}")
     return " · ".join([parts[0], *(part.replace("_", " ") for part in parts[1:])])
+
+
+def _short(model: str) -> str:
+    return parse_server_name(model).model if names_server(model) else model.rstrip("/").rpartition("/")[2]
 
 
 def _split(spec: str) -> tuple[str, str]:

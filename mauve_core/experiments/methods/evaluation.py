@@ -280,17 +280,17 @@ class _Work:
     def tokens(self, name: str) -> Tokens:
         """Token ids of a side from the encoder's tokenizer, or numbered words if there is none.
 
-        For an encoder of word vectors the words are its lookup words, so the file need not exist anymore. For given
-        features they are separated by white space.
+        For word vectors and models behind servers the words are those by which word vectors are looked up, so the file
+        or server need not exist anymore. For given features they are separated by white space.
         """
-        from mauve_core.encoders.catalogue import names_word_vectors
+        from mauve_core.encoders.catalogue import has_no_tokenizer
         from mauve_core.encoders.glove import words_of
 
         if name not in self.read:
             texts, encoder = list(self.run.corpora[name].texts), self.run.comparison.config.encoder
             if encoder is None:
                 rows = [[self.words.setdefault(word, len(self.words)) for word in text.split()] for text in texts]
-            elif names_word_vectors(encoder.model):
+            elif has_no_tokenizer(encoder.model):
                 split = map(words_of, texts)
                 rows = [[self.words.setdefault(word, len(self.words)) for word in words] for words in split]
             else:

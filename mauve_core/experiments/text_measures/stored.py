@@ -17,7 +17,7 @@ from mauve_core.base.validation import ROUNDING, check_t_interval, close, requir
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
 from mauve_core.decoding import parse_decoder
-from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.feature_store import DamagedEntryWarning
 from mauve_core.experiments.text_measures import (
     MEASURES,
@@ -110,7 +110,7 @@ def answering(run: Run, names: Sequence[str] | None = None, *, model: str | None
 def run_context(run: Run, model: str | None = None, device: str = "auto") -> MeasureContext:
     """The context of a run's measures; parameters as of :func:`measure_run`."""
     encoder = run.comparison.config.encoder
-    if encoder is None or names_word_vectors(encoder.model):
+    if encoder is None or has_no_tokenizer(encoder.model):
         tokenizer, revision = DEFAULT_MODEL, None
     else:
         tokenizer, revision = encoder.model, encoder.revision

@@ -1,0 +1,24 @@
+"""A stub server for each test, short pauses, and no key but the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from mauve_core.encoders.servers import client
+from tests.servers.stub import Stub, serving
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.01)
+    monkeypatch.setattr(client, "MOST_PAUSE_S", 0.05)
+    for variable in ("OPENAI_API_KEY", "MAUVE_LENS_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture
+def stub() -> Iterator[Stub]:
+    with serving() as running:
+        yield running
