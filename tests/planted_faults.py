@@ -83,6 +83,9 @@ FAULTS = {
     "serving: the end of a long password does not count": Fault(
         "mauve_core/serving/passwords.py", " and len(data) <= MAX_BYTES", ""
     ),
+    "agents: a name stands in a sentence": Fault(
+        "mauve_core/agents/quoting.py", 'lambda name: f"[candidate {numbers[name]}]"', "str"
+    ),
     "demo: a prompt ends with the next token": Fault(
         "mauve_core/demo/wikipedia.py", "spans[prompt_tokens - 1][1],", "spans[prompt_tokens][1],"
     ),

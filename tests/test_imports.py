@@ -34,6 +34,7 @@ ORDER = (
     "figures",
     "reporting",
     "serving",
+    "agents",
     "demo",
     "cli",
 )

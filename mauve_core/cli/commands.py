@@ -43,6 +43,7 @@ COMMANDS: dict[str, dict[str, str | None]] = {
         "password": "hash a password for MAUVE_LENS_PASSWORD_HASH",
         "work": None,
     },
+    "agents": {"mcp": "let a language-model agent read stored runs, over the Model Context Protocol"},
     "debugging": {"debug": "write a file for a report of a fault, without texts, names or keys"},
 }
 """What each command does, by module and name. None hides it."""
