@@ -30,7 +30,7 @@ from mauve_core.experiments.methods import (
 )
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.ranks import about_ranks
-from mauve_core.figures.agreement import answer
+from mauve_core.figures.agreement import LEAST_CORRELATED, answer
 from mauve_core.figures.method_tests import LEVEL, Tested, about_corrections, about_expectations, p_values_of
 from mauve_core.figures.methods import ABOUT_LEADERBOARD, leaderboard_decimals, mark
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
@@ -76,7 +76,7 @@ def _methods(args: argparse.Namespace) -> int:
     return show_result(
         args,
         task,
-        lambda table: f"{scores_table(table, comparison)}\n\n{agreement_table(table)}",
+        lambda table: "\n\n".join(filter(None, [scores_table(table, comparison), agreement_table(table)])),
         lambda table: _notes(table, comparison),
         "Intervals",
         lambda table: {"ranks": _ranks(table, comparison)},
@@ -155,7 +155,12 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
 
 
 def agreement_table(table: MethodTable) -> str:
-    """Spearman correlations between methods' rankings: one row and one column per method."""
+    """Spearman correlations between methods' rankings: one row and one column per method.
+
+    Empty for fewer than ``LEAST_CORRELATED`` candidates: a sentence says which methods reverse two.
+    """
+    if len(table.candidates) < LEAST_CORRELATED:
+        return ""
     numbers = [str(index) for index in range(1, len(table.results) + 1)]
     rows = [["Spearman", *numbers]]
     for number, result, row in zip(numbers, table.results, table.agreement(), strict=True):

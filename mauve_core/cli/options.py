@@ -24,6 +24,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import UNBROKEN, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
+from mauve_core.cli import pace
 from mauve_core.cli.parser import Store
 from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
@@ -390,6 +391,6 @@ def stored_or_computed(args: argparse.Namespace, task: RunTask) -> tuple[Any, st
     with results_only():
         found = None if getattr(args, "again", True) else task.stored()
         if found is None:
-            return task.compute(progress_of(args)), f"Saved with run {task.run}."
+            return pace.compute(task, progress_of(args), quiet=args.quiet), f"Saved with run {task.run}."
         day = task.load().attached_on(task.attachment)
     return found, f"Stored with run {task.run} on {day}; --again computes it anew."

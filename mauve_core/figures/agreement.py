@@ -19,6 +19,9 @@ _PARTS = ("smoothing", "divergence", "summary", "scale", "expectation", "correct
 _NAMED = 3
 """Methods that the answer names; the others are counted."""
 
+LEAST_CORRELATED = 3
+"""Candidates from which on a correlation of rankings says more than which of two is first."""
+
 _CELL_HEIGHT, _LOW_CELL_HEIGHT, _MANY = 34, 24, 12
 
 

@@ -6,8 +6,8 @@ its own. Where the sizes differ by more than ``FARTHEST``, or no job fits, nothi
 its size, and a wild guess is worse than none. Texts to encode and texts whose features are stored are told apart.
 
 Only whole jobs count: not those that failed, were stopped or resumed, or turned out to encode texts, or none, against
-expectation. They are kept in ``<home>/jobs/times.json``, because the folders of jobs are removed. The worker whose turn
-it is writes that file, so that there is one writer.
+expectation; commands that do the same work count too. They are kept in ``<home>/jobs/times.json``, because the folders
+of jobs are removed. Of two that end at the same moment one may be lost, which costs an estimate.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Within
 from mauve_core.encoders.encoder import STAGE as ENCODING
-from mauve_core.encoders.tokenizing import STAGE as TOKENIZING
 from mauve_core.tasks.amounts import Amount
 
 TIMES = "times.json"
@@ -95,7 +94,7 @@ def remember(kind: str, amount: Amount, seconds: float) -> None:
 
 def is_encoding(stage: str) -> bool:
     """Whether a stage of work encodes texts, rather than take their features from the store."""
-    return any(name in stage for name in (ENCODING, TOKENIZING))
+    return ENCODING in stage
 
 
 def this_machine() -> str:

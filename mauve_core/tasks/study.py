@@ -46,7 +46,7 @@ class StudyTask(NewRunTask):
     Attributes
     ----------
     human : TextFile
-        Human texts with their prompts; without prompts, ``prompt_tokens`` cuts them off.
+        Human texts with their prompts. With ``prompt_tokens``, prompts are cut off the texts and no field is guessed.
     model : str
         The causal model that writes: catalog name, hub id, local folder or GGUF file.
     decoders : tuple of str
@@ -114,7 +114,10 @@ class StudyTask(NewRunTask):
             Finished work stays and is not repeated.
         """
         loaded = load_model(self.model, device=self.device, with_head=True, progress=progress)
-        human = cut_texts(self.human.read(HUMAN), loaded, self.prompt_tokens, self.settings.max_new_tokens)
+        file = self.human
+        if self.prompt_tokens is not None and file.prompt_field is None:  # what was asked for, rather than a guess
+            file = dataclasses.replace(file, prompt_field="")
+        human = cut_texts(file.read(HUMAN), loaded, self.prompt_tokens, self.settings.max_new_tokens)
         prompts = Prompts(human.ids, human.prompts or ())
         decoders = resolve_decoders(self.decoders, human, loaded, progress)
         written = generate_files(
@@ -157,6 +160,7 @@ def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, te
         raise InputError(
             "The prompts are given twice" if prompt_tokens else "The human texts have no prompts",
             allowed="a prompt field in the file, or the number of tokens at the start of each text that are its prompt",
+            todo="Leave one of them out" if prompt_tokens else "Name the field, or give --prompt-tokens N",
         )
     ends = [_ends(loaded, corpus, index, prompt_tokens, text_tokens) for index in range(len(corpus))]
     full_texts = [(corpus.prompts[i] if corpus.prompts else "") + text for i, text in enumerate(corpus.texts)]

@@ -12,7 +12,7 @@ import pytest
 from mauve_app.views.methods.method_table import shown_scores
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import correlation, with_plain_spaces
-from mauve_core.cli.methods import scores_table
+from mauve_core.cli.methods import agreement_table, scores_table
 from mauve_core.experiments.methods import (
     Method,
     MethodResult,
@@ -296,6 +296,9 @@ def test_scores_of_the_leaderboard_have_its_decimals() -> None:
 
 
 def test_the_grid_holds_the_correlations() -> None:
+    assert len(agreement_table(TABLE).splitlines()) == 1 + len(TABLE.results)
+    two = [replace(each, scores={name: each.scores[name] for name in ORDER[1:3]}) for each in TABLE.results]
+    assert agreement_table(replace(TABLE, results=tuple(two))) == ""
     figure = agreement_figure(TABLE)
     grid, numbers = figure.data
     assert np.array_equal(np.asarray(grid.z), TABLE.agreement())

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -155,12 +156,23 @@ def carry_out(monkeypatch: pytest.MonkeyPatch, work: Work, *, amount: Amount | N
 
 def encode(progress: Progress) -> str:
     progress("Tokenizing texts of human", 0, 500)
+    progress("Encoding tokens of human", 0, 80_000)
     return "run"
 
 
 def test_a_worker_keeps_the_time_of_a_job_that_is_done(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     carry_out(monkeypatch, encode, amount=texts(500))
     assert said(texts(500)) == "About 42 s (last time 42 s for 500 texts)"
+
+
+def test_texts_that_measures_tokenize_are_not_encoded(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def count(progress: Progress) -> str:
+        progress("Tokenizing texts of human", 0, 500)
+        return "run"
+
+    amount = replace(texts(500), encodes="none")
+    carry_out(monkeypatch, count, amount=amount)
+    assert said(amount) == "About 42 s (last time 42 s for 500 texts)"
 
 
 def fail(progress: Progress) -> str:

@@ -97,6 +97,26 @@ def test_texts_that_are_all_prompt_are_left_out_and_counted(loaded):
         cut_texts(corpus, loaded, None, 8)
 
 
+@pytest.mark.parametrize("field", [None, "prompt"])
+def test_a_length_of_prompts_goes_before_a_guessed_field_but_not_before_a_named_one(task, loaded, tmp_path, field):
+    path = tmp_path / "prompted.jsonl"
+    path.write_text(
+        "\n".join(json.dumps({"prompt": "Say:", "text": f"{text} {i}."}) for i, text in enumerate(SENTENCES * 4))
+    )
+    study = replace(task, human=TextFile(str(path), prompt_field=field), decoders=("greedy",), measures=False)
+    if field is not None:
+        with pytest.raises(InputError, match=r"The prompts are given twice.*Leave one of them out"):
+            study.make()
+        return
+    human = study.make().corpora[HUMAN]
+    assert human.prompts == tuple(loaded.tokenizer.decode(tokens(loaded, text)[:5]) for text in corpus_texts(path))
+    assert not any("prompt" in note for note in human.notes)
+
+
+def corpus_texts(path):
+    return [json.loads(line)["text"] for line in path.read_text().splitlines()]
+
+
 def test_the_adversarial_decoder_takes_the_human_perplexity(loaded):
     import numpy as np
 

@@ -123,7 +123,7 @@ def _scores(run: Run, table: MethodTable) -> None:
 
 
 def _agreement(run: Run, table: MethodTable) -> None:
-    if min(len(table.results), len(table.candidates)) < 2:
+    if len(table.results) < 2 or len(table.candidates) < agreement.LEAST_CORRELATED:
         return
     with folded.part("Agreement of every pair of methods", "methods_agreement", "grid_on", asked=False) as part:
         if not part.open:
