@@ -15,7 +15,7 @@ from tests.supply.closure import ROOT
 
 pytestmark = pytest.mark.slow
 
-PARTS = ("app", "data", "mauve_core", "README.md", "pyproject.toml", "setup.py", "streamlit_config.toml")
+PARTS = ("app", "data", "mauve_core", "LICENSE", "README.md", "pyproject.toml", "setup.py", "streamlit_config.toml")
 MADE = {"__pycache__", ".build"}
 UNREAD = {"README.md"}
 """Files of ``data`` that are for readers of the repository."""
