@@ -9,12 +9,15 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mauve_core.base.views import set_views
+
 if TYPE_CHECKING:
     from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
     from mauve_core.base.errors import InputError, MauveLensError, StorageError
     from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
     from mauve_core.encoders import encode
     from mauve_core.encoders.feature_store import FeatureStore
+    from mauve_core.experiments.saved_runs import load_run
     from mauve_core.figures.by_name import figure
     from mauve_core.scoring.compare import compare
     from mauve_core.scoring.comparison_json import to_json
@@ -29,6 +32,7 @@ _HOMES = {
     "corpus": ("Corpus", "corpus_from_texts", "read_corpus"),
     "encoders": ("encode",),
     "encoders.feature_store": ("FeatureStore",),
+    "experiments.saved_runs": ("load_run",),
     "figures.by_name": ("figure",),
     "scoring.compare": ("compare",),
     "scoring.compute_mauve": ("compute_mauve",),
@@ -38,6 +42,20 @@ _HOMES = {
     "store": ("Run", "RunStore"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+set_views(
+    {
+        "scores": "mauve_core.analysis.frames:scores",
+        "comparison.pairs": "mauve_core.analysis.frames:pairs_of_comparison",
+        "comparison.clusters": "mauve_core.analysis.frames:clusters_of_comparison",
+        "run.pairs": "mauve_core.analysis.frames:pairs",
+        "run.clusters": "mauve_core.analysis.frames:clusters",
+        "run.texts": "mauve_core.analysis.frames:texts",
+        "run.save": "mauve_core.experiments.saved_runs:save_run",
+        "run.open": "mauve_core.cli.app_process:open_run",
+        "figure": "mauve_core.figures.by_name:figure",
+    }
+)
 
 __all__ = [
     "Candidate",
@@ -59,6 +77,7 @@ __all__ = [
     "corpus_from_texts",
     "encode",
     "figure",
+    "load_run",
     "read_corpus",
     "to_json",
     "to_table",

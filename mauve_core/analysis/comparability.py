@@ -161,8 +161,8 @@ def _of_encoders(left: Comparison, right: Comparison) -> Iterator[Difference]:
     same_texts = left.human.digest == right.human.digest
     same_features = same_texts and left.human.features_key == right.human.features_key
     if first is None or second is None:
-        names = (first.model if first else GIVEN, second.model if second else GIVEN)
-        yield _difference("Encoder", names, True, "the origin of the given features is unknown")
+        names = (_made_by(left), _made_by(right))
+        yield _difference("Encoder", names, True, "the features were given, and not known to be of one encoder")
     else:
         for field, title in _ENCODER:
             counts = field == "with_prompt" or not same_features
@@ -173,6 +173,13 @@ def _of_encoders(left: Comparison, right: Comparison) -> Iterator[Difference]:
         keys = (f"SHA-256 {left.human.features_key[:12]}", f"SHA-256 {right.human.features_key[:12]}")
         why = "the encoder of that name has different weights" if first else "different features of the same texts"
         yield _difference("Features of the human texts", keys, True, why)
+
+
+def _made_by(comparison: Comparison) -> str:
+    config = comparison.config
+    if config.encoder is not None:
+        return config.encoder.model
+    return GIVEN if config.features_from is None else f"{GIVEN}, of {config.features_from}"
 
 
 def _cut_length(left: Comparison, first: EncoderConfig, right: Comparison, second: EncoderConfig) -> Difference:

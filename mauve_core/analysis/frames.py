@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.central_texts import central_texts
 from mauve_core.analysis.cluster_table import cluster_table, ordered
-from mauve_core.analysis.cost_intervals import costed_table
+from mauve_core.analysis.cost_intervals import costed_table, exchange_rate
+from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import (
     run_cluster_names,
     run_differences,
@@ -19,7 +21,7 @@ from mauve_core.analysis.precomputed import (
 )
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.errors import InputError
-from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.store import Run
 
 if TYPE_CHECKING:
@@ -86,17 +88,32 @@ def pairs(run: Run) -> pd.DataFrame:
         first, second, score, difference (first minus second), low, high, p_value, p_adjusted (Holm, over the pairs),
         told_apart, paired (whether texts were exchanged within prompts), n (prompts or texts exchanged).
     """
+    return _pairs(run_differences(run))
+
+
+def pairs_of_comparison(comparison: Comparison) -> pd.DataFrame:
+    """As :func:`pairs`, of a comparison that is not stored; InputError if its differences were not tested."""
+    if comparison.differences is None:
+        raise InputError("The differences of this comparison were not tested", todo="Compare the texts again")
+    return _pairs(comparison.differences)
+
+
+def _pairs(tested: Iterable[Difference]) -> pd.DataFrame:
     import pandas as pd
 
-    rows = [{name: getattr(each, name) for name in PAIRS} for each in run_differences(run)]
+    rows = [{name: getattr(each, name) for name in PAIRS} for each in tested]
     return pd.DataFrame(rows, columns=list(PAIRS))
 
 
-def clusters(run: Run, candidate: str, *, kind: PartitionKind = "pairwise", seed: int | None = None) -> pd.DataFrame:
+def clusters(
+    run: Run, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
+) -> pd.DataFrame:
     """Return the clusters of a candidate under one partition, those that cost most first.
 
     Parameters
     ----------
+    candidate : str, optional
+        May be left out if there is only one.
     seed : int, optional
         Index of a k-means seed; by default that of the median MAUVE, whose clusters the app shows.
 
@@ -111,24 +128,43 @@ def clusters(run: Run, candidate: str, *, kind: PartitionKind = "pairwise", seed
     Raises
     ------
     InputError
-        An unknown candidate or seed.
+        An unknown candidate or seed, or no candidate named where there are several.
     """
+    candidate = run.comparison.the_candidate(candidate).name
     partition = run.comparison.partition(kind, candidate, seed)
-    if run_gap_test(run, kind, candidate).explains:
-        rate = run_exchange_rate(run, kind, candidate)
-        table = ordered(costed_table(run.comparison, kind, candidate, partition.seed, WEIGHT, rate=rate), "cost")
-    else:
-        table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), WEIGHT)
-        table = ordered(table.assign(**dict.fromkeys(COSTS, np.nan)), "difference")
-    table = table.drop(columns=["type_1_nats", "type_2_nats"])
+    explains = run_gap_test(run, kind, candidate).explains
+    rate = run_exchange_rate(run, kind, candidate) if explains else None
+    table = _cluster_table(run.comparison, candidate, partition, rate)
     names = run_cluster_names(run, kind, candidate, partition.seed)
     table.insert(1, "name", [names[cluster] for cluster in table["cluster"]])
     return table
 
 
+def clusters_of_comparison(
+    comparison: Comparison, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
+) -> pd.DataFrame:
+    """As :func:`clusters`, of a comparison that is not stored: without name, which is made of words of the texts."""
+    candidate = comparison.the_candidate(candidate).name
+    partition = comparison.partition(kind, candidate, seed)
+    explains = gap_test(comparison, kind, candidate).explains
+    rate = exchange_rate(comparison, kind, candidate) if explains else None
+    return _cluster_table(comparison, candidate, partition, rate)
+
+
+def _cluster_table(comparison: Comparison, candidate: str, partition: Partition, rate: float | None) -> pd.DataFrame:
+    """Return the clusters with their costs, at that rate of exchanged texts; None leaves the costs out."""
+    if rate is None:
+        table = cluster_table(partition.counts(HUMAN), partition.counts(candidate), WEIGHT)
+        table = ordered(table.assign(**dict.fromkeys(COSTS, np.nan)), "difference")
+    else:
+        table = costed_table(comparison, partition.kind, candidate, partition.seed, WEIGHT, rate=rate)
+        table = ordered(table, "cost")
+    return table.drop(columns=["type_1_nats", "type_2_nats"])
+
+
 def texts(
     run: Run,
-    candidate: str,
+    candidate: str | None = None,
     *,
     cluster: int | None = None,
     kind: PartitionKind = "pairwise",
@@ -139,6 +175,8 @@ def texts(
 
     Parameters
     ----------
+    candidate : str, optional
+        May be left out if there is only one.
     cluster : int, optional
         Only the texts of this cluster, on each side the nearest to its center first; by default all texts, in the order
         of their files.
@@ -156,10 +194,12 @@ def texts(
     Raises
     ------
     InputError
-        An unknown candidate, seed or cluster, or vectors of a run that was stored without features.
+        An unknown candidate, seed or cluster, no candidate named where there are several, or vectors of a run that was
+        stored without features.
     """
     import pandas as pd
 
+    candidate = run.comparison.the_candidate(candidate).name
     partition = run.comparison.partition(kind, candidate, seed)
     sides = [_side(run, source, partition.labels[source], vectors) for source in (HUMAN, candidate)]
     if cluster is not None:

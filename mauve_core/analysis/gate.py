@@ -18,7 +18,9 @@ from mauve_core.analysis.cluster_names import cluster_names
 from mauve_core.analysis.properties import text_properties
 from mauve_core.analysis.words import count_words
 from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.summaries import summary
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.pairing import SharedPrompts, shared_prompts
 from mauve_core.encoders.external_features import FeaturesOrPath
@@ -118,6 +120,15 @@ class GateResult:
     paired_by: str | None
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+
+    def __repr__(self) -> str:
+        sides = ", ".join(f"{side} {n:,}" for side, n in self.texts.items())
+        lines = [f"texts: {sides}; k = {self.k:,}, {self.seeds:,} seeds; {len(self.findings)} in .findings"]
+        for test in self.tests:
+            bounds = interval(test.low, test.high, SCORE_DECIMALS, signed=True)
+            found = with_spread(test.difference, test.sd, SCORE_DECIMALS, signed=True)
+            lines.append(f"{test.measure}: {test.verdict}, difference {found} ({bounds}), margin {test.margin:g}")
+        return summary(f"<GateResult: {self.verdict}>", lines, of="measures")
 
     @property
     def verdict(self) -> Verdict:

@@ -12,10 +12,11 @@ import math
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Self
 
+from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json
 from mauve_core.base.names import require_text
 from mauve_core.base.server_names import names_server, parse_server_name
-from mauve_core.base.validation import Holds, NotBlank, Seeds, Within
+from mauve_core.base.validation import Holds, Later, NotBlank, Seeds, Within
 
 Pooling = Literal["auto", "last", "first", "mean"]
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -163,12 +164,32 @@ class CompareConfig(_Settings):
     Attributes
     ----------
     encoder : EncoderConfig or None
-        None when features were given instead of texts.
+        None when features were given instead of texts. The name of a model stands for its EncoderConfig.
     score : ScoreConfig
     projection : bool
         Also place every text on a two-dimensional UMAP map (for navigation only).
+    features_from : str or None
+        What made the features, if they were given, in the words of whoever gave them; None if unknown.
     """
 
     encoder: EncoderConfig | None = field(default_factory=EncoderConfig)
     score: ScoreConfig = field(default_factory=ScoreConfig)
     projection: bool = True
+    features_from: Annotated[NotBlank | None, Later()] = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.encoder, str):
+            object.__setattr__(self, "encoder", EncoderConfig(model=self.encoder))
+        for name, kind, allowed in (
+            ("encoder", EncoderConfig | None, "the name of a model, EncoderConfig, or None for given features"),
+            ("score", ScoreConfig, "ScoreConfig"),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind):
+                received = f"{value!r} of type {type(value).__name__}"
+                raise InputError(f"The setting {name} cannot be used", allowed=allowed, received=received)
+        super().__post_init__()
+        if self.features_from is not None:
+            require_text(self.features_from, "origin of the features")
+            if self.encoder is not None:
+                raise InputError("features_from is for given features", allowed="None beside an encoder")

@@ -43,6 +43,13 @@ class InputError(MauveLensError, ValueError):
     """The input cannot be used: a file, a field, an option or an array (exit code 2)."""
 
 
+class UnknownNameError(InputError, KeyError):
+    """Nothing has the name that was asked for; what looks up a key may catch it as a KeyError (exit code 2)."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # a KeyError would quote it
+
+
 class ModelUnavailableError(InputError):
     """The model's name is unknown, or this machine cannot reach its files (exit code 2)."""
 

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.json_codec import from_json
+from mauve_core.base.summaries import short, summary
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.entries import (
     Exclusion,
@@ -116,6 +117,13 @@ class Corpus:
             raise InputError(
                 f"Corpus {self.name!r} has no metadata field {self.generation!r} to tell generations apart"
             )
+
+    def __repr__(self) -> str:
+        prompts = "no prompts" if self.prompts is None else "prompts"
+        fields = ", ".join(short(field) for field in self.metadata.columns[:8])
+        lines = [f"{prompts}; metadata: {fields or 'none'}", f"from {short(self.origin)}"]
+        lines += [f"{exclusion.count:,} left out: {exclusion.reason}" for exclusion in self.exclusions]
+        return summary(f"<Corpus {short(self.name)}: {len(self):,} texts>", lines, of="exclusions")
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -272,6 +280,16 @@ def read_corpus(
     InputError
         The file cannot be read, a field is missing or does not hold text, the text field cannot be guessed, ids of a
         chosen field are missing or repeated, or no text is left.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> from mauve_core import read_corpus
+    >>> rows = '{"id": "a", "text": "Once upon a time"}\\n{"id": "b", "text": "It was a dark night"}\\n'
+    >>> _ = pathlib.Path("human.jsonl").write_text(rows)
+    >>> corpus = read_corpus("human.jsonl")
+    >>> len(corpus), corpus.ids
+    (2, ('a', 'b'))
     """
     return corpus_from_table(
         read_table(path),

@@ -1,6 +1,7 @@
 """Features made elsewhere: open, check and digest them in blocks of rows, without copying the whole.
 
-Accepts an array in memory, a memory map or the path of a .npy file, which is mapped, of any precision. float16 takes
+Accepts an array in memory, a memory map or the path of a .npy file, which is mapped, of any precision; tables and other
+files by :mod:`mauve_core.encoders.feature_tables`. float16 takes
 half the space; blocks are widened to float32, so that later steps get the numbers of a fully converted file.
 """
 
@@ -10,7 +11,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,20 +20,25 @@ from mauve_core.base.array_files import load_array
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import require_plain_file, write_atomically
 from mauve_core.corpus import Corpus
+from mauve_core.encoders.feature_tables import SUFFIXES, matrix_of, names_table, read_features
 from mauve_core.numerics.feature_space.stacked import Stacked, require_columns, require_usable
 
-FeaturesOrPath = ArrayLike | str | os.PathLike[str]
-"""An (n, d) array of numbers, or the path of a .npy file that holds one."""
+FeaturesOrPath = ArrayLike | str | os.PathLike[str] | Any
+"""An (n, d) array of numbers, a data frame of numbers, a column of vectors, or the path of a file that holds one."""
 
 
 def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
-    """Open the array in a .npy file as a read-only memory map, without checking its rows.
+    """Open the array in a file, a .npy file as a read-only memory map, without checking its rows.
+
+    Other files are read as :func:`mauve_core.encoders.feature_tables.read_features` does.
 
     Raises
     ------
     InputError
         The file is missing, or not a two-dimensional array of numbers (pickled objects are refused).
     """
+    if names_table(os.fspath(path)):
+        return read_features(os.fspath(path))
     path = Path(path)
     try:
         require_plain_file(path, "feature file")
@@ -42,7 +48,7 @@ def open_features(path: str | os.PathLike[str]) -> NDArray[np.floating]:
     except (OSError, ValueError) as error:
         raise InputError(
             f"The feature file {path} cannot be read: {words_of(error)}",
-            allowed="a .npy file",
+            allowed=f"a .npy file, or one of {', '.join(SUFFIXES)}",
             todo="Write the array with numpy.save",
         ) from error
     if array.ndim != 2 or array.dtype.kind not in "fiu" or array.shape[1] == 0:
@@ -60,7 +66,7 @@ def features_of(name: str, corpus: Corpus, features: FeaturesOrPath) -> NDArray[
         The file is missing, not a table of numbers, or has another number of rows.
     """
     path = features if isinstance(features, str | os.PathLike) else None
-    array = np.asanyarray(features) if path is None else open_features(path)
+    array = matrix_of(features, f"The features of {name!r}") if path is None else open_features(path)
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         raise InputError(
             f"The features of {name!r} do not match its texts",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
+from mauve_core.base.summaries import summary
 from mauve_core.encoders.feature_store import FeatureStore, StoredFeatures
 from mauve_core.encoders.tokenizing import Tokenized
 
@@ -41,6 +42,11 @@ class Features:
     device: str
     limit: int
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        n, d = self.array.shape
+        cut = f"{int(self.cut.sum()):,} cut at {self.limit:,} tokens"
+        return summary(f"<Features of {n:,} texts: {d:,} dimensions, {self.array.dtype}, {cut}, {self.device}>")
 
 
 def kept_features(

@@ -1,4 +1,4 @@
-"""Draw figures of a comparison by name, without a stored run; for notebooks and scripts."""
+"""Draw figures of a comparison or a stored run by name; for notebooks and scripts."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from mauve_core.figures.frontier import curve_points, error_curves, frontier_fig
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.leaderboard import interval_figure
 from mauve_core.figures.map_points import map_points, sampled_map
+from mauve_core.figures.notebook_renderer import show_in_exports
 from mauve_core.figures.theme import candidate_colour
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
+from mauve_core.store import Run
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,12 @@ class View:
     weight: float = 0.5
 
 
+USUAL = (None, "pairwise", None, 0.5)
+"""Candidate, partition, seed and weight where none is given."""
+
+
 def figure(
-    comparison: Comparison,
+    comparison: Comparison | Run,
     name: str,
     *,
     candidate: str | None = None,
@@ -54,12 +60,14 @@ def figure(
     seed: int | None = None,
     weight: float = 0.5,
 ) -> go.Figure:
-    """Draw one figure of a comparison.
+    """Draw one figure of a comparison or a run.
 
     Parameters
     ----------
+    comparison : Comparison or Run
     name : str
-        A key of :data:`FIGURES`.
+        A key of :data:`FIGURES`; of a run, also of :data:`mauve_core.figures.of_run.RUN_FIGURES`, which show what is
+        stored beside it with all candidates, and take no further settings.
     candidate : str, optional
         For figures of one candidate; default the one ranked last by MAUVE, because it has the largest gap. If there
         are many curves, only this candidate has a band; default the one ranked first.
@@ -75,7 +83,24 @@ def figure(
     InputError
         The figure, candidate or partition does not exist, the weight is not in (0, 1), the comparison has no map, its
         differences were not tested, or there is no gap to explain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mauve_core import compare, figure
+    >>> rng = np.random.default_rng(0)
+    >>> texts = {name: [f"{name} {number}" for number in range(40)] for name in ("human", "greedy")}
+    >>> features = {"human": rng.normal(size=(40, 8)), "greedy": rng.normal(1, size=(40, 8))}
+    >>> result = compare(texts["human"], {"greedy": texts["greedy"]}, features=features, draw_map=False)
+    >>> drawn = figure(result, "frontier")
+    >>> type(drawn).__name__
+    'Figure'
     """
+    show_in_exports()
+    if isinstance(comparison, Run):
+        if name not in FIGURES:
+            return _of_run(comparison, name, (candidate, partition, seed, weight))
+        comparison = comparison.comparison
     if name not in FIGURES:
         raise InputError(f"No figure is named {name!r}", allowed=", ".join(FIGURES))
     if partition not in ("pairwise", "joint"):
@@ -86,6 +111,16 @@ def figure(
     chosen = usual if candidate is None else comparison.candidate(candidate)
     own = comparison.median_seed(chosen.name, partition)
     return FIGURES[name](comparison, View(chosen.name, partition, own if seed is None else seed, weight))
+
+
+def _of_run(run: Run, name: str, settings: tuple[object, ...]) -> go.Figure:
+    from mauve_core.figures.of_run import RUN_FIGURES, run_figure  # imports what reads every stored result
+
+    if name not in RUN_FIGURES:
+        raise InputError(f"No figure is named {name!r}", allowed=", ".join((*FIGURES, *RUN_FIGURES)))
+    if settings != USUAL:
+        raise InputError(f"The figure {name} shows all candidates and takes no settings")
+    return run_figure(run, name)
 
 
 def _colour(comparison: Comparison, view: View) -> str:

@@ -19,7 +19,8 @@ import numpy as np
 
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.progress import Progress, silent
-from mauve_core.corpus import Corpus
+from mauve_core.base.progress_bars import ProgressChoice, progress_for
+from mauve_core.corpus.from_objects import Texts
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
@@ -29,7 +30,8 @@ from mauve_core.scoring.differences import differences_of
 from mauve_core.scoring.estimates import scored
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
-from mauve_core.scoring.sides import check_sides, encode_sides, take_features
+from mauve_core.scoring.settings import Encoding, settled
+from mauve_core.scoring.sides import checked_corpora, encode_by, encode_sides, take_features
 from mauve_core.scoring.streams import stream
 
 DRAWING = "drawing the map"
@@ -40,29 +42,45 @@ _ENCODER_LIBRARIES = ("torch", "transformers", "tokenizers")
 
 
 def compare(
-    human: Corpus,
-    candidates: Mapping[str, Corpus],
+    human: Texts,
+    candidates: Mapping[str, Texts],
     config: CompareConfig | None = None,
     *,
+    encoder: Encoding | None = None,
+    encoder_name: str | None = None,
+    k: int | None = None,
+    seeds: int | None = None,
+    seed: int | None = None,
     features: Mapping[str, FeaturesOrPath] | None = None,
     known: Mapping[str, Source] | None = None,
     feature_store: FeatureStore | None = None,
     device: str = "auto",
-    progress: Progress = silent,
+    progress: ProgressChoice = "auto",
     draw_map: bool = True,
 ) -> Comparison:
     """Score every candidate against the human corpus.
 
     Parameters
     ----------
-    human : Corpus
-        The reference side, P.
-    candidates : mapping of str to Corpus
+    human : Corpus, path, list, column or table
+        The reference side, P; see :func:`mauve_core.corpus.from_objects.as_corpus`.
+    candidates : mapping of str to the same
         The candidates, Q, by display name; ``human`` is reserved.
     config : CompareConfig, optional
+        All settings. The usual ones can be given by themselves instead; each in one place.
+    encoder : str, EncoderConfig, callable or object with ``encode``, optional
+        The model by name or with its settings. Or a function from a list of n texts to an (n, d) array, or an object
+        with such a method, as sentence-transformers has: these get the texts without prompts, and their features are
+        not kept in a store.
+    encoder_name : str, optional
+        What a function's or an object's features, or given ones, are known as. Without it their origin is unknown.
+        Runs rank together only where names and the features of the human texts are equal.
+    k, seeds, seed : int, optional
+        As in :class:`mauve_core.base.config.ScoreConfig`, which has the defaults.
     features : mapping of str to (n, d) array or path, optional
-        Features of every side, ``human`` included, in the order of its texts; requires ``config.encoder`` None. Any
-        precision; memory maps and paths of .npy files are read in blocks.
+        Features of every side, ``human`` included, in the order of its texts; instead of an encoder. Any precision;
+        memory maps and paths of .npy files are read in blocks. Tables and other files are as in
+        :mod:`mauve_core.encoders.feature_tables`.
     known : mapping of str to Source, optional
         Every side's source in the earlier comparison whose features are given; ``config.encoder`` then names the
         encoder that made them.
@@ -70,8 +88,9 @@ def compare(
         Keeps features between runs; None keeps nothing.
     device : str
         "auto", "cpu", "cuda", ...
-    progress : callable
-        Called with (stage, done, total).
+    progress : callable or {"auto", "tqdm", "console", "none"}
+        A function that is called with (stage, done, total), or which one; see
+        :data:`mauve_core.base.progress_bars.ProgressChoice`.
     draw_map : bool
         False leaves the map to :func:`mapped` even if ``config.projection`` asks for it: it takes longer than the
         scores.
@@ -82,21 +101,33 @@ def compare(
         Too few texts, a name used twice, features that do not fit, all texts equal, or an unknown model.
     StorageError
         The disk refuses while features are being stored; finished parts stay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mauve_core import compare
+    >>> rng = np.random.default_rng(0)
+    >>> texts = {name: [f"{name} {number}" for number in range(40)] for name in ("human", "greedy")}
+    >>> features = {"human": rng.normal(size=(40, 8)), "greedy": rng.normal(1, size=(40, 8))}
+    >>> result = compare(texts["human"], {"greedy": texts["greedy"]}, features=features, seeds=3, draw_map=False)
+    >>> result["greedy"]["mauve"]
+    <Estimate 0... ± 0... (0... to ...), 3 seeds>
     """
-    config = config or CompareConfig()
-    check_sides(human, candidates, config, features, known)
+    progress = progress_for(progress)
+    given = features is not None
+    config, function = settled(config, encoder, encoder_name, given=given, k=k, seeds=seeds, seed=seed)
     clock = _Clock()
-    corpora = {HUMAN: human, **candidates}
+    corpora = checked_corpora(human, candidates, config, features, known, function)
     matched = shared_prompts(corpora)
-    if features is None:
+    if function is not None:
+        encoded, used_device = encode_by(function, corpora, progress), "none: features of a function"
+    elif features is None:
         encoded, used_device = encode_sides(corpora, config, feature_store, device, progress)
     else:
         encoded, used_device = take_features(corpora, features, known), "none: features were given"
     clock.lap("encoding")
     arrays = {name: side.features for name, side in encoded.items()}
-    generations = {
-        name: corpus.generation_codes for name, corpus in candidates.items() if corpus.generation_codes.any()
-    }
+    generations = {name: corpora[name].generation_codes for name in candidates if corpora[name].generation_codes.any()}
     texts = {name: side.source.n_scored for name, side in encoded.items()}
     prompts, used = None if matched is None else matched.codes, _clustering_device(device, used_device)
     partitioned = partition_all(arrays, prompts, config.score, used, progress, texts, generations)
@@ -116,7 +147,7 @@ def compare(
     comparison, basis = scored(comparison, partitioned.like_for_like, progress)
     differences = differences_of(comparison, partitioned.pairs, basis, progress)
     clock.lap("scoring")
-    libraries = _LIBRARIES + (_ENCODER_LIBRARIES if features is None else ())
+    libraries = _LIBRARIES + (_ENCODER_LIBRARIES if config.encoder is not None and not given else ())
     comparison = dataclasses.replace(
         comparison,
         differences=differences,

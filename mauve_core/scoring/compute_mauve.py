@@ -21,8 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL, EncoderConfig, Pooling
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import SCORE_DECIMALS, written
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.base.server_names import names_server
+from mauve_core.base.summaries import summary
 from mauve_core.base.text_lists import entries_of, text_list
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
@@ -75,6 +77,12 @@ class MauveResult:
     q_hist: NDArray[np.float64]
     divergence_curve: NDArray[np.float64]
     num_buckets: int
+
+    def __repr__(self) -> str:
+        names = ("mauve", "mauve_star", "frontier_integral", "frontier_integral_star")
+        scores = [f"{name} {written(getattr(self, name), SCORE_DECIMALS)}" for name in names]
+        title = f"<MauveResult: one k-means seed, so no spread; {self.num_buckets:,} clusters>"
+        return summary(title, [", ".join(scores), "mauve_core.compare gives scores with their spread"])
 
 
 def compute_mauve(
@@ -158,6 +166,18 @@ def compute_mauve(
     UserWarning
         A side was given in two forms or has fewer than 100 texts, or both sides hold the same texts. Once per process:
         texts or tokens are encoded with the default encoder, which is not that of the rest of this package.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mauve_core import compute_mauve
+    >>> rng = np.random.default_rng(0)
+    >>> p, q = rng.normal(size=(200, 8)), rng.normal(1, size=(200, 8))
+    >>> found = compute_mauve(p_features=p, q_features=q)
+    >>> found.num_buckets
+    20
+    >>> 0 < found.mauve < compute_mauve(p_features=p, q_features=rng.normal(size=(200, 8))).mauve
+    True
     """
     weights = reference_weights(divergence_curve_discretization_size)
     encoder = _LazyEncoder(featurize_model_name, device_id, max_text_length, batch_size, verbose, use_float64)

@@ -7,18 +7,19 @@ a cluster's text ids can be looked up.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import PurePath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.base.names import named
 from mauve_core.base.validation import (
     ROUNDING,
     Count,
@@ -38,91 +39,22 @@ from mauve_core.numerics.resampling.exchange import (
     prompt_groups,
     separate_prompts,
 )
+from mauve_core.scoring.comparison_views import ComparisonViews
+from mauve_core.scoring.spread import Estimate, SeedSpread
 
-
-@dataclass(frozen=True)
-class Estimate:
-    """A score with its spread.
-
-    Attributes
-    ----------
-    mean : float
-        Mean over the k-means seeds.
-    sd : float or None
-        Standard deviation over the seeds (denominator seeds - 1); None with one seed.
-    low, high : float
-        Bootstrap interval over texts of the mean over seeds (see ``mauve_core.numerics.resampling.bootstrap``).
-    values : tuple of float
-        The score under each seed; of several generations, their mean.
-    generations : tuple of float or None
-        The mean over the seeds for each generation of a candidate with several; None otherwise.
-    """
-
-    mean: float
-    sd: NotNegative | None
-    low: float
-    high: float
-    values: tuple[float, ...]
-    generations: Annotated[tuple[float, ...] | None, Later()] = None
-
-    def check(self, name: str) -> None:
-        """Raise InputError unless all numbers lie in the range of that score and belong together."""
-        _require_spread(f"A score {name}", self)
-        numbers = (self.mean, self.low, self.high, *self.values, *(self.generations or ()))
-        require_within(f"A score {name}", numbers, *SCORE_BOUNDS[name])
-        require_interval(f"a score {name}", self.low, self.high)
-        if self.generations is not None and (
-            len(self.generations) < 2 or not close(self.mean, sum(self.generations) / len(self.generations))
-        ):
-            raise InputError(
-                f"A score {name} is not the mean of two or more generations", received=f"{self.generations}"
-            )
-
-    @property
-    def generations_sd(self) -> float | None:
-        """Standard deviation over the generations (denominator generations - 1); None without several."""
-        return None if self.generations is None else float(np.std(self.generations, ddof=1))
-
-
-@dataclass(frozen=True)
-class SeedSpread:
-    """A score under every k-means seed, or under every seed and split.
-
-    Attributes
-    ----------
-    mean : float
-    sd : float or None
-        Standard deviation of the values (denominator: their number - 1); None with one value.
-    values : tuple of float
-        By seed; if texts are split, in the order that the class with this field documents.
-    """
-
-    mean: float
-    sd: NotNegative | None
-    values: tuple[float, ...]
-
-    @classmethod
-    def of(cls, values: Sequence[float] | NDArray[np.float64]) -> Self:
-        """Return the spread of one or more values."""
-        array = np.asarray(values, dtype=np.float64)
-        sd = float(array.std(ddof=1)) if array.size > 1 else None
-        return cls(float(array.mean()), sd, tuple(array.tolist()))
-
-    def check(self, name: str, bounds: tuple[float, float]) -> None:
-        """Raise InputError unless the values lie in that range, and mean and sd are theirs."""
-        _require_spread(f"A score {name}", self)
-        require_within(f"A score {name}", self.values, *bounds)
-
-
-def _require_spread(what: str, stored: Estimate | SeedSpread) -> None:
-    """Raise InputError unless there are values, of which mean and standard deviation are those that are stored."""
-    if not stored.values:
-        raise InputError(f"{what} has no value")
-    found = SeedSpread.of(stored.values)
-    both = found.sd is not None and stored.sd is not None and close(found.sd, stored.sd)
-    if not close(found.mean, stored.mean) or not (both or found.sd is stored.sd):
-        allowed = f"mean {found.mean:g} and standard deviation {found.sd}"
-        raise InputError(f"{what} is not that of its values", allowed=allowed, received=f"{stored.mean:g}, {stored.sd}")
+__all__ = [
+    "OTHER_HALF",
+    "SIGNIFICANT",
+    "Candidate",
+    "Comparison",
+    "Difference",
+    "Estimate",
+    "LikeForLike",
+    "Partition",
+    "SeedSpread",
+    "Source",
+    "lower_median",
+]
 
 
 @dataclass(frozen=True)
@@ -146,6 +78,11 @@ class Partition:
     k: int
     objective: float
     labels: Mapping[str, NDArray[np.int32]]
+
+    def __repr__(self) -> str:
+        from mauve_core.scoring.summaries import summary_of_partition
+
+        return summary_of_partition(self)
 
     def counts(self, source: str) -> NDArray[np.int64]:
         """(k,) number of texts of ``source`` in each cluster."""
@@ -230,6 +167,18 @@ class Candidate:
     scores: Mapping[str, Estimate]
     joint_scores: Mapping[str, Estimate]
     partitions: tuple[Partition, ...]
+
+    def __repr__(self) -> str:
+        from mauve_core.scoring.summaries import summary_of_candidate
+
+        return summary_of_candidate(self)
+
+    def __getitem__(self, score: str) -> Estimate:
+        """Return a score from the pairwise partitions; an UnknownNameError lists the names."""
+        return named(score, self.scores, "score")
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.scores)
 
     @property
     def name(self) -> str:
@@ -340,7 +289,7 @@ class LikeForLike:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(ComparisonViews):
     """One human corpus against any number of candidates.
 
     Attributes
@@ -403,13 +352,33 @@ class Comparison:
         return (self.human, *(candidate.source for candidate in self.candidates))
 
     def candidate(self, name: str) -> Candidate:
-        """Return the candidate of that name; an InputError lists the names."""
-        for candidate in self.candidates:
-            if candidate.name == name:
-                return candidate
-        raise InputError(
-            f"No candidate named {name!r} in this comparison", allowed=", ".join(c.name for c in self.candidates)
-        )
+        """Return the candidate of that name; an UnknownNameError, which is an InputError, lists the names."""
+        return named(name, {candidate.name: candidate for candidate in self.candidates}, "candidate")
+
+    def the_candidate(self, name: str | None) -> Candidate:
+        """Return the candidate of that name, or the only one if no name is given; an InputError lists the names."""
+        if name is None and len(self.candidates) != 1:
+            raise InputError("Which candidate is meant must be said", allowed=", ".join(each.name for each in self))
+        return self.candidates[0] if name is None else self.candidate(name)
+
+    def __getitem__(self, name: str) -> Candidate:
+        """As :meth:`candidate`."""
+        return self.candidate(name)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a candidate has that name, or is the one given."""
+        return any(name == each.name or name is each for each in self.candidates)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """Go through the candidates in the order in which they were given."""
+        return iter(self.candidates)
+
+    def __len__(self) -> int:
+        """Return the number of candidates."""
+        return len(self.candidates)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [candidate.name for candidate in self.candidates]
 
     @property
     def normalization(self) -> tuple[str, ...]:
@@ -509,3 +478,8 @@ class Comparison:
         from mauve_core.scoring.tables import to_table
 
         printer.text(to_table(self))
+
+    def __repr__(self) -> str:
+        from mauve_core.scoring.summaries import summary_of_comparison
+
+        return summary_of_comparison(self)

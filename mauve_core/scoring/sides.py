@@ -14,11 +14,16 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress
 from mauve_core.corpus import Corpus, limits
+from mauve_core.corpus.from_objects import Texts, corpora_of
+from mauve_core.encoders.callables import EncoderObject, encoded_by
 from mauve_core.encoders.external_features import FeaturesOrPath, checked_digest, features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Source
+
+ENCODING = "Encoding sides"
+"""Progress stage of an encoder that reports nothing itself."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,35 @@ class EncodedSide:
 
     source: Source
     features: NDArray[np.floating]
+
+
+def checked_corpora(
+    human: Texts,
+    candidates: Mapping[str, Texts],
+    config: CompareConfig,
+    features: Mapping[str, FeaturesOrPath] | None,
+    known: Mapping[str, Source] | None,
+    function: EncoderObject | None,
+) -> dict[str, Corpus]:
+    """Return the corpus of every side, the human one first, if they can be compared; as :func:`check_sides`.
+
+    ``function`` encodes instead of a model or given features.
+    """
+    if not isinstance(candidates, Mapping):
+        raise InputError(
+            "The candidates have no names",
+            allowed="a mapping of names to texts",
+            received=type(candidates).__name__,
+            todo="Name them, such as {'greedy': texts}",
+        )
+    if HUMAN in candidates:
+        raise InputError("A candidate cannot have this name", allowed=f"any but {HUMAN!r}", received=repr(HUMAN))
+    corpora = corpora_of({HUMAN: human, **candidates})
+    others = {name: corpus for name, corpus in corpora.items() if name != HUMAN}
+    if function is not None and features is None and config.encoder is None:
+        features = {}
+    check_sides(corpora[HUMAN], others, config, features, known)
+    return corpora
 
 
 def check_sides(
@@ -132,6 +166,16 @@ def encode_sides(
         encoded[name] = EncodedSide(source, encoding.array)
         used_device = encoding.device
     return encoded, used_device
+
+
+def encode_by(function: EncoderObject, corpora: Mapping[str, Corpus], progress: Progress) -> dict[str, EncodedSide]:
+    """Encode every side by a function or an object with ``encode``."""
+    features = {}
+    for done, (name, corpus) in enumerate(corpora.items()):
+        progress(ENCODING, done, len(corpora))
+        features[name] = encoded_by(function, corpus, name)
+    progress(ENCODING, len(corpora), len(corpora))
+    return take_features(corpora, features, None)
 
 
 def take_features(

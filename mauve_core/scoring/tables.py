@@ -19,7 +19,6 @@ from mauve_core.base.formatting import (
     interval,
     over_generations,
     printable,
-    with_named_spreads,
     with_plain_spaces,
     with_spread,
     written,
@@ -186,10 +185,9 @@ def mean_and_spread(estimate: Estimate | SeedSpread) -> str:
 
     With several generations, both spreads are named: ``0.843 ± 0.012 (seeds) ± 0.020 (5 generations)``.
     """
-    if isinstance(estimate, SeedSpread) or estimate.generations is None:
+    if isinstance(estimate, SeedSpread):
         return with_spread(estimate.mean, estimate.sd, SCORE_DECIMALS)
-    count = len(estimate.generations)
-    return with_named_spreads(estimate.mean, estimate.sd, estimate.generations_sd, count, SCORE_DECIMALS)
+    return f"{estimate}"
 
 
 def texts_scored(source: Source) -> str:
@@ -343,7 +341,9 @@ def _texts(comparison: Comparison) -> str:
 
 def _settings(comparison: Comparison) -> list[str]:
     encoder, score = comparison.config.encoder, comparison.config.score
-    lines = ["encoder: none, features were given"]
+    origin = comparison.config.features_from
+    of = "of unknown origin" if origin is None else f"of {printable(origin)}"
+    lines = [f"encoder: none, features were given, {of}"]
     if encoder is not None:
         text = "prompt + text" if encoder.with_prompt else "text only"
         model = with_weights(encoder.model) + (f" at {encoder.revision}" if encoder.revision else "")

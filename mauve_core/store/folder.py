@@ -36,12 +36,15 @@ from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import digest_of_file, read_stored, write_array, write_atomically
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.names import require_text
+from mauve_core.base.summaries import short
 from mauve_core.base.validation import Count, Holds
 from mauve_core.corpus import Corpus, limits
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.summaries import summary_of_comparison
 from mauve_core.store.about import ABOUT, About, read_about
+from mauve_core.store.run_views import RunViews
 
 COMPARISON = "comparison.json"
 ATTACHED = "attached"
@@ -157,7 +160,7 @@ class RunRecord:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(RunViews):
     """A stored comparison with its texts; ``corpora`` has a key for each source, ``human`` included.
 
     ``files`` is as in :class:`RunRecord`, empty if there are no digests.
@@ -172,6 +175,10 @@ class Run:
     tags: tuple[str, ...] = ()
     notes: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        title = f"Run {short(self.name)} of {self.created[:10]} (id {self.id})"
+        return summary_of_comparison(self.comparison, title)
 
     def features(self, source: str) -> NDArray[np.floating] | None:
         """Return the (n, d) features of ``source`` as a read-only memory map; None if the run was saved without them.

@@ -61,6 +61,21 @@ class RunStore:
     ----------
     root : Path or None
         None takes ``runs`` below :func:`mauve_core.base.files.home`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mauve_core import RunStore, compare, corpus_from_texts
+    >>> rng = np.random.default_rng(0)
+    >>> names = ("human", "greedy")
+    >>> corpora = {name: corpus_from_texts([f"{name} {number}" for number in range(40)], name=name) for name in names}
+    >>> features = {name: rng.normal(size=(40, 8)) for name in names}
+    >>> result = compare(corpora["human"], {"greedy": corpora["greedy"]}, features=features, draw_map=False)
+    >>> run = RunStore().save("A first look", result, corpora, features)
+    >>> run.id, [summary.id for summary in RunStore().list()]
+    ('a-first-look', ['a-first-look'])
+    >>> RunStore().load("a-first-look").texts().columns[:4].tolist()
+    ['source', 'id', 'cluster', 'text']
     """
 
     def __init__(self, root: Path | None = None) -> None:

@@ -170,11 +170,12 @@ def test_an_entry_that_is_no_text_is_named(entry: Any) -> None:
         feature_key(["a", entry], CONFIG)
 
 
-@pytest.mark.parametrize("given", [FRAME, TEXTS, "texts.jsonl"])
-def test_a_side_of_a_comparison_is_a_corpus(given: Any) -> None:
+@pytest.mark.parametrize("given", [{"a": "b"}, {"a text"}, 3, None])
+def test_a_side_of_a_comparison_is_a_corpus_or_can_become_one(given: Any) -> None:
     corpus = corpus_from_texts([f"text {i}" for i in range(100)], name="m")
     for human, model in ((corpus, given), (given, corpus)):
-        with pytest.raises(InputError, match=rf"is not a corpus.*{type(given).__name__}.*corpus_from_texts"):
+        received = "None" if given is None else type(given).__name__
+        with pytest.raises(InputError, match=rf"The side '(m|human)' cannot be used.*data frame.*Received: {received}"):
             compare(human, {"m": model}, CompareConfig(encoder=CONFIG))
 
 

@@ -1,0 +1,93 @@
+"""Figures of what is stored beside a run: measures, methods, encoders, probes, sweeps and columns of metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import plotly.graph_objects as go
+
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.documents import DOCUMENTS
+from mauve_core.experiments.sweeps import AXES, ESTIMATOR_AXES
+from mauve_core.figures import attributes, encoders, probes
+from mauve_core.figures.agreement import agreement_figure
+from mauve_core.figures.estimator_sweeps import estimator_sweep_figure
+from mauve_core.figures.lengths import lengths_figure
+from mauve_core.figures.measures import panels_figure
+from mauve_core.figures.methods import bump_figure
+from mauve_core.figures.neighbours import neighbours_figure
+from mauve_core.figures.sweeps import own_values, sweep_figure
+from mauve_core.store import Run
+from mauve_core.store.folder import MADE_BY
+
+SCORE = "mauve"
+"""The score of figures that show one."""
+
+PROBED_BY = "jensen-shannon"
+"""The distance of the figure of probes, as on the page."""
+
+_Draw = Callable[[Any, Run], go.Figure]
+
+
+def run_figure(run: Run, name: str) -> go.Figure:
+    """Draw what a command has stored beside a run, with all of the run's candidates.
+
+    Parameters
+    ----------
+    run : Run
+    name : str
+        A key of :data:`RUN_FIGURES`.
+
+    Raises
+    ------
+    InputError
+        The figure does not exist, or the run has no such results; names the command that makes them.
+    StorageError
+        The stored results are damaged.
+    """
+    if name not in RUN_FIGURES:
+        raise InputError(f"No figure of stored results is named {name!r}", allowed=", ".join(RUN_FIGURES))
+    document, draw = RUN_FIGURES[name]
+    found = DOCUMENTS[document](run)
+    if found is None:
+        base, _, over = document.partition("-")
+        command = MADE_BY.get(document, MADE_BY.get(base, "")).format(run=run.id, over=over)
+        raise InputError(f"Run {run.id} has no {document} to draw", todo=f"Compute them with: mauve-lens {command}")
+    return draw(found, run)
+
+
+def _order(run: Run) -> list[str]:
+    return [candidate.name for candidate in run.comparison.candidates]
+
+
+def _attributes(part: str, table: Any, run: Run) -> go.Figure:
+    lines = attributes.lines_of(part, table)
+    if not lines:
+        raise InputError(f"No column of metadata in run {run.id} can be drawn this way")
+    return attributes.part_figure(part, table, lines)
+
+
+RUN_FIGURES: dict[str, tuple[str, _Draw]] = {
+    "measures": ("measures", lambda table, run: panels_figure(table, _order(run))),
+    "lengths": ("lengths", lambda table, run: lengths_figure(table, _order(run))),
+    "neighbors": ("neighbours", lambda table, run: neighbours_figure(table, _order(run))),
+    "methods": ("methods", lambda table, run: bump_figure(table, _order(run), run.comparison)),
+    "methods-agreement": ("methods", lambda table, run: agreement_figure(table)),  # noqa: ARG005 (as the others)
+    "encoders": ("encoders", lambda table, run: encoders.agreement_figure(table, SCORE)),  # noqa: ARG005
+    "probes": ("probes", lambda table, run: probes.distance_figure(table, PROBED_BY, _order(run))),
+    **{f"metadata-{part}": ("attributes", partial(_attributes, part)) for part in attributes.PARTS},
+    **{
+        f"sweep-{axis}": (
+            f"sweep-{axis}",
+            lambda table, run: sweep_figure(table, SCORE, _order(run), own_values(table, run.comparison)),
+        )
+        for axis in AXES
+    },
+    **{
+        f"sweep-{axis}": (f"sweep-{axis}", lambda table, run: estimator_sweep_figure(table, _order(run)))
+        for axis in ESTIMATOR_AXES
+    },
+}
+"""Maps a name to what it draws, by its name among the run's stored results, and to its drawing function."""

@@ -1,0 +1,58 @@
+"""What a comparison shows of itself as data frames and figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from mauve_core.base.config import PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.base.views import view
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ComparisonViews:
+    """Methods of :class:`mauve_core.scoring.result.Comparison` that packages above it carry out."""
+
+    def scores(self) -> pd.DataFrame:
+        """Return every score of every candidate; see :func:`mauve_core.analysis.frames.scores`."""
+        frame: pd.DataFrame = view("scores")(self)
+        return frame
+
+    def pairs(self) -> pd.DataFrame:
+        """Return the tests of every two candidates; see :func:`mauve_core.analysis.frames.pairs`.
+
+        Raises
+        ------
+        InputError
+            Differences were not tested when this comparison was made.
+        """
+        frame: pd.DataFrame = view("comparison.pairs")(self)
+        return frame
+
+    def clusters(
+        self, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
+    ) -> pd.DataFrame:
+        """Return the clusters of a candidate; see :func:`mauve_core.analysis.frames.clusters`.
+
+        They have no names, which are words of the texts: a comparison holds labels, a run has the texts.
+
+        Parameters
+        ----------
+        candidate : str, optional
+            May be left out if there is only one.
+        """
+        frame: pd.DataFrame = view("comparison.clusters")(self, candidate, kind=kind, seed=seed)
+        return frame
+
+    def texts(self, *_: Any, **__: Any) -> NoReturn:
+        """Raise an InputError: a comparison holds no texts, a stored run does."""
+        raise InputError(
+            "A comparison holds labels and scores, no texts",
+            todo="Store it with its corpora, run = RunStore().save(name, comparison, corpora), then use run.texts()",
+        )
+
+    def figure(self, name: str, **settings: Any) -> Any:
+        """Draw a figure; arguments as in :func:`mauve_core.figures.by_name.figure`."""
+        return view("figure")(self, name, **settings)

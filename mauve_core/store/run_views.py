@@ -1,0 +1,76 @@
+"""What a run shows of itself as data frames and figures, as a file and in the app."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mauve_core.base.config import PartitionKind
+from mauve_core.base.views import view
+from mauve_core.scoring.result import Comparison
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class RunViews:
+    """Methods of :class:`mauve_core.store.Run` that packages above the store carry out."""
+
+    comparison: Comparison
+
+    def scores(self) -> pd.DataFrame:
+        """Return every score of every candidate; see :func:`mauve_core.analysis.frames.scores`."""
+        return self.comparison.scores()
+
+    def pairs(self) -> pd.DataFrame:
+        """Return the tests of every two candidates; see :func:`mauve_core.analysis.frames.pairs`."""
+        frame: pd.DataFrame = view("run.pairs")(self)
+        return frame
+
+    def clusters(
+        self, candidate: str | None = None, *, kind: PartitionKind = "pairwise", seed: int | None = None
+    ) -> pd.DataFrame:
+        """Return the clusters of a candidate; see :func:`mauve_core.analysis.frames.clusters`.
+
+        Parameters
+        ----------
+        candidate : str, optional
+            May be left out if the run has only one.
+        """
+        frame: pd.DataFrame = view("run.clusters")(self, candidate, kind=kind, seed=seed)
+        return frame
+
+    def texts(
+        self,
+        candidate: str | None = None,
+        *,
+        cluster: int | None = None,
+        kind: PartitionKind = "pairwise",
+        seed: int | None = None,
+        vectors: bool = False,
+    ) -> pd.DataFrame:
+        """Return the human texts and a candidate's with their clusters; see :func:`mauve_core.analysis.frames.texts`.
+
+        Parameters
+        ----------
+        candidate : str, optional
+            May be left out if the run has only one: clusters of two candidates are others.
+        """
+        frame: pd.DataFrame = view("run.texts")(self, candidate, cluster=cluster, kind=kind, seed=seed, vectors=vectors)
+        return frame
+
+    def figure(self, name: str, **settings: Any) -> Any:
+        """Draw a figure; arguments as in :func:`mauve_core.figures.by_name.figure`."""
+        return view("figure")(self, name, **settings)
+
+    def save(self, path: str | Path, *, ratings: bool = True) -> Path:
+        """Write the run to one file; see :func:`mauve_core.experiments.saved_runs.save_run`."""
+        file: Path = view("run.save")(self, path, ratings=ratings)
+        return file
+
+    def open(self, port: int | None = None) -> Any:
+        """Start the app on this run and return at once; see :func:`mauve_core.cli.app_process.open_run`.
+
+        The app runs until ``close()`` of what is returned, or until Python ends.
+        """
+        return view("run.open")(self, port)

@@ -1,0 +1,60 @@
+"""What is stored beside a run is drawn by name, as the pages draw it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import plotly.graph_objects as go
+import pytest
+
+import mauve_core
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.documents import DOCUMENTS
+from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.figures.measures import panels_figure
+from mauve_core.figures.of_run import RUN_FIGURES
+from mauve_core.store import Run
+from tests.mutations import add_everything
+from tests.synthetic import make_run
+
+STORED = ("measures", "lengths", "neighbors", "methods", "methods-agreement", "encoders", "probes", "sweep-scale")
+"""Figures of what :func:`tests.mutations.add_everything` stores."""
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return make_run(tmp_path_factory.mktemp("bare"), n=60, seeds=2, projection=False)
+
+
+@pytest.mark.slow
+def test_every_stored_result_has_its_figure(own_home: Path) -> None:
+    run = add_everything(make_run(own_home, n=60, seeds=2, projection=False), own_home)
+    for name in STORED:
+        drawn = run.figure(name)
+        assert type(drawn) is go.Figure, name
+        assert len(drawn.data) > 0, name
+    table = stored_measurements(run)
+    assert table is not None
+    order = [candidate.name for candidate in run.comparison.candidates]
+    assert run.figure("measures").to_json() == panels_figure(table, order).to_json()
+    for part in ("accuracy", "agreement"):
+        assert len(run.figure(f"metadata-{part}").data) > 0
+    with pytest.raises(InputError, match="No column of metadata"):  # none of these texts has a number that varies
+        run.figure("metadata-explained")
+
+
+@pytest.mark.parametrize("name", RUN_FIGURES)
+def test_a_missing_result_names_the_command_that_makes_it(name: str, bare: Run) -> None:
+    assert RUN_FIGURES[name][0] in DOCUMENTS
+    with pytest.raises(InputError, match=rf"has no {RUN_FIGURES[name][0]} to draw.*mauve-lens \w+ synthetic"):
+        bare.figure(name)
+
+
+def test_settings_that_a_figure_lacks_are_refused_and_names_are_listed(bare: Run) -> None:
+    with pytest.raises(InputError, match="shows all candidates and takes no settings"):
+        bare.figure("measures", candidate="close")
+    with pytest.raises(InputError, match=r"leaderboard, .*measures, .*sweep-k"):
+        bare.figure("mesures")
+    with pytest.raises(InputError, match="No figure is named 'measures'"):
+        bare.comparison.figure("measures")
+    assert len(mauve_core.figure(bare, "clusters", candidate="close").data) > 0

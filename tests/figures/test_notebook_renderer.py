@@ -1,0 +1,66 @@
+"""Under a notebook's kernel, a figure has HTML for programs that turn the notebook into a page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import plotly.io as pio
+import pytest
+
+from mauve_core.figures.by_name import figure
+from mauve_core.figures.notebook_renderer import OWN_TYPE, WITH_HTML, show_in_exports
+from tests.handmade import make_comparison
+
+
+@pytest.fixture(autouse=True)
+def renderer(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Start from what Plotly chooses under ipykernel, and leave its choice as it was."""
+    before = pio.renderers.default
+    monkeypatch.delenv("PLOTLY_RENDERER", raising=False)
+    pio.renderers.default = OWN_TYPE
+    show_in_exports.cache_clear()
+    yield
+    pio.renderers.default = before
+    show_in_exports.cache_clear()
+
+
+@pytest.fixture
+def kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("IPython")
+    module.get_ipython = object  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    monkeypatch.setitem(sys.modules, "ipykernel", ModuleType("ipykernel"))
+
+
+def test_in_a_kernel_a_figure_shows_itself_as_html_too(kernel: None) -> None:
+    drawn = figure(make_comparison(), "leaderboard")
+    assert pio.renderers.default == WITH_HTML
+    assert "Plotly.newPlot(" in drawn._repr_html_()
+
+
+def test_without_a_kernel_nothing_changes() -> None:
+    figure(make_comparison(), "leaderboard")
+    assert pio.renderers.default == OWN_TYPE
+
+
+def test_what_a_person_chose_stays(kernel: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PLOTLY_RENDERER", OWN_TYPE)
+    show_in_exports()
+    assert pio.renderers.default == OWN_TYPE
+    monkeypatch.delenv("PLOTLY_RENDERER")
+    show_in_exports.cache_clear()
+    show_in_exports()
+    pio.renderers.default = OWN_TYPE
+    figure(make_comparison(), "leaderboard")
+    assert pio.renderers.default == OWN_TYPE
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("suffix", "begins"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")])
+def test_a_figure_is_written_as_an_image(suffix: str, begins: bytes, tmp_path: Path) -> None:
+    file = tmp_path / f"leaderboard.{suffix}"
+    figure(make_comparison(), "leaderboard").write_image(file)
+    assert file.read_bytes().startswith(begins)
