@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, TextIO
 
 from mauve_core.base.errors import InputError, MauveLensError, own_words_of
+from mauve_core.base.extras import asking_for_packages
 from mauve_core.base.formatting import printable
 from mauve_core.cli.commands import add_commands
 from mauve_core.cli.parser import Parser
@@ -57,7 +58,8 @@ class _Version(argparse.Action):
 def _run(arguments: Sequence[str] | None) -> int:
     try:
         args = build_parser(load=False).parse_args(arguments)
-        code: int = args.run(args)
+        with asking_for_packages():
+            code: int = args.run(args)
     except InputError as error:
         return _fail(str(error), WRONG_INPUT)
     except MauveLensError as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.extras import require
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
 from mauve_core.corpus import limits
@@ -156,6 +157,7 @@ def app_command(port: int, sharing_options: SharingOptions | None = None) -> App
 
 
 def _app(args: argparse.Namespace) -> int:
+    require("streamlit")
     shown = None if args.read_only is None else tuple(args.read_only)
     command = app_command(args.port, SharingOptions(args.host, tuple(args.name), args.without_sign_in, shown))
     if not args.no_demo and shown is None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.extras import missing
 
 SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 MIN_WORDS = 80
@@ -51,11 +52,11 @@ class Excerpt:
 
 
 def sample_path() -> Path:
-    """Return the path of the installed gensim's Wikipedia sample; InputError if it is missing."""
+    """Return the path of the installed gensim's Wikipedia sample; MissingPackageError if it is missing."""
     spec = importlib.util.find_spec("gensim")
     path = Path(spec.submodule_search_locations[0]) / SAMPLE if spec and spec.submodule_search_locations else None
     if path is None or not path.exists():
-        raise InputError("The Wikipedia sample of gensim is not installed", todo="pip install gensim==4.4.0")
+        raise missing("gensim")
     return path
 
 

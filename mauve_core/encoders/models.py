@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from mauve_core.base.config import Dtype, Pooling
 from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.devices import resolve_device
@@ -99,8 +100,11 @@ def load_model(
     ModelUnavailableError
         The model is unknown, cannot be reached, is damaged, or lacks weights or its tokenizer.
     InputError
-        The model is neither causal nor masked, does not fit into memory, or the device does not exist.
+        torch or transformers is not installed; the model is neither causal nor masked, or does not fit into memory; or
+        the device does not exist.
     """
+    for package in ("torch", "transformers"):
+        require(package)
     identity = _language_model(name, revision)
     target = resolve_device(device)
     with quiet_libraries():

@@ -24,6 +24,7 @@ from typing import NoReturn
 
 from mauve_core.base import faults
 from mauve_core.base.errors import CancelledError, MauveLensError, StorageError
+from mauve_core.base.extras import asking_for_packages
 from mauve_core.base.files import private_opener, storage_errors
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import StageClock, StageClocks, format_seconds
@@ -70,7 +71,7 @@ def work(folder: Path) -> JobState:
         with _logged(), reporter.turn():
             reporter.begin()
             task = read_task(read_state(folder).kind, read_json(folder / TASK))
-            with memory.watched(reporter.give_up):
+            with memory.watched(reporter.give_up), asking_for_packages():
                 run = task.perform(reporter, folder.name, reporter.stored)
             reporter.remember()
         return reporter.end(status="done", run=run)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.extras import require_map
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.progress_bars import ProgressChoice, progress_for
 from mauve_core.corpus.from_objects import Texts
@@ -116,6 +117,8 @@ def compare(
     progress = progress_for(progress)
     given = features is not None
     config, function = settled(config, encoder, encoder_name, given=given, k=k, seeds=seeds, seed=seed)
+    if config.projection and draw_map:
+        require_map()
     clock = _Clock()
     corpora = checked_corpora(human, candidates, config, features, known, function)
     matched = shared_prompts(corpora)

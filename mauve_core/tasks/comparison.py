@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mauve_core.analysis.precomputed import derive
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.extras import require_map
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
@@ -188,6 +189,8 @@ def compare_and_store(
     """
     from mauve_core.scoring.compare import compare
 
+    if config.projection:
+        require_map()
     store, feature_store = RunStore(), FeatureStore()
     existing = None if job is None else _run_of_job(job, name, store)
     if existing is not None:

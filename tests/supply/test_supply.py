@@ -10,6 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from mauve_core.base.extras import EXTRAS
 from tests.supply.closure import ROOT, pinned, runtime
 
 ALLOWED = {
@@ -53,7 +54,8 @@ def test_the_lock_has_what_the_program_brings_in_and_nothing_else() -> None:
 
 def test_the_package_takes_a_range_that_holds_each_tested_version() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    ranges = {canonicalize_name(each.name): each for each in map(Requirement, project["dependencies"])}
+    lines = [*project["dependencies"], *(line for name in EXTRAS for line in project["optional-dependencies"][name])]
+    ranges = {canonicalize_name(each.name): each for each in map(Requirement, lines)}
     tested = pinned("requirements.txt")
     assert ranges.keys() == tested.keys()
     assert [name for name, each in ranges.items() if not each.specifier.contains(tested[name])] == []

@@ -1,0 +1,117 @@
+"""What the core is installed with, what each extra adds, and how a package that is missing is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from typing import Any
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from mauve_core.base.extras import EXTRAS, MissingPackageError, asking_for_packages, require
+from tests.supply.closure import ROOT
+
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+WITHOUT = """
+import importlib.util, sys
+from mauve_core.base.extras import EXTRAS
+ABSENT = {name for names in EXTRAS.values() for name in names}
+
+class Absent:
+    '''Stands first in the way of imports, so that packages are missing as they are where they are not installed.'''
+    def find_spec(self, name, path=None, target=None):
+        if name.partition('.')[0] in ABSENT:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name.partition('.')[0] in ABSENT else found(name, package)
+sys.modules['mauve_core.base.extras'].find_spec = importlib.util.find_spec
+sys.meta_path.insert(0, Absent())
+"""
+"""The beginning of a program in whose process no extra is installed."""
+
+INPUTS = """
+import numpy as np
+rows = np.random.default_rng(0).normal(size=(2, 60, 8)).astype("f4")
+for name, own in zip(("human", "model"), rows):
+    np.save(f"{name}.npy", own)
+    with open(f"{name}.txt", "w") as file:
+        file.writelines(f"{name} text {i}\\n" for i in range(60))
+"""
+
+WITH_FEATURES = ["--features", "human=human.npy", "--features", "m=model.npy"]
+COMPARE = ["compare", "--human", "human.txt", "--model", "m=model.txt", "--seeds", "1", "--bootstrap", "100"]
+GATE_FILES = ["--reference", "human.txt", "--baseline", "model.txt", "--candidate", "model.txt"]
+GATE_FEATURES = [
+    *("--features", "reference=human.npy"),
+    *("--features", "baseline=model.npy"),
+    *("--features", "candidate=model.npy"),
+]
+WORKS = [
+    [*COMPARE, *WITH_FEATURES, "--no-map", "--out", "r"],
+    ["clusters", "r"],
+    ["texts", "r", "--cluster", "0"],
+    ["runs"],
+    ["report", "r"],
+    ["gate", *GATE_FILES, *GATE_FEATURES, "--seeds", "1"],
+]
+ASKS = {
+    "models": [*COMPARE, "--no-map"],
+    "map": [*COMPARE, *WITH_FEATURES],
+    "app": ["app", "--no-demo"],
+    "demo": ["demo"],
+    "methods": ["methods", "r", "--method", "transport"],
+}
+
+
+def own_extras() -> dict[str, list[Requirement]]:
+    return {name: [*map(Requirement, lines)] for name, lines in PROJECT["optional-dependencies"].items()}
+
+
+def test_each_extra_brings_the_packages_that_are_asked_for_under_its_name() -> None:
+    listed = packages_distributions()
+    for extra, names in EXTRAS.items():
+        wanted = {canonicalize_name(each.name) for each in own_extras()[extra]}
+        brought = {canonicalize_name(other) for name in names for other in listed.get(name, ())}
+        assert brought - {"safetensors"} == wanted, extra
+    (everything,) = own_extras()["all"]
+    assert (everything.name, everything.extras) == (PROJECT["name"], set(EXTRAS))
+
+
+def test_a_missing_package_is_asked_for_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None)
+    words = r"needs the package torch, which is not installed\. Install it: pip install 'mauve-lens\[models\]'"
+    with pytest.raises(MissingPackageError, match=words):
+        require("torch")
+    with pytest.raises(MissingPackageError, match=words), asking_for_packages():
+        raise ModuleNotFoundError("No module named 'torch.nn'", name="torch.nn")
+
+
+@pytest.mark.parametrize("name", ["torch.something_else", "unknown_package", None])
+def test_other_failures_to_import_are_faults(name: str | None) -> None:
+    with pytest.raises(ModuleNotFoundError) as caught, asking_for_packages():
+        raise ModuleNotFoundError("No module", name=name)
+    assert not isinstance(caught.value, MissingPackageError)
+
+
+@pytest.mark.slow
+def test_the_core_works_without_any_extra_and_asks_for_what_it_needs(tmp_path: Any, own_home: Any) -> None:
+    script = (
+        f"{WITHOUT}\n{INPUTS}\nimport contextlib, io\nfrom mauve_core.__main__ import main\n"
+        f"for command in {WORKS!r}:\n"
+        "    assert main(command) == 0, command\n"
+        f"for extra, command in {ASKS!r}.items():\n"
+        "    said = io.StringIO()\n"
+        "    with contextlib.redirect_stderr(said):\n"
+        "        assert main(command) == 2, (extra, said.getvalue())\n"
+        "    assert f\"pip install 'mauve-lens[{extra}]'\" in said.getvalue(), (extra, said.getvalue())\n"
+        "from mauve_core import compute_mauve\n"
+        "assert 0 < compute_mauve(*rows, verbose=False).mauve <= 1\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr[-2000:]
