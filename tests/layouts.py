@@ -251,18 +251,37 @@ LAYOUTS = {
         refused=("'output_1', 'output_2'", "--text-field"),
         chosen="output_1",
     ),
-    "chat": Layout(chat, "messages.-1.content", "messages.-2.content", note="last message of each conversation"),
+    "chat": Layout(
+        chat, "messages.assistant.-1.content", "messages.user.-1.content", note="the assistant's last message"
+    ),
     "chat that ends with the user": Layout(
-        lambda i: chat(i, "user" if i == 3 else "assistant"),
-        refused=("'messages'", "line 4", "'messages.-1.content'"),
+        lambda i: {"messages": [*chat(i)["messages"], {"role": "user", "content": "Thanks."}][: 4 if i == 3 else 3]},
+        "messages.assistant.-1.content",
+        "messages.answered.-1.content",
+    ),
+    "chats without an assistant": Layout(
+        lambda i: chat(i, "user"),
+        refused=("'messages'", "no text of an assistant", "'messages.-1.content'"),
         chosen="messages.-1.content",
+    ),
+    "chats in parts": Layout(
+        lambda i: {
+            "dialog": [
+                {"role": who, "content": [{"type": "text", "text": words}]}
+                for who, words in (("user", prompt(i)), ("assistant", text(i)))
+            ]
+        },
+        "dialog.assistant.-1.content",
+        "dialog.user.-1.content",
     ),
     "preferred chats": Layout(
         lambda i: {"prompt": prompt(i), "chosen": chat(i)["messages"], "rejected": chat(i + 1)["messages"]},
-        refused=("'chosen.-1.content', 'rejected.-1.content'",),
-        chosen="chosen.-1.content",
+        refused=("'chosen.assistant.-1.content', 'rejected.assistant.-1.content'",),
+        chosen="chosen.assistant.-1.content",
     ),
-    "ShareGPT": Layout(shared_gpt, "conversations.-1.value", "conversations.-2.value", "id"),
+    "ShareGPT": Layout(
+        shared_gpt, "conversations.assistant.-1.value", "conversations.user.-1.value", "id"
+    ),
     "ids first": Layout(columns(uuid=uid, request_id=lambda i: f"req-{i}", story=text), "story", id="uuid"),
     "only ids": Layout(columns(request_id=lambda i: f"req-{i}", key=uid), refused=("No field", "'request_id', 'key'")),
     "ids by the name of a text": Layout(
@@ -306,7 +325,9 @@ LAYOUTS = {
         id="question_id",
         suffix=".parquet",
     ),
-    "Parquet with a chat": Layout(chat, "messages.-1.content", "messages.-2.content", suffix=".parquet"),
+    "Parquet with a chat": Layout(
+        chat, "messages.assistant.-1.content", "messages.user.-1.content", suffix=".parquet"
+    ),
     "Parquet with unknown structs": Layout(
         lambda i: {"key": i, "sample": {"draft": {"words": text(i)}}},
         refused=("'sample.draft.words'", "--text-field"),

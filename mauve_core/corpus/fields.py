@@ -108,7 +108,7 @@ def choose_fields(
             notes += [f"Text was read from the field {text!r}, guessed {reason}."] if table.format != "folder" else []
             notes += filter(None, [several(table, text)])
     if prompt is None:
-        prompt, reason = _guess_prompt(table, known, text, identifier)
+        prompt, reason = _guess_prompt(table, known, unfinished, text, identifier)
         if prompt:
             notes.append(f"Prompts were read from the field {prompt!r}, guessed {reason}.")
     if identifier is None:
@@ -126,7 +126,7 @@ def choose_fields(
 
 def guess_prompt(table: Table) -> str | None:
     """Return the prompt field that a layout or a name suggests; None without one."""
-    return _guess_prompt(table, known_texts(table)[0], None, None)[0]
+    return _guess_prompt(table, *known_texts(table), None, None)[0]
 
 
 def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], notes: list[str]) -> tuple[str, ...]:
@@ -183,7 +183,9 @@ def _guess_text(table: Table, known: list[Found], unfinished: list[Unfinished], 
         unnamed = [*(field for field, values in texts.items() if _is_prose(field, values)), *inner]
         meant += [field for field in unnamed if field not in meant]
     if not meant and unfinished:
-        raise _no_answer(table, unfinished[0])
+        if len(unfinished) > 1 or unfinished[0].found is None:
+            raise _no_answer(table, unfinished)
+        return unfinished[0].found.text, unfinished[0].found.reason
     meant = meant or _where_nothing_else_is(free, texts)
     if len(meant) != 1 or meant[0] in inner:
         raise _no_choice(table, meant)
@@ -243,15 +245,18 @@ def _no_choice(table: Table, meant: list[str]) -> InputError:
     return InputError(wrong, received=", ".join(map(repr, (*table.columns, *inner))), todo=NAME_IT)
 
 
-def _no_answer(table: Table, chat: Unfinished) -> InputError:
-    wrong = f"The conversations in the field {chat.field!r} of {table.path} do not all end with an assistant message"
-    others = listing(chat.rows) or "what they end with is not text"
-    return InputError(wrong, received=others, todo=f"{NAME_IT}; {chat.text!r} reads the last messages anyway")
+def _no_answer(table: Table, chats: list[Unfinished]) -> InputError:
+    if len(chats) > 1:
+        return _no_choice(table, [chat.found.text if chat.found else chat.text for chat in chats])
+    wrong = f"The conversations in the field {chats[0].field!r} of {table.path} hold no text of an assistant"
+    return InputError(wrong, todo=f"{NAME_IT}; {chats[0].text!r} reads the last messages, whoever wrote them")
 
 
-def _guess_prompt(table: Table, known: list[Found], text: str | None, identifier: str | None) -> tuple[str | None, str]:
+def _guess_prompt(
+    table: Table, known: list[Found], unfinished: list[Unfinished], text: str | None, identifier: str | None
+) -> tuple[str | None, str]:
     """Return the prompt field, if any, and how it was found."""
-    for found in known:
+    for found in (*known, *(chat.found for chat in unfinished if chat.found)):
         if found.prompt and found.prompt != identifier and text in (None, found.text):
             return found.prompt, found.reason
     return _named(table, PROMPT_NAMES, {text, identifier}, _may_be_prompts), "by its name"

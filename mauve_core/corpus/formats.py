@@ -34,7 +34,7 @@ from mauve_core.corpus.json_documents import (
 from mauve_core.corpus.metadata import plain
 from mauve_core.corpus.packing import PACKINGS, opened, packing_of
 from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
-from mauve_core.corpus.paths import SAMPLED, at_path, text_paths
+from mauve_core.corpus.paths import SAMPLED, as_row, at_path, text_paths
 from mauve_core.corpus.rows import Row, Rows, check_field_count
 from mauve_core.corpus.streams import RowsOfLines, decoded_lines, decoded_parts, refusals, unpacked
 
@@ -232,7 +232,7 @@ def _read_document(path: Path, packing: str) -> Table | None:
 def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
     location = f"Line {number} of {path}"
     try:
-        row = json.loads(line, object_pairs_hook=unique_names)
+        row = as_row(json.loads(line, object_pairs_hook=unique_names))
     except json.JSONDecodeError as error:
         raise InputError(
             f"{location} is not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos + 1}",

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.corpus import limits
-from mauve_core.corpus.paths import is_message
+from mauve_core.corpus.paths import as_row, is_message
 from mauve_core.corpus.rows import Rows
 
 FORMS = (
@@ -181,7 +181,7 @@ class Reader:
 def read_array(reader: Reader, rows: Rows, path: Path) -> None:
     """Add the elements of an array: records, or texts as the field ``text``."""
     for number, element in enumerate(reader.elements(), start=1):
-        rows.add(number, _record(element, f"Element {number} of the array in {path}", rows))
+        rows.add(number, _record(as_row(element), f"Element {number} of the array in {path}", rows))
     if reader.peek():
         raise InputError(f"{path} goes on after its array", allowed=FORMS)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from mauve_core.corpus.formats import Table
 from mauve_core.corpus.looks import hold_text, look_like_ids, look_like_labels
-from mauve_core.corpus.paths import CHATS
+from mauve_core.corpus.paths import ANSWERED, ASSISTANTS, CHATS
 
 _ENVELOPES = ("response.body.", "response.", "body.", "")
 _OUTPUTS = ("response.body.output.-1.content.0.text", "output.-1.content.0.text")
@@ -64,13 +64,13 @@ class Unfinished:
     field : str
     text : str
         Path of the last message's content.
-    rows : tuple of str
-        The rows that end otherwise; empty if the content is not text.
+    found : Found or None
+        The assistant's last message in each; None if there is none, or none with text.
     """
 
     field: str
     text: str
-    rows: tuple[str, ...]
+    found: Found | None
 
 
 def known_texts(table: Table) -> tuple[list[Found], list[Unfinished]]:
@@ -111,23 +111,25 @@ def _first(table: Table, paths: Sequence[str], *, labels: bool = False) -> str |
 
 
 def _conversation(table: Table, field: str) -> Found | Unfinished | None:
-    """Return the last messages of a field of conversations, or the rows whose last message is not the assistant's."""
-    values = table.values(field)
-    present = [(index, value) for index, value in enumerate(values) if value is not None]
-    for speaker, words, assistants, users in CHATS:
-        if not present or not all(_are_messages(value, speaker, words) for _, value in present):
+    """Return the assistant's last messages in a field of conversations, and the user's before them."""
+    present = [value for value in table.values(field) if value is not None]
+    for speaker, words in CHATS:
+        if not any(present) or not all(_are_messages(value, speaker, words) for value in present):
             continue
-        wrong = [index for index, value in present if value[-1][speaker] not in assistants]
-        text, prompt = f"{field}.-1.{words}", f"{field}.-2.{words}"
-        if wrong or not hold_text(table.find(text) or []):
-            return Unfinished(field, text, tuple(table.location(index) for index in wrong))
-        has_prompts = all(len(value) > 1 and value[-2].get(speaker) in users for _, value in present)
-        has_prompts = has_prompts and hold_text(table.find(prompt) or [])
-        return Found(text, prompt if has_prompts else None, "as the last message of each conversation")
+        text, answered, user = (f"{field}.{who}.-1.{words}" for who in ("assistant", ANSWERED, "user"))
+        found = None
+        if hold_text(table.find(text) or []):
+            asked = table.find(answered)
+            prompt = user if asked == table.find(user) else answered
+            reason = "as the assistant's last message in each conversation"
+            found = Found(text, prompt if asked and hold_text(asked) else None, reason)
+        if found is None or any(not value or value[-1][speaker] not in ASSISTANTS for value in present):
+            return Unfinished(field, f"{field}.-1.{words}", found)
+        return found
     return None
 
 
 def _are_messages(value: Any, speaker: str, words: str) -> bool:
-    if not isinstance(value, list) or not value or not all(isinstance(entry, dict) for entry in value):
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         return False
-    return words in value[-1] and all(isinstance(entry.get(speaker), str) for entry in value)
+    return all(isinstance(entry.get(speaker), str) for entry in value) and (not value or words in value[-1])

@@ -1,7 +1,10 @@
 """Address nested fields by dotted paths such as ``response.body.choices.0.message.content``.
 
 A step is an object key or a list index, from 0 or negative from the end: ``messages.-1.content`` is the content of the
-last message. A column whose own name contains dots takes precedence.
+last message. In a conversation, a step may also name a speaker, and the next one counts that speaker's messages alone:
+``messages.assistant.-1.content`` is the assistant's last message. ``assistant`` and ``user`` stand for every name of
+these two, and ``answered`` for messages of the user that a message of the assistant follows. Content that is a list of
+parts is read as the texts of its parts, on lines of their own. A column whose own name contains dots takes precedence.
 """
 
 from __future__ import annotations
@@ -19,11 +22,18 @@ INDEX = re.compile(r"-?[0-9]{1,9}")
 SAMPLED, DEEPEST, WIDEST, MOST = 100, 12, 100, 100
 """Limits on listing the paths of a table: rows, levels, entries of an object, and paths in all."""
 
-CHATS = (
-    ("role", "content", frozenset({"assistant", "model"}), frozenset({"user", "human"})),
-    ("from", "value", frozenset({"gpt", "assistant", "chatgpt", "model", "bot"}), frozenset({"human", "user"})),
-)
-"""Keys of a message's speaker and content, and names of assistants and users: OpenAI's, ShareGPT's."""
+CHATS = (("role", "content"), ("from", "value"))
+"""Keys of a message's speaker and content: OpenAI's, ShareGPT's."""
+
+ASSISTANTS = frozenset({"assistant", "model", "gpt", "chatgpt", "bot"})
+USERS = frozenset({"user", "human"})
+"""Names of the two speakers."""
+
+ANSWERED = "answered"
+"""Step to the user's messages that a message of the assistant follows."""
+
+TEXT_PARTS = frozenset({"text", "input_text", "output_text"})
+"""Types of the parts of a message's content that hold text."""
 
 
 def at_path(rows: Iterable[Mapping[str, Any]], columns: Sequence[str], path: str) -> list[Any] | None:
@@ -39,11 +49,41 @@ def _followed(value: Any, steps: Sequence[str]) -> Any:
     for step in steps:
         if isinstance(value, dict):
             value = value.get(step)
-        elif isinstance(value, list) and INDEX.fullmatch(step) and -len(value) <= int(step) < len(value):
-            value = value[int(step)]
+        elif isinstance(value, list) and INDEX.fullmatch(step):
+            value = value[int(step)] if -len(value) <= int(step) < len(value) else None
+        elif isinstance(value, list):
+            value = _messages_of(value, step)
         else:
             return None
-    return value
+    return text_of_parts(value)
+
+
+def _messages_of(messages: list[Any], step: str) -> list[Any] | None:
+    """Return the messages of the speaker that the step names; None without any."""
+    speakers = [_speaker(message) for message in messages]
+    if step == ANSWERED:
+        last = max((place for place, speaker in enumerate(speakers) if speaker in ASSISTANTS), default=0)
+        return [
+            message for message, speaker in zip(messages[:last], speakers, strict=False) if speaker in USERS
+        ] or None
+    names = ASSISTANTS if step == "assistant" else USERS if step == "user" else {step}
+    return [message for message, speaker in zip(messages, speakers, strict=True) if speaker in names] or None
+
+
+def _speaker(message: Any) -> str:
+    if is_message(message):
+        return next((name for key, _ in CHATS if isinstance(name := message.get(key), str)), "")
+    return ""
+
+
+def text_of_parts(value: Any) -> Any:
+    """Return the texts of a message's content if it is a list of parts, each on a line of its own; else the value."""
+    if not isinstance(value, list) or not value:
+        return value
+    if not all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in value):
+        return value
+    texts = [part["text"] for part in value if part["type"] in TEXT_PARTS and isinstance(part.get("text"), str)]
+    return "\n".join(texts) if texts else value
 
 
 def text_paths(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> tuple[str, ...]:
@@ -74,4 +114,11 @@ def _below(value: Any, path: str, levels: int) -> Iterator[tuple[str, str]]:
 
 def is_message(value: Any) -> bool:
     """Return whether the value is a message of a conversation."""
-    return isinstance(value, dict) and any(speaker in value and words in value for speaker, words, _, _ in CHATS)
+    return isinstance(value, dict) and any(speaker in value and words in value for speaker, words in CHATS)
+
+
+def as_row(turns: Any) -> Any:
+    """Return a bare list of messages as a row with the field ``messages``; other values as they are."""
+    if isinstance(turns, list) and turns and all(map(is_message, turns)):
+        return {"messages": turns}
+    return turns

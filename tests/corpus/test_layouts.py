@@ -243,3 +243,54 @@ def test_prompts_are_found_beside_texts_that_are_not(files: Path) -> None:
     assert read_prompts(path).texts == tuple(map(prompt, range(N)))
     assert read_prompts(LAYOUTS["lm-eval samples"].write(files)).texts == tuple(map(prompt, range(N)))
     assert read_prompts(LAYOUTS["chat"].write(files), "messages.1.content").texts == tuple(map(prompt, range(N)))
+
+
+def test_a_conversation_without_an_assistant_is_left_out_and_counted(tmp_path: Path) -> None:
+    def row(i: int) -> dict[str, object]:
+        turns = [{"role": "user", "content": prompt(i)}, {"role": "assistant", "content": text(i)}]
+        return {"messages": turns[: 1 if i < 3 else 2]}
+
+    corpus = read_corpus(Layout(row).write(tmp_path))
+    assert corpus.texts == tuple(map(text, range(3, N)))
+    assert corpus.prompts == tuple(map(prompt, range(3, N)))
+    (exclusion,) = corpus.exclusions
+    assert (exclusion.reason, exclusion.count) == ("without the field 'messages.assistant.-1.content'", 3)
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("c.-1.value", "Bye."),
+        ("c.assistant.0.value", "Hello."),
+        ("c.gpt.-1.value", "It is a walk.\nA slow one."),
+        ("c.user.-1.value", "Bye."),
+        ("c.human.0.value", "Hi."),
+        ("c.answered.-1.value", "What is this?"),
+        ("c.system.0.value", "Be kind."),
+        ("c.tool.-1.value", None),
+        ("c.gpt.2.value", None),
+    ],
+)
+def test_speakers_are_steps_and_parts_are_joined(path: str, told: str | None, tmp_path: Path) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:"}}
+    parts = [{"type": "text", "text": "It is a walk."}, picture, {"type": "text", "text": "A slow one."}]
+    turns = [("system", "Be kind."), ("human", "Hi."), ("gpt", "Hello."), ("human", "What is this?"), ("gpt", parts)]
+    row = {"c": [{"from": who, "value": said} for who, said in (*turns, ("human", "Bye."))]}
+    assert read_table(Layout(lambda i: row).write(tmp_path)).find(path) == (None if told is None else [told] * N)
+
+
+def test_a_bare_list_of_turns_is_a_conversation(tmp_path: Path) -> None:
+    chats = [
+        [
+            {"role": "user", "content": prompt(i)},
+            {"role": "assistant", "content": text(i)},
+            {"role": "user", "content": ""},
+        ]
+        for i in range(N)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(turns) + "\n" for turns in chats))
+    (tmp_path / "a.json").write_text(json.dumps(chats, indent=1))
+    for name in ("a.jsonl", "a.json"):
+        corpus = read_corpus(tmp_path / name)
+        assert (corpus.texts, corpus.prompts) == (tuple(map(text, range(N))), tuple(map(prompt, range(N))))
+        assert "the field 'messages.assistant.-1.content', guessed as the assistant's last" in " ".join(corpus.notes)
