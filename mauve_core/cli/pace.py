@@ -25,13 +25,14 @@ def compute(task: RunTask, progress: Progress, *, quiet: bool) -> Any:
     amount = task.amount(task.load())
     if amount is None:
         return task.compute(progress)
-    if not quiet:
-        sys.stderr.write(f"{printable(_sentence(task, amount))}\n")
-        sys.stderr.flush()
-    encoded = False
+    encoded, announced = False, quiet
 
     def report(stage: str, done: int, total: int) -> None:
-        nonlocal encoded
+        nonlocal encoded, announced
+        if not announced:  # not earlier, as settings may still be refused
+            announced = True
+            sys.stderr.write(f"{printable(_sentence(task, amount))}\n")
+            sys.stderr.flush()
         encoded = encoded or estimates.is_encoding(stage)
         progress(stage, done, total)
 
