@@ -9,6 +9,7 @@ from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
+    TEXT_FILE,
     add_encoder_options,
     add_field_options,
     add_normalize_option,
@@ -29,7 +30,7 @@ from mauve_core.tasks.comparison import ComparisonTask, TextFile
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("compare")
-    parser.add_argument("--human", required=True, metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
+    parser.add_argument("--human", required=True, metavar="FILE", help=TEXT_FILE)
     parser.add_argument("--model", action="append", required=True, metavar="NAME=FILE", help="one per candidate")
     parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the file names")
     add_output_options(parser, table=True)

@@ -21,6 +21,7 @@ from mauve_core.base.files import write_atomically
 from mauve_core.cli.gate_settings import apply_settings
 from mauve_core.cli.options import (
     ENCODER_OPTIONS,
+    TEXT_FILE,
     add_encoder_options,
     add_field_options,
     add_normalize_option,
@@ -65,7 +66,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "on standard error that begins with mauve-lens: and an error in the JUnit file.",
     )
     for name in FILES:
-        parser.add_argument(f"--{name}", metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
+        parser.add_argument(f"--{name}", metavar="FILE", help=TEXT_FILE)
     parser.add_argument("--config", metavar="FILE.toml", help="settings by the names of the options, which override it")
     _add_rule_options(parser)
     parser.add_argument("--junit", metavar="FILE.xml", help="write JUnit XML, a test case for each measure")

@@ -12,6 +12,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, printable, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.cli.options import (
+    TEXT_FILE,
     add_again_option,
     add_device_option,
     add_field_options,
@@ -50,7 +51,7 @@ from mauve_core.tasks.neighbours import NeighboursTask
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("measure")
     parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run; the result is saved with it")
-    parser.add_argument("--human", metavar="FILE", help="instead of a run: JSONL, CSV, TSV, Parquet or text (also .gz)")
+    parser.add_argument("--human", metavar="FILE", help=f"instead of a run: {TEXT_FILE}")
     parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="one per candidate")
     parser.add_argument(
         "--measure",

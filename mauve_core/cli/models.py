@@ -11,6 +11,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
 from mauve_core.base.server_names import names_server
 from mauve_core.cli.options import (
+    TEXT_FILE,
     add_decoder_options,
     add_device_option,
     add_encoder_options,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     encode = commands.add_parser("encode")
-    encode.add_argument("file", metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
+    encode.add_argument("file", metavar="FILE", help=TEXT_FILE)
     encode.add_argument("--out", required=True, metavar="FEATURES.npy", help="(n, d) array, one row per text")
     encode.add_argument("--half", action="store_true", help="write float16 instead of float32: half the space")
     add_output_options(encode)

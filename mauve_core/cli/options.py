@@ -62,6 +62,10 @@ SCORE_OPTIONS = (
 )
 
 
+TEXT_FILE = "JSONL, JSON, CSV, TSV, Parquet or text, also compressed (.gz, .bz2, .zst)"
+"""What a file of texts may be, for help."""
+
+
 class _Device(Store):
     """The name of a device that this machine has."""
 

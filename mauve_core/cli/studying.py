@@ -7,6 +7,7 @@ import argparse
 from mauve_core.base.config import CompareConfig
 from mauve_core.cli import measuring
 from mauve_core.cli.options import (
+    TEXT_FILE,
     add_decoder_options,
     add_encoder_options,
     add_field_options,
@@ -31,7 +32,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         f"tokens of the model. The bare decoder {ADVERSARIAL} uses the perplexity of the human texts. A study that "
         "was stopped resumes where it left off when run again.",
     )
-    parser.add_argument("--human", required=True, metavar="FILE", help="JSONL, CSV, TSV, Parquet or text (also .gz)")
+    parser.add_argument("--human", required=True, metavar="FILE", help=TEXT_FILE)
     parser.add_argument("--model", required=True, help="a causal model: catalog name, hub id, folder or GGUF file")
     parser.add_argument("--out", required=True, metavar="RUN", help="name of the stored run")
     parser.add_argument(
