@@ -27,6 +27,7 @@ from mauve_core.base.server_names import names_server
 from mauve_core.base.summaries import summary
 from mauve_core.base.text_lists import entries_of, text_list
 from mauve_core.encoders import Encoder
+from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.frontier import Frontier, divergence_frontier, reference_weights, trapezoid_area
 from mauve_core.numerics.divergences.kl import frontier_integral
@@ -133,7 +134,7 @@ def compute_mauve(
         With any model, a text's feature is the last layer's state of its last real token; with a model behind a server
         (``openai:URL#model``), it is the server's embedding, which is kept in the feature store.
     device_id : int
-        CUDA device of the encoder; -1 takes the CPU.
+        CUDA device of the encoder; -1 takes the CPU, and so does any other where the machine has no CUDA device.
     max_text_length : int
         Texts are cut at this many tokens.
     divergence_curve_discretization_size : int >= 2
@@ -165,7 +166,8 @@ def compute_mauve(
     -----
     UserWarning
         A side was given in two forms or has fewer than 100 texts, or both sides hold the same texts. Once per process:
-        texts or tokens are encoded with the default encoder, which is not that of the rest of this package.
+        texts or tokens are encoded with the default encoder, which is not that of the rest of this package; or they
+        are encoded on the CPU although ``device_id`` names a CUDA device, because there is none.
 
     Examples
     --------
@@ -203,8 +205,9 @@ def compute_mauve(
     result = _result(p_counts, q_counts, weights, mauve_scaling_factor)
     if min(len(p), len(q)) < FEWEST_TEXTS:
         warnings.warn(
-            f"p has {len(p):,} texts and q has {len(q):,}: scores of fewer than {FEWEST_TEXTS} per side are too high "
-            f"and vary a lot; use {ADVISED_TEXTS:,} or more per side (JMLR 2023, section 8)",
+            f"p has {len(p):,} texts and q has {len(q):,}: the scores are not reliable, because scores of fewer than "
+            f"{FEWEST_TEXTS} per side are too high and vary a lot; use {ADVISED_TEXTS:,} or more per side "
+            "(JMLR 2023, section 8)",
             UserWarning,
             stacklevel=2,
         )
@@ -240,7 +243,7 @@ class _LazyEncoder:
         model = model if self._named else PAPERS_MODEL
         pooling: Pooling = "auto" if names_server(model) else "last"
         self._config = EncoderConfig(model=model, pooling=pooling, max_tokens=max_tokens)
-        self._device = "cpu" if device_id == -1 else f"cuda:{device_id}"
+        self._device_id = device_id
         self._batch_tokens = batch_size * max_tokens
         self._double = double
         self._encoder: Encoder | None = None
@@ -254,8 +257,30 @@ class _LazyEncoder:
         if self._encoder is None:
             if not self._named:
                 _tell_default_encoder()
-            self._encoder = Encoder(self._config, device=self._device, batch_tokens=self._batch_tokens)
+            device = _device_of(self._device_id)
+            self._encoder = Encoder(self._config, device=device, batch_tokens=self._batch_tokens)
         return self._encoder
+
+
+def _device_of(device_id: int) -> str:
+    """Return the device's name: scripts name GPU 0 wherever they run, so a machine without any takes its CPU."""
+    if device_id == -1:
+        return "cpu"
+    if resolve_device("auto") == "cpu":
+        _tell_no_gpu(device_id)
+        return "cpu"
+    return f"cuda:{device_id}"
+
+
+@cache
+def _tell_no_gpu(device_id: int) -> None:
+    """Warn that the CPU encodes, the first time only."""
+    warnings.warn(
+        f"device_id={device_id} names a CUDA device and this machine has none: the CPU encodes. "
+        "Pass device_id=-1 to choose it",
+        UserWarning,
+        stacklevel=6,  # the caller of compute_mauve
+    )
 
 
 @cache

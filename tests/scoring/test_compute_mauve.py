@@ -166,7 +166,7 @@ class TestArguments:
     @pytest.mark.parametrize(("n", "m"), [(99, 600), (600, 20), (99, 99)])
     def test_few_texts_are_warned_of(self, n: int, m: int) -> None:
         p, q = isotropic()
-        said = rf"p has {n} texts and q has {m}: scores of fewer than 100 per side .* use 1,000 or more"
+        said = rf"p has {n} texts and q has {m}: the scores are not reliable, .* 100 per side .* use 1,000 or more"
         with pytest.warns(UserWarning, match=said) as caught:
             assert 0 < compute_mauve(p_features=p[:n], q_features=q[:m]).mauve < 1
         assert [warning.filename for warning in caught] == [__file__]

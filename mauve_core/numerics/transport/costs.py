@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.extras import require
 from mauve_core.numerics import _checks
 
 _Array = NDArray[np.float64]
@@ -203,7 +202,6 @@ def _solved_uniform(costs: _Array, start: _Potentials | None) -> tuple[float, _P
 
 def _solved(p: _Array, q: _Array, cost: _Array, start: _Potentials | None = None) -> tuple[_Array, _Potentials]:
     """An optimal plan and its dual potentials, starting from ``start``."""
-    require("ot")
     import ot  # type: ignore[import-untyped, unused-ignore]
 
     plan, log = ot.emd(p, q, cost, numItermax=_PIVOTS, log=True, potentials_init=start)
