@@ -208,7 +208,7 @@ LAYOUTS = {
         lambda i: batch(i, chat_completion(i)) | ({"response": None, "error": {"code": "x"}} if i % 8 == 7 else {}),
         f"response.body.{MESSAGE}",
         id="custom_id",
-        note="3 left out (without the field",
+        note="3 left out (a failed request, whose error is not null",
     ),
     "OpenAI batch of completions": Layout(
         lambda i: batch(i, completion(i)), "response.body.choices.0.text", id="custom_id"
@@ -236,7 +236,7 @@ LAYOUTS = {
     ),
     "lm-eval log-likelihoods": Layout(
         lambda i: harness_sample(i) | {"resps": [[[-3.5, False]], [[-1.5, True]]], "filtered_resps": [[-3.5, False]]},
-        refused=("may hold the text", "'doc.question'"),
+        refused=("log-likelihoods ('resps')", "output_type: generate_until"),
     ),
     "MT-bench answers": Layout(
         bench_answer, "choices.0.turns.0", id="question_id", note="texts in 'choices.0.turns'; the first"

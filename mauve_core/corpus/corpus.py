@@ -40,6 +40,7 @@ from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import Table, read_table, title_of
 from mauve_core.corpus.generations import ids_by_generation, in_order, name_generations, numbers_within
 from mauve_core.corpus.metadata import frame_of, is_missing, parse_cells, python_values, values_of
+from mauve_core.corpus.misreadings import failed_requests
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
 
@@ -323,7 +324,7 @@ def corpus_from_table(
         location, own_id = table.location(index), None if given_ids is None else given_ids[index]
         return location if own_id is None or table.format == "folder" else f"{location} (id {own_id})"
 
-    kept, exclusions = keep(texts, label, f"without the field {fields.text!r}")
+    kept, exclusions = keep(texts, label, f"without the field {fields.text!r}", failed_requests(table))
     _require_some(kept, exclusions, str(table.path))
     lines = ids_by_generation(list(numbers_within(names)), names) if names else [str(line) for line, *_ in table.rows]
     ids = pick(lines, kept)

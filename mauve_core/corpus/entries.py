@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ from mauve_core.corpus.looks import doubt_about
 
 EMPTY = "empty or only whitespace"
 """Reason of excluding a text that has nothing to read."""
+
+FAILED = "a failed request, whose error is not null"
+"""Reason of excluding an answer of a batch that holds an error."""
 
 EXAMPLES = 5
 """Maximum number of entries that a message names; the count is always complete."""
@@ -26,7 +29,7 @@ class Exclusion:
     Attributes
     ----------
     reason : str
-        "empty or only whitespace", or "without the field ...".
+        "empty or only whitespace", "without the field ...", or "a failed request, whose error is not null".
     count : int
         Number of entries, at least 1.
     examples : tuple of str
@@ -43,15 +46,20 @@ class Exclusion:
 
 
 def keep(
-    texts: Sequence[Any], label: Callable[[int], str], missing_reason: str
+    texts: Sequence[Any], label: Callable[[int], str], missing_reason: str, failed: Set[int] = frozenset()
 ) -> tuple[list[int], tuple[Exclusion, ...]]:
-    """Return the positions of the usable texts, and the exclusions with their reasons."""
+    """Return the positions of the usable texts, and the exclusions with their reasons.
+
+    Entries at the positions ``failed`` are left out whatever they hold.
+    """
     kept: list[int] = []
     missing: list[int] = []
     empty: list[int] = []
     for index, text in enumerate(texts):
+        if index in failed:
+            continue
         (missing if text is None else kept if text.strip() else empty).append(index)
-    reasons = ((EMPTY, empty), (missing_reason, missing))
+    reasons = ((EMPTY, empty), (missing_reason, missing), (FAILED, sorted(failed)))
     return kept, tuple(
         Exclusion(reason, len(left_out), tuple(label(i) for i in left_out[:EXAMPLES]))
         for reason, left_out in reasons

@@ -18,6 +18,7 @@ from mauve_core.corpus.generations import GENERATION, name_generations
 from mauve_core.corpus.layouts import Found, Unfinished, known_texts, several
 from mauve_core.corpus.looks import are_blank, hold_text, look_like_ids, look_like_labels, look_like_prose, repeat
 from mauve_core.corpus.metadata import is_plain, parse_cells
+from mauve_core.corpus.misreadings import require_generated, require_one_speaker
 from mauve_core.corpus.paths import INDEX
 
 TEXT_NAMES = (
@@ -29,10 +30,10 @@ TEXT_NAMES = (
 REFERENCE_NAMES = ("reference", "target", "gold", "human", "original", "expected", "ideal", "truth")
 """Names of reference texts: texts too, but of the human side."""
 
-PROMPT_NAMES = ("prompt", "context", "prefix", "instruction", "question", "input", "query")
+PROMPT_NAMES = ("prompt", "instruction", "context", "prefix", "question", "input", "query")
 ID_NAMES = (
     "custom_id", "id", "_id", "uid", "uuid", "guid", "key", "text_id", "doc_id", "example_id", "sample_id",
-    "request_id", "question_id",
+    "request_id", "question_id", "task_id",
 )  # fmt: skip
 SIDE_NAMES = frozenset(
     {
@@ -103,7 +104,9 @@ def choose_fields(
         raise InputError("One field was chosen for two roles", allowed="different fields for text, prompt and id")
     known, unfinished = known_texts(table) if not text or prompt is None else ([], [])
     if not text:
+        require_generated(table)
         text, reason = _guess_text(table, known, unfinished, taken={field for field in (prompt, identifier) if field})
+        require_one_speaker(table, text)
         if len(table.columns) > 1 or text not in table.columns:
             notes += [f"Text was read from the field {text!r}, guessed {reason}."] if table.format != "folder" else []
             notes += filter(None, [several(table, text)])

@@ -6,6 +6,7 @@ Links to folders are not followed, so that no folder is read twice; pipes, devic
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +17,12 @@ from mauve_core.corpus.streams import BOM, decoded_text, first_bytes, refusals
 
 UTF8_BYTES = 4
 """Maximum bytes of a character."""
+
+SAMPLES = re.compile(r"samples_.*\.jsonl", re.DOTALL)
+"""Names of the samples that lm-evaluation-harness logs for each task, beside results_DATE.json."""
+
+NAMED = 5
+"""Maximum number of samples files that the error names."""
 
 
 def spelled_out(name: str | os.PathLike[str]) -> str:
@@ -32,6 +39,7 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
         There are none, or the files exceed the limit on rows or bytes of one file.
     """
     wanted: list[str] = []
+    samples: list[str] = []
     others, size, most, most_bytes, pending = 0, 0, limits.rows(), limits.unpacked_bytes(), [""]
     while pending:
         below = pending.pop()
@@ -42,6 +50,8 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
                     pending.append(f"{name}/")
                 elif not (_is_text_name(Path(name)) and Path(entry).is_file()):
                     others += not Path(entry).is_dir()
+                    if SAMPLES.fullmatch(entry.name):
+                        samples = sorted([*samples, spelled_out(name)])[:NAMED]
                 else:
                     wanted.append(name)
                     size += entry.stat().st_size
@@ -54,6 +64,7 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
             f"The folder {folder} holds no .txt files",
             received=f"{others} files of other kinds",
             allowed=".txt, .txt.gz, .txt.bz2, .txt.zst",
+            todo=f"Give one of the samples of lm-evaluation-harness: {', '.join(samples)}" if samples else "",
         )
     return sorted(map(Path, wanted)), others
 

@@ -121,7 +121,12 @@ class Table:
         number, row = self.rows[index]
         if self.format == "folder":
             return f"file {row['file']}"
-        return f"{ROW_WORDS.get(self.format, 'line')} {number}"
+        return f"{self.row_word} {number}"
+
+    @property
+    def row_word(self) -> str:
+        """Return what a row is called in messages."""
+        return ROW_WORDS.get(self.format, "line")
 
 
 def read_table(path: str | Path) -> Table:
