@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import replace
 from pathlib import Path
 
 from mauve_core.base.config import HUMAN, CompareConfig
@@ -23,6 +25,8 @@ from mauve_core.cli.options import (
     score_config,
     source_fields,
 )
+from mauve_core.corpus import read_table
+from mauve_core.corpus.by_source import Sources, reference_among, sources_of
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.store import Run
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
@@ -30,8 +34,11 @@ from mauve_core.tasks.comparison import ComparisonTask, TextFile
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("compare")
-    parser.add_argument("--human", required=True, metavar="FILE", help=TEXT_FILE)
-    parser.add_argument("--model", action="append", required=True, metavar="NAME=FILE", help="one per candidate")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="one file with the texts of all sources; needs --by")
+    parser.add_argument("--by", metavar="FIELD", help="field of FILE that names the source of each row")
+    parser.add_argument("--reference", metavar="VALUE", help="value of that field for human texts; default: guessed")
+    parser.add_argument("--human", metavar="FILE", help=TEXT_FILE)
+    parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="one per candidate")
     parser.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the file names")
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
@@ -64,23 +71,25 @@ def _where(run: Run) -> str:
 
 def task_of(args: argparse.Namespace) -> ComparisonTask:
     """The comparison that the arguments describe; InputError if they contradict each other or repeat a name."""
-    models = named(args.model, "--model")
-    if HUMAN in models:
-        raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
-    paths = {HUMAN: args.human, **models}
+    texts = _parts_of(args) if args.by is not None else _separate_files(args)
     features = named(args.features, "--features")
-    unknown = [name for name in features if name not in paths]
+    unknown = [name for name in features if name not in texts]
     if unknown:
-        raise InputError(f"--features names unknown sources: {', '.join(unknown)}", allowed=", ".join(paths))
+        raise InputError(f"--features names unknown sources: {', '.join(unknown)}", allowed=", ".join(texts))
     encoder_given = [name for name in ENCODER_OPTIONS if getattr(args, name) is not None]
     if features and encoder_given:
         option = encoder_given[0].replace("_", "-")
         raise InputError(f"--features and --{option} cannot be combined", todo="Leave one of them out")
-    files = {name: _file(args, name, path, features.get(name), list(paths)) for name, path in paths.items()}
+    files = {
+        name: replace(file, **source_fields(args, name, list(texts)), features=features.get(name))
+        for name, file in texts.items()
+    }
+    candidates = {name: file for name, file in files.items() if name != HUMAN}
+    title = spelled_out(Path(files[HUMAN].path).stem)
     return ComparisonTask(
-        name=f"{spelled_out(Path(args.human).stem)} vs {', '.join(models)}" if args.out is None else args.out,
+        name=f"{title} vs {', '.join(candidates)}" if args.out is None else args.out,
         human=files[HUMAN],
-        candidates={name: files[name] for name in models},
+        candidates=candidates,
         config=CompareConfig(
             encoder=None if features else encoder_config(args),
             score=score_config(args),
@@ -91,5 +100,51 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
     )
 
 
-def _file(args: argparse.Namespace, name: str, path: str, features: str | None, sources: list[str]) -> TextFile:
-    return TextFile(path, **source_fields(args, name, sources), features=features)
+def _separate_files(args: argparse.Namespace) -> dict[str, TextFile]:
+    """Return the file of each source, ``human`` first."""
+    if args.file is not None or args.reference is not None:
+        raise InputError("FILE and --reference need --by", allowed="FILE --by FIELD, or --human FILE --model NAME=FILE")
+    missing = [option for option, given in (("--human", args.human), ("--model", args.model)) if not given]
+    if missing:
+        raise InputError(
+            f"These options are missing: {', '.join(missing)}",
+            allowed="--human FILE --model NAME=FILE, or FILE --by FIELD",
+        )
+    models = named(args.model, "--model")
+    if HUMAN in models:
+        raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
+    return {name: TextFile(path) for name, path in {HUMAN: args.human, **models}.items()}
+
+
+def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
+    """Return the part of the file for each source, ``human`` first; a guessed or renamed source is reported."""
+    if args.file is None or args.human is not None or args.model:
+        raise InputError(
+            "--by needs one file with the texts of all sources",
+            allowed="FILE --by FIELD, without --human and --model",
+        )
+    sources = sources_of(read_table(args.file), args.by)
+    reference = reference_among(sources, args.reference)
+    if args.reference is None:
+        _note(args, f"Human texts: {reference!r}, guessed by its name among {sources}.")
+    parts = {HUMAN: TextFile(args.file, by=args.by, source=reference)}
+    for source in sources.rows:
+        if source == HUMAN != reference:
+            parts[_other_name(args, sources)] = TextFile(args.file, by=args.by, source=source)
+        elif source != reference:
+            parts[source] = TextFile(args.file, by=args.by, source=source)
+    return parts
+
+
+def _other_name(args: argparse.Namespace, sources: Sources) -> str:
+    """Return what a candidate called like the reference is called instead."""
+    name = f"{HUMAN} ({args.by})"
+    if name in sources.rows:
+        raise InputError(f"Two candidates would be called {name!r}", todo=f"Rename one of them in {args.file}")
+    _note(args, f"The candidate {HUMAN!r} is called {name!r}, because {HUMAN!r} names the reference.")
+    return name
+
+
+def _note(args: argparse.Namespace, text: str) -> None:
+    if not args.quiet:
+        sys.stderr.write(text + "\n")

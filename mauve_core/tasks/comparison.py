@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import NotBlank
-from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.base.validation import Later, NotBlank
+from mauve_core.corpus import Corpus, read_corpus, read_table
+from mauve_core.corpus.by_source import split_by
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
 from mauve_core.encoders.external_features import features_of, require_one_width
@@ -45,6 +46,8 @@ class TextFile:
         None keeps every other field with plain values.
     features : str or None
         A .npy file with one row per text that is kept; None encodes the texts.
+    by, source : str or None
+        The field that names the source of each row, and the value whose rows are read; None reads every row.
     """
 
     path: FilePath
@@ -53,9 +56,26 @@ class TextFile:
     id_field: str | None = None
     metadata_fields: tuple[str, ...] | None = None
     features: FilePath | None = None
+    by: Annotated[str | None, Later()] = None
+    source: Annotated[str | None, Later()] = None
+
+    def __post_init__(self) -> None:
+        if (self.by is None) != (self.source is None):
+            raise InputError("A field that names sources and the source to read must be given together")
 
     def read(self, name: str) -> Corpus:
-        """Read the corpus; InputError as in ``read_corpus``."""
+        """Read the corpus; InputError as in ``read_corpus`` and ``split_by``."""
+        if self.by is not None and self.source is not None:
+            parts = split_by(
+                read_table(self.path),
+                self.by,
+                only=[self.source],
+                text_field=self.text_field,
+                prompt_field=self.prompt_field,
+                id_field=self.id_field,
+                metadata_fields=self.metadata_fields,
+            )
+            return replace(parts[self.source], name=name)
         return read_corpus(
             self.path,
             name=name,

@@ -1,0 +1,190 @@
+"""Split one table into a corpus per source, where a field names the source of each row.
+
+Text and prompt fields are guessed on the whole table, so that every source is read alike; the id field is guessed on
+each part, because ids repeat across sources. Texts without ids are numbered from 1 within each part, as they would be
+in files of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from mauve_core.base.errors import InputError
+from mauve_core.corpus.corpus import Corpus, corpus_from_table
+from mauve_core.corpus.entries import listing
+from mauve_core.corpus.fields import choose_fields
+from mauve_core.corpus.formats import Table
+from mauve_core.corpus.metadata import is_missing, is_plain
+
+MOST_SOURCES = 50
+"""A field with more values is taken for ids or texts."""
+
+HUMAN_VALUES = frozenset({"human", "humans", "reference", "references", "gold", "people", "webtext", "ground_truth"})
+"""Names of human texts, in lower case."""
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The rows of each source.
+
+    Attributes
+    ----------
+    rows : mapping of str to list of int
+        Positions in the table by value of the field, values in the order of their first appearance.
+    blank : int
+        Number of rows without a value.
+    """
+
+    rows: Mapping[str, list[int]]
+    blank: int
+
+    def __str__(self) -> str:
+        return ", ".join(f"{value!r} ({len(rows):,})" for value, rows in self.rows.items())
+
+
+def sources_of(table: Table, column: str) -> Sources:
+    """Find the rows of each value of a column or dotted path; numbers count as the text that writes them.
+
+    Raises
+    ------
+    InputError
+        No row has the field, it holds lists or objects, or its values are none or more than ``MOST_SOURCES``.
+    """
+    rows: dict[str, list[int]] = {}
+    blank = 0
+    for index, value in enumerate(table.values(column)):
+        name = _name_of(value, table, column, index)
+        if name:
+            rows.setdefault(name, []).append(index)
+        else:
+            blank += 1
+    if not rows:
+        raise InputError(f"The field {column!r} of {table.path} is empty in every row", todo="Choose another field")
+    if len(rows) > MOST_SOURCES:
+        raise InputError(
+            f"The field {column!r} of {table.path} has too many different values to name sources",
+            allowed=f"at most {MOST_SOURCES}",
+            received=f"{len(rows):,}, such as {listing([repr(name) for name in rows])}",
+            todo="Choose the field that names the source of each text, not one of ids",
+        )
+    return Sources(rows, blank)
+
+
+def reference_among(sources: Sources, reference: str | None = None) -> str:
+    """Return the value that names the human texts: the given one, or the only one in ``HUMAN_VALUES``.
+
+    Raises
+    ------
+    InputError
+        No source has that name, or not exactly one looks human; the message lists the values with their counts.
+    """
+    if reference is not None:
+        if reference not in sources.rows:
+            raise InputError(f"No row belongs to the reference {reference!r}", allowed=str(sources))
+        return reference
+    human = [name for name in sources.rows if name.lower().replace(" ", "_").replace("-", "_") in HUMAN_VALUES]
+    if len(human) != 1:
+        raise InputError(
+            "Several values may name the human texts" if human else "No value is known to name the human texts",
+            received=str(sources),
+            todo="Name it: --reference VALUE",
+        )
+    return human[0]
+
+
+def split_by(
+    table: Table,
+    column: str,
+    *,
+    only: Iterable[str] | None = None,
+    text_field: str | None = None,
+    prompt_field: str | None = None,
+    id_field: str | None = None,
+    metadata_fields: Iterable[str] | None = None,
+) -> dict[str, Corpus]:
+    """Build the corpus of each source.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+        Column or dotted path that names the source of each row.
+    only : iterable of str, optional
+        Sources to build; default: all, in the order of their first rows.
+    text_field, prompt_field, id_field, metadata_fields
+        As for :func:`mauve_core.corpus.read_corpus`.
+
+    Raises
+    ------
+    InputError
+        As in ``sources_of`` and ``corpus_from_table``; the column was chosen or guessed as text or prompt too; or a
+        source does not exist or has no text.
+    """
+    sources = sources_of(table, column)
+    fields, guesses = choose_fields(table, text_field, prompt_field, id_field, None)
+    if column in (fields.text, fields.prompt):
+        raise InputError(
+            f"The field {column!r} of {table.path} names the sources and cannot be the text or the prompt too",
+            todo="Name the fields of both: --text-field, --prompt-field",
+        )
+    shared = [note for note in guesses if note.startswith(("Text was", "Prompts were"))] + _on_blank(sources, column)
+    metadata = None if metadata_fields is None else tuple(metadata_fields)
+    corpora = {}
+    for name in sources.rows if only is None else only:
+        part = _part(table, sources, column, name)
+        _require_text(part, fields.text, column, name)
+        prompt = fields.prompt if fields.prompt and part.find(fields.prompt) is not None else ""
+        corpus = corpus_from_table(
+            part,
+            name=name,
+            text_field=fields.text,
+            prompt_field=prompt,
+            id_field=id_field,
+            metadata_fields=metadata,
+        )
+        whose = f"Texts are those of the rows with {name!r} in the field {column!r}."
+        corpora[name] = replace(_numbered_within(corpus, part), notes=(whose, *shared, *corpus.notes))
+    return corpora
+
+
+def _name_of(value: object, table: Table, column: str, index: int) -> str:
+    """Return the source that a value names; empty if it is missing or blank."""
+    if is_missing(value):
+        return ""
+    if not is_plain(value):
+        raise InputError(
+            f"The field {column!r} of {table.path} holds a list or object in {table.location(index)}",
+            allowed="the name of a source: text or a number",
+        )
+    whole = isinstance(value, float) and value.is_integer()
+    return f"{value:.0f}" if whole else str(value).strip()
+
+
+def _on_blank(sources: Sources, column: str) -> list[str]:
+    return [f"{sources.blank:,} rows without a value of {column!r} were left out."] if sources.blank else []
+
+
+def _part(table: Table, sources: Sources, column: str, name: str) -> Table:
+    """Return the rows of one source, with the columns that a file of them would have."""
+    if name not in sources.rows:
+        raise InputError(f"No row of {table.path} has {name!r} in the field {column!r}", allowed=str(sources))
+    rows = [table.rows[index] for index in sources.rows[name]]
+    return replace(table, rows=rows, columns=tuple(c for c in table.columns if any(c in row for _, row in rows)))
+
+
+def _require_text(part: Table, field: str, column: str, name: str) -> None:
+    """Raise InputError that names the source if it has no text; other entries than texts are refused later."""
+    if all(is_missing(value) or (isinstance(value, str) and not value.strip()) for value in part.find(field) or ()):
+        raise InputError(
+            f"The rows of {part.path} with {name!r} in the field {column!r} have no text in the field {field!r}",
+            received=f"{len(part.rows):,} rows",
+        )
+
+
+def _numbered_within(corpus: Corpus, part: Table) -> Corpus:
+    """Return the corpus with texts numbered by their row in the part, if they came without ids."""
+    if not corpus.numbered or corpus.generation is not None:
+        return corpus
+    within = {str(number): str(place) for place, (number, _) in enumerate(part.rows, start=1)}
+    return replace(corpus, ids=tuple(within[line] for line in corpus.ids))
