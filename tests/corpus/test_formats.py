@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
@@ -84,6 +84,7 @@ def parquet_of(table: pa.Table) -> bytes:
     packed=PACKED,
 )
 def test_jsonl_comes_back(rows: list[dict[str, Any]], ascii_only: bool, ending: str, suffix: str, packed: bool) -> None:
+    assume(suffix != ".json" or rows != [{}])  # a document that is an empty object holds no records
     data = ending.join(json.dumps(row, ensure_ascii=ascii_only) for row in rows).encode()
     table = table_of(data, f"rows{suffix}", packed)
     assert table.rows == list(enumerate(rows, start=1))
