@@ -1,0 +1,83 @@
+"""Write commands.md, the reference of the command line, from its parsers: ``python docs/make_commands.py``."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from mauve_core.__main__ import build_parser
+
+PAGE = Path(__file__).parent / "commands.md"
+
+BEGINNING = """\
+# Commands
+
+<!-- made by docs/make_commands.py from the parsers; tests/docs/test_commands_page.py compares them -->
+
+Every command prints this with `--help`. Exit codes: 0 done, 1 a fault or a disk that refuses, 2 wrong input, 130
+stopped; `gate` has its own. Results go to standard output, progress and messages to standard error.
+"""
+
+
+def page() -> str:
+    """Return the page: what each command does, and a table of its arguments and options."""
+    parser = build_parser()
+    parts = [BEGINNING]
+    for names, help_line, command in _commands(parser, ()):
+        parts.append(f"{'#' * (1 + len(names))} {' '.join(names)}\n")
+        described = _line(command.description or "")
+        parts += [f"{_sentence(help_line)}\n"] if not described.startswith(_line(help_line)) else []
+        parts += [f"{_sentence(described)}\n"] if described else []
+        rows = [row for action in command._actions if (row := _row(action))]
+        if rows:
+            parts.append("\n".join(["| argument | meaning |", "| --- | --- |", *rows]) + "\n")
+    return "\n".join(parts)
+
+
+def _commands(
+    parser: argparse.ArgumentParser, above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], str, argparse.ArgumentParser]]:
+    """Names, line of help and parser of every command that is not hidden, and of those below it."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for shown in action._choices_actions:
+                command = action.choices[shown.dest]
+                names = (*above, shown.dest)
+                yield names, shown.help or "", command
+                yield from _commands(command, names)
+
+
+def _row(action: argparse.Action) -> str:
+    """One line of the table; empty for help itself, commands below, and what is hidden."""
+    if isinstance(action, argparse._SubParsersAction | argparse._HelpAction) or action.help == argparse.SUPPRESS:
+        return ""
+    values = "{" + ",".join(map(str, action.choices)) + "}" if action.choices else ""
+    value = action.metavar or values or ("" if action.nargs == 0 else action.dest.upper())
+    value = " ".join(value) if isinstance(value, tuple) else value
+    names = ", ".join(action.option_strings)
+    written = f"{names} {value}".strip() if names else value
+    help_text = (
+        (action.help or "") % {**vars(action), "prog": "mauve-lens"} if "%(" in (action.help or "") else action.help
+    )
+    told = [help_text or "", "required" if action.required and names else ""]
+    told += [f"one of {', '.join(map(str, action.choices))}"] if action.choices and action.metavar else []
+    return f"| `{_cell(written)}` | {_cell(_line('; '.join(filter(None, told))))} |"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.replace("%%", "%").split())
+
+
+def _sentence(text: str) -> str:
+    line = _line(text)
+    return f"{line[:1].upper()}{line[1:].rstrip('.')}."
+
+
+def _cell(text: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", text)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
