@@ -29,7 +29,10 @@ EXTRAS = {
 }
 """Names under which each extra's packages are imported."""
 
-_EXTRA_OF = {name: extra for extra, names in EXTRAS.items() for name in names}
+SEPARATE = {"completion": ("shtab",)}
+"""Those that ``mauve-lens[all]`` leaves out."""
+
+_EXTRA_OF = {name: extra for extra, names in (EXTRAS | SEPARATE).items() for name in names}
 
 
 class MissingPackageError(InputError):
@@ -37,7 +40,7 @@ class MissingPackageError(InputError):
 
 
 def missing(package: str, *, other: str = "") -> MissingPackageError:
-    """The error that asks for a package of ``EXTRAS``; ``other`` says what can be done without it."""
+    """The error that asks for a package of an extra; ``other`` says what can be done without it."""
     install = f"Install it: pip install 'mauve-lens[{_EXTRA_OF[package]}]'"
     return MissingPackageError(
         f"This needs the package {package}, which is not installed", todo=f"{install}; {other}" if other else install
@@ -45,7 +48,7 @@ def missing(package: str, *, other: str = "") -> MissingPackageError:
 
 
 def require(package: str, *, other: str = "") -> None:
-    """Raise MissingPackageError unless a package of ``EXTRAS`` is installed; it is not imported."""
+    """Raise MissingPackageError unless a package of an extra is installed; it is not imported."""
     if find_spec(package) is None:
         raise missing(package, other=other)
 
@@ -57,7 +60,7 @@ def require_map() -> None:
 
 @contextmanager
 def asking_for_packages() -> Iterator[None]:
-    """Around work that imports packages of ``EXTRAS``: one that is missing becomes MissingPackageError."""
+    """Around work that imports packages of extras: one that is missing becomes MissingPackageError."""
     try:
         yield
     except ModuleNotFoundError as error:

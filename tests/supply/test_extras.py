@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from mauve_core.base.extras import EXTRAS, MissingPackageError, asking_for_packages, require
+from mauve_core.base.extras import EXTRAS, SEPARATE, MissingPackageError, asking_for_packages, require
 from tests.supply.closure import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -75,7 +75,7 @@ def own_extras() -> dict[str, list[Requirement]]:
 
 def test_each_extra_brings_the_packages_that_are_asked_for_under_its_name() -> None:
     listed = packages_distributions()
-    for extra, names in EXTRAS.items():
+    for extra, names in (EXTRAS | SEPARATE).items():
         wanted = {canonicalize_name(each.name) for each in own_extras()[extra]}
         brought = {canonicalize_name(other) for name in names for other in listed.get(name, ())}
         assert brought - {"safetensors"} == wanted, extra
