@@ -89,7 +89,8 @@ def text_of_parts(value: Any) -> Any:
 def text_paths(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> tuple[str, ...]:
     """Return paths to texts inside lists and objects of the first rows, with ids, labels and the like last.
 
-    Lists contribute their first entry; conversations, their last two.
+    Lists contribute their first entry; conversations, the last message of the assistant and of the user, or their last
+    two if neither speaks.
     """
     found: dict[str, list[str]] = {}
     for row in rows[:SAMPLED]:
@@ -101,6 +102,7 @@ def text_paths(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> tup
 
 
 def _below(value: Any, path: str, levels: int) -> Iterator[tuple[str, str]]:
+    value = text_of_parts(value)
     if isinstance(value, str):
         yield path, value
     elif levels and isinstance(value, dict):
@@ -108,7 +110,10 @@ def _below(value: Any, path: str, levels: int) -> Iterator[tuple[str, str]]:
             if isinstance(name, str) and name and "." not in name:
                 yield from _below(value[name], f"{path}.{name}", levels - 1)
     elif levels and isinstance(value, list) and value:
-        for index in (-1, -2)[: len(value)] if is_message(value[-1]) else (0,):
+        by_speaker = {who: said for who in ("assistant", "user") if (said := _messages_of(value, who))}
+        for who, said in by_speaker.items():
+            yield from _below(said[-1], f"{path}.{who}.-1", levels - 1)
+        for index in () if by_speaker else (-1, -2)[: len(value)] if is_message(value[-1]) else (0,):
             yield from _below(value[index], f"{path}.{index}", levels - 1)
 
 

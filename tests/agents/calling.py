@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -68,7 +69,9 @@ def talk(server: MCPServer | StdioServerParameters, told: Callable[[Session], Co
             listed = await client.list_tools()
             return await told(Session(client, {each.name: each for each in listed.tools}))
 
-    return anyio.run(connected)
+    # In a thread of its own, because a browser of other tests keeps an event loop in this one.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(anyio.run, connected).result()
 
 
 def texts_in(answer: Any, schema: Mapping[str, Any], root: Mapping[str, Any]) -> Iterator[tuple[str, bool]]:
