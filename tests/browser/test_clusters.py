@@ -34,6 +34,7 @@ def open_clusters(page: Page, url: str, **parameters: str) -> None:
 
 def click_row(page: Page, place: int) -> int:
     """Click the end of the row at that place, beside any bar; the cluster that Plotly has there."""
+    charts.settle(page)  # a chart that is drawn again meanwhile may have another height
     x, y, cluster = charts.read_chart(
         page,
         CHART,
