@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mauve_core.scoring.compare import compare
     from mauve_core.scoring.comparison_json import to_json
     from mauve_core.scoring.compute_mauve import compute_mauve
-    from mauve_core.scoring.result import Candidate, Comparison, Estimate, Partition
+    from mauve_core.scoring.result import Candidate, Comparison, Partition
+    from mauve_core.scoring.spread import Estimate
     from mauve_core.scoring.tables import to_table
     from mauve_core.store import Run, RunStore
 
@@ -36,7 +37,8 @@ _HOMES = {
     "figures.by_name": ("figure",),
     "scoring.compare": ("compare",),
     "scoring.compute_mauve": ("compute_mauve",),
-    "scoring.result": ("Candidate", "Comparison", "Estimate", "Partition"),
+    "scoring.result": ("Candidate", "Comparison", "Partition"),
+    "scoring.spread": ("Estimate",),
     "scoring.comparison_json": ("to_json",),
     "scoring.tables": ("to_table",),
     "store": ("Run", "RunStore"),

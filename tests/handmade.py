@@ -10,17 +10,8 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.scoring.result import (
-    OTHER_HALF,
-    Candidate,
-    Comparison,
-    Difference,
-    Estimate,
-    LikeForLike,
-    Partition,
-    SeedSpread,
-    Source,
-)
+from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Difference, LikeForLike, Partition, Source
+from mauve_core.scoring.spread import Estimate, SeedSpread
 
 N = {HUMAN: 7, "grün & <b>": 5, "b": 6}
 """Texts of each source; one name is awkward on purpose."""

@@ -22,8 +22,8 @@ from mauve_core.agents.paging import page
 from mauve_core.agents.parts import candidate_of, named, rounded, settings_of
 from mauve_core.agents.quoting import NOTES, cut
 from mauve_core.agents.scores import reason_of
-from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
-from mauve_core.analysis.cost_intervals import cost_intervals
+from mauve_core.analysis.cluster_table import cluster_table, ordered
+from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.precomputed import (
     run_cluster_names,
@@ -76,12 +76,10 @@ class View:
     @cached_property
     def table(self) -> pd.DataFrame:
         """Counts, shares and costs of every cluster; with intervals where the gap test shows a gap."""
-        table = cluster_table(self.partition.counts(HUMAN), self.partition.counts(self.candidate), WEIGHT)
         if not run_gap_test(self.run, KIND, self.candidate).explains:
-            return table
+            return cluster_table(self.partition.counts(HUMAN), self.partition.counts(self.candidate), WEIGHT)
         rate = run_exchange_rate(self.run, KIND, self.candidate)
-        costs = cost_intervals(self.run.comparison, KIND, self.candidate, self.partition.seed, rate=rate)
-        return with_intervals(table, *costs.of_clusters)
+        return costed_table(self.run.comparison, KIND, self.candidate, self.partition.seed, WEIGHT, rate=rate)
 
     @cached_property
     def gap(self) -> str:

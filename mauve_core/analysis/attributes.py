@@ -22,7 +22,8 @@ from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.metadata import is_missing, python_values
 from mauve_core.numerics.statistics.attributes import draw_halves, explained_variance, guess_categories, purity
-from mauve_core.scoring.result import Partition, SeedSpread
+from mauve_core.scoring.result import Partition
+from mauve_core.scoring.spread import SeedSpread
 
 if TYPE_CHECKING:
     import pandas as pd

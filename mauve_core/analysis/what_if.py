@@ -38,7 +38,8 @@ from mauve_core.scoring.estimates import (
     two_sides,
 )
 from mauve_core.scoring.replicates import CountSamples
-from mauve_core.scoring.result import Comparison, Estimate, Partition
+from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.scoring.spread import Estimate
 
 _Totals = tuple[NDArray[np.float64], NDArray[np.float64]]
 

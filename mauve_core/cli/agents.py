@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
 from pathlib import Path
 
 from mauve_core.agents.pages import page_text
-from mauve_core.base.errors import InputError
+from mauve_core.base.extras import require
 from mauve_core.cli.options import write
-
-LIBRARY = "mcp>=2.3,<3"
-"""What pyproject.toml asks for in the extra ``mcp``."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,17 +30,9 @@ def _mcp(args: argparse.Namespace) -> int:
     if args.skill:
         write(page_text("skill").rstrip("\n"))
         return 0
-    _require_library()
+    require("mcp")
     from mauve_core.agents.access import access_of
     from mauve_core.agents.server import build_server
 
     build_server(access_of(args.allow_comparisons)).run("stdio")
     return 0
-
-
-def _require_library() -> None:
-    if importlib.util.find_spec("mcp") is None:
-        raise InputError(
-            "The Model Context Protocol needs the package mcp, which is not installed",
-            todo=f"Install it with: pip install '{LIBRARY}'",
-        )

@@ -25,7 +25,8 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.scoring.comparison_json import to_json
-from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import (
     TITLES,
     aligned,

@@ -1,6 +1,8 @@
 """Read files into texts with stable ids, prompts and metadata; count and name everything left out."""
 
-from mauve_core.corpus.corpus import Corpus, Exclusion, corpus_from_table, corpus_from_texts, read_corpus
+from mauve_core.corpus.building import corpus_from_table, corpus_from_texts, read_corpus
+from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.entries import Exclusion
 from mauve_core.corpus.fields import Fields, guess_fields
 from mauve_core.corpus.formats import SUFFIXES, Table, read_table
 

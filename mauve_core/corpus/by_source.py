@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.corpus import Corpus, corpus_from_table
+from mauve_core.corpus.building import corpus_from_table
+from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.fields import choose_fields
 from mauve_core.corpus.formats import Table

@@ -14,7 +14,8 @@ from typing import Any
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import entries_of
-from mauve_core.corpus.corpus import Corpus, corpus_from_table, corpus_from_texts, read_corpus
+from mauve_core.corpus.building import corpus_from_table, corpus_from_texts, read_corpus
+from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.formats import Table
 from mauve_core.corpus.metadata import is_missing, plain
 from mauve_core.corpus.rows import Rows

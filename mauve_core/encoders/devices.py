@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.extras import require
 
 ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
 
 
 def resolve_device(device: str) -> str:
-    """Return the torch device for ``device``; InputError if this machine lacks it."""
+    """Return the torch device for ``device``; InputError if this machine lacks it, or torch."""
+    require("torch")
     import torch
 
     if device == "auto":

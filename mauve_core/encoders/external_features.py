@@ -1,8 +1,8 @@
 """Features made elsewhere: open, check and digest them in blocks of rows, without copying the whole.
 
 Accepts an array in memory, a memory map or the path of a .npy file, which is mapped, of any precision; tables and other
-files by :mod:`mauve_core.encoders.feature_tables`. float16 takes
-half the space; blocks are widened to float32, so that later steps get the numbers of a fully converted file.
+files by :mod:`mauve_core.encoders.feature_tables`. float16 takes half the space; blocks are widened to float32, so that
+later steps get the numbers of a fully converted file.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.array_files import load_arrays
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.extras import require
 from mauve_core.base.files import require_plain_file
 
 SUFFIXES = (".npz", ".safetensors", ".parquet")
@@ -82,6 +83,7 @@ def _from_npz(file: Path, name: str) -> Any:
 
 
 def _from_safetensors(file: Path, name: str) -> Any:
+    require("safetensors")
     from safetensors import SafetensorError, safe_open
 
     try:

@@ -103,8 +103,7 @@ def load_model(
         torch or transformers is not installed; the model is neither causal nor masked, or does not fit into memory; or
         the device does not exist.
     """
-    for package in ("torch", "transformers"):
-        require(package)
+    require("transformers")
     identity = _language_model(name, revision)
     target = resolve_device(device)
     with quiet_libraries():

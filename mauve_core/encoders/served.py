@@ -19,7 +19,7 @@ from mauve_core.base.server_names import ServerName, parse_server_name
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, kept_features
-from mauve_core.encoders.glove import word_ends
+from mauve_core.encoders.glove import STAGE, word_ends
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.servers.client import RefusedRequestError, Server
 from mauve_core.encoders.servers.embeddings import PATH, Encoding, read_embeddings, request
@@ -29,7 +29,6 @@ FORMAT = 1
 """Part of every key; raise it when texts are cut or sent in another way."""
 
 DEVICE = "server"
-STAGE = "Encoding words"
 
 BATCH_TEXTS, BATCH_BYTES = 64, 2**17
 """Most texts and bytes of one request; a longer text is sent alone."""

@@ -18,8 +18,8 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, kept_features
-from mauve_core.encoders.glove import WordTable, words_of
-from mauve_core.encoders.tokenizing import CHUNK, STAGE, Tokenized
+from mauve_core.encoders.glove import STAGE, WordTable, words_of
+from mauve_core.encoders.tokenizing import CHUNK, Tokenized
 
 FORMAT = 1
 """Part of every key; raise it when splitting or averaging of words changes."""

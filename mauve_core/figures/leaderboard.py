@@ -34,7 +34,8 @@ from mauve_core.scoring.reference import (
     human_vs_human_label,
     like_for_like_title,
 )
-from mauve_core.scoring.result import Candidate, Comparison, Estimate
+from mauve_core.scoring.result import Candidate, Comparison
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import (
     HIGHER_IS_CLOSER,
     TITLES,

@@ -35,7 +35,7 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.spread import SeedSpread
 
 Setting = Literal["dose", "words", "rate", "times"]
 

@@ -28,7 +28,8 @@ from mauve_core.figures.theme import (
     short_name,
     translucent,
 )
-from mauve_core.scoring.result import Comparison, SeedSpread
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.spread import SeedSpread
 
 TITLES: dict[Over, str] = {
     "length": "Text length",

@@ -25,12 +25,15 @@ from mauve_core.base.files import home, read_stored, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Within
-from mauve_core.encoders.encoder import STAGE as ENCODING
+from mauve_core.encoders import encoder, glove
 from mauve_core.tasks.amounts import Amount
 
 TIMES = "times.json"
 KEPT = 200
 """Jobs that are remembered, the newest."""
+
+ENCODING = (encoder.STAGE, glove.STAGE)
+"""Progress stages of encoders: of language models; of word vectors and servers."""
 
 FARTHEST = 4.0
 """Largest ratio of two sizes from one of which the time of the other is estimated."""
@@ -94,7 +97,7 @@ def remember(kind: str, amount: Amount, seconds: float) -> None:
 
 def is_encoding(stage: str) -> bool:
     """Whether a stage of work encodes texts, rather than take their features from the store."""
-    return ENCODING in stage
+    return any(name in stage for name in ENCODING)
 
 
 def this_machine() -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mauve_core.base.config import SCORES
-from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike, Source
+from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeForLike, Source
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import standings
 
 

@@ -1,19 +1,47 @@
-"""What a comparison shows of itself as data frames and figures."""
+"""How a comparison is used from Python: as a collection of candidates, as data frames and as figures."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mauve_core.base.config import PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.base.names import named
 from mauve_core.base.views import view
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mauve_core.scoring.result import Candidate
+
 
 class ComparisonViews:
-    """Methods of :class:`mauve_core.scoring.result.Comparison` that packages above it carry out."""
+    """Methods of :class:`mauve_core.scoring.result.Comparison` that hold no numbers of their own.
+
+    Packages above it carry out those that return frames and figures.
+    """
+
+    candidates: tuple[Candidate, ...]
+
+    def __getitem__(self, name: str) -> Candidate:
+        """Return the candidate of that name; an UnknownNameError, which is an InputError, lists the names."""
+        return named(name, {candidate.name: candidate for candidate in self.candidates}, "candidate")
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a candidate has that name, or is the one given."""
+        return any(name == each.name or name is each for each in self.candidates)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """Go through the candidates in the order in which they were given."""
+        return iter(self.candidates)
+
+    def __len__(self) -> int:
+        """Return the number of candidates."""
+        return len(self.candidates)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return [candidate.name for candidate in self.candidates]
 
     def scores(self) -> pd.DataFrame:
         """Return every score of every candidate; see :func:`mauve_core.analysis.frames.scores`."""

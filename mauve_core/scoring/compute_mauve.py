@@ -27,6 +27,7 @@ from mauve_core.base.server_names import names_server
 from mauve_core.base.summaries import summary
 from mauve_core.base.text_lists import entries_of, text_list
 from mauve_core.encoders import Encoder
+from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.frontier import Frontier, divergence_frontier, reference_weights, trapezoid_area
@@ -257,7 +258,7 @@ class _LazyEncoder:
         if self._encoder is None:
             if not self._named:
                 _tell_default_encoder()
-            device = _device_of(self._device_id)
+            device = "cpu" if has_no_tokenizer(self._config.model) else _device_of(self._device_id)
             self._encoder = Encoder(self._config, device=device, batch_tokens=self._batch_tokens)
         return self._encoder
 

@@ -26,7 +26,8 @@ from mauve_core.numerics.divergences.smoothing import ADDED_COUNT, added_count, 
 from mauve_core.numerics.resampling.bootstrap import centred_interval
 from mauve_core.numerics.resampling.exchange import draw_blocks, separate_prompts
 from mauve_core.scoring.replicates import CountSamples, TwoSides, count_blocks
-from mauve_core.scoring.result import Candidate, Comparison, Estimate, LikeForLike, Partition
+from mauve_core.scoring.result import Candidate, Comparison, LikeForLike, Partition
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.streams import half_seeds, stream
 
 CURVES_AT_ONCE = 2**14

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.scoring.result import Comparison, Estimate, Partition
+from mauve_core.scoring.result import Comparison, Partition
+from mauve_core.scoring.spread import Estimate
 
 TOLERANCE = 1e-4
 """Largest difference from a stored score. Other versions of the program and of NumPy round by far less."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mauve_core.base.formatting import SCORE_DECIMALS, UNBROKEN, written
-from mauve_core.scoring.result import Candidate, Comparison, Estimate, LikeForLike
+from mauve_core.scoring.result import Candidate, Comparison, LikeForLike
+from mauve_core.scoring.spread import Estimate
 
 HUMAN_VS_HUMAN = "human vs. human"
 """Table label of the human texts compared with themselves."""

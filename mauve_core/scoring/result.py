@@ -7,7 +7,7 @@ a cluster's text ids can be looked up.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -40,21 +40,7 @@ from mauve_core.numerics.resampling.exchange import (
     separate_prompts,
 )
 from mauve_core.scoring.comparison_views import ComparisonViews
-from mauve_core.scoring.spread import Estimate, SeedSpread
-
-__all__ = [
-    "OTHER_HALF",
-    "SIGNIFICANT",
-    "Candidate",
-    "Comparison",
-    "Difference",
-    "Estimate",
-    "LikeForLike",
-    "Partition",
-    "SeedSpread",
-    "Source",
-    "lower_median",
-]
+from mauve_core.scoring.spread import Estimate
 
 
 @dataclass(frozen=True)
@@ -352,33 +338,14 @@ class Comparison(ComparisonViews):
         return (self.human, *(candidate.source for candidate in self.candidates))
 
     def candidate(self, name: str) -> Candidate:
-        """Return the candidate of that name; an UnknownNameError, which is an InputError, lists the names."""
-        return named(name, {candidate.name: candidate for candidate in self.candidates}, "candidate")
+        """As ``comparison[name]``."""
+        return self[name]
 
     def the_candidate(self, name: str | None) -> Candidate:
         """Return the candidate of that name, or the only one if no name is given; an InputError lists the names."""
         if name is None and len(self.candidates) != 1:
             raise InputError("Which candidate is meant must be said", allowed=", ".join(each.name for each in self))
         return self.candidates[0] if name is None else self.candidate(name)
-
-    def __getitem__(self, name: str) -> Candidate:
-        """As :meth:`candidate`."""
-        return self.candidate(name)
-
-    def __contains__(self, name: object) -> bool:
-        """Whether a candidate has that name, or is the one given."""
-        return any(name == each.name or name is each for each in self.candidates)
-
-    def __iter__(self) -> Iterator[Candidate]:
-        """Go through the candidates in the order in which they were given."""
-        return iter(self.candidates)
-
-    def __len__(self) -> int:
-        """Return the number of candidates."""
-        return len(self.candidates)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return [candidate.name for candidate in self.candidates]
 
     @property
     def normalization(self) -> tuple[str, ...]:

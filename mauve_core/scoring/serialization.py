@@ -21,7 +21,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import As, Count, NotNegative, Within
 from mauve_core.corpus.pairing import MatchedBy
-from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike, Partition, Source
+from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeForLike, Partition, Source
+from mauve_core.scoring.spread import Estimate
 
 JOINT, PROJECTION, HALVES, PROMPTS, GENERATIONS = "joint", "projection", "halves", "prompts", "generations"
 

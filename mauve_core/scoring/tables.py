@@ -33,16 +33,8 @@ from mauve_core.scoring.reference import (
     like_for_like_title,
     reference_sentences,
 )
-from mauve_core.scoring.result import (
-    SIGNIFICANT,
-    Candidate,
-    Comparison,
-    Difference,
-    Estimate,
-    SeedSpread,
-    Source,
-    lower_median,
-)
+from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference, Source, lower_median
+from mauve_core.scoring.spread import Estimate, SeedSpread
 from mauve_core.scoring.ties import letters_of, letters_sentence, shared_ranks, tie_rule
 
 HIGHER_IS_CLOSER = {"mauve": True, "mauve_star": True, "frontier_integral": False, "mid": False}

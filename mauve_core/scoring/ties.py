@@ -14,7 +14,8 @@ from typing import TypeVar
 import numpy as np
 
 from mauve_core.numerics.statistics.compact_letters import shared_letters
-from mauve_core.scoring.result import Comparison, Difference, Estimate
+from mauve_core.scoring.result import Comparison, Difference
+from mauve_core.scoring.spread import Estimate
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
 

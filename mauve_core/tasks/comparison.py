@@ -16,7 +16,7 @@ from mauve_core.base.extras import require_map
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import Later, NotBlank
-from mauve_core.corpus import Corpus, read_corpus, read_table
+from mauve_core.corpus import Corpus, Table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
@@ -63,11 +63,17 @@ class TextFile:
         if (self.by is None) != (self.source is None):
             raise InputError("A field that names sources and the source to read must be given together")
 
-    def read(self, name: str) -> Corpus:
-        """Read the corpus; InputError as in ``read_corpus`` and ``split_by``."""
+    def read(self, name: str, tables: dict[str, Table] | None = None) -> Corpus:
+        """Read the corpus; InputError as in ``read_corpus`` and ``split_by``.
+
+        ``tables`` keeps, by path, what was read of files that hold several sources, so that each is read once.
+        """
         if self.by is not None and self.source is not None:
+            tables = {} if tables is None else tables
+            if self.path not in tables:
+                tables[self.path] = read_table(self.path)
             parts = split_by(
-                read_table(self.path),
+                tables[self.path],
                 self.by,
                 only=[self.source],
                 text_field=self.text_field,
@@ -154,10 +160,11 @@ class ComparisonTask(NewRunTask):
             See ``read_corpus``, ``features_of`` and ``compare_and_store``.
         """
         corpora: dict[str, Corpus] = {}
+        tables: dict[str, Table] = {}
         features: dict[str, NDArray[np.floating]] = {}
         for done, (name, file) in enumerate(self.files.items()):
             progress(READING, done, len(self.files))
-            corpora[name] = file.read(name)
+            corpora[name] = file.read(name, tables)
             if file.features is not None:
                 features[name] = features_of(name, corpora[name], file.features)
         progress(READING, len(self.files), len(self.files))

@@ -22,7 +22,8 @@ from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, 
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.result import Candidate, Comparison, Difference, Estimate, LikeForLike
+from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeForLike
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import standings
 from mauve_core.store import RunStore
 from tests.handmade import make_comparison

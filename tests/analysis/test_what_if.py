@@ -16,7 +16,8 @@ from mauve_core.numerics.resampling.bootstrap import centred_interval
 from mauve_core.numerics.resampling.exchange import Draws
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.replicates import count_blocks
-from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.spread import Estimate
 from tests.handmade import N, make_comparison
 
 ROUNDING = 1e-12

@@ -38,7 +38,8 @@ from mauve_core.scoring import tables
 from mauve_core.scoring.advice import minor_advice
 from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import (
     interval_of,
     mean_and_spread,

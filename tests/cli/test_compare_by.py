@@ -11,6 +11,7 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.corpus import Table, read_table
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.store import RunStore
 from tests.files_on_disk import write_study
@@ -62,6 +63,20 @@ def test_the_run_is_that_of_separate_files(study: Path, capsys: pytest.CaptureFi
     pairs: list[Any] = [shared_prompts(one), shared_prompts(other)]
     assert pairs[0].by == pairs[1].by
     assert all(pairs[0].codes[n].tolist() == pairs[1].codes[n].tolist() for n in NAMES)
+
+
+def test_a_file_of_several_sources_is_read_once(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(path: str) -> Table:
+        read.append(path)
+        return read_table(path)
+
+    monkeypatch.setattr("mauve_core.tasks.comparison.read_table", counted)
+    same = {name: name for name in NAMES}
+    path = joined(study, same)
+    assert main(["compare", path, "--by", "g", *common(study, same, "joined")]) == 0
+    assert read == [path]
 
 
 def test_a_candidate_called_human_gets_another_name(study: Path, capsys: pytest.CaptureFixture[str]) -> None:

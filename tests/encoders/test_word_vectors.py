@@ -331,8 +331,8 @@ def test_progress_counts_texts_then_bytes_and_can_stop_the_work(vectors: str) ->
     size = Path(vectors).stat().st_size
     first = len(LINES[0]) + 1  # the file's first line has been read at the first report
     assert seen == [
-        ("Tokenizing texts", 0, 3),
-        ("Tokenizing texts", 3, 3),
+        ("Encoding words", 0, 3),
+        ("Encoding words", 3, 3),
         (vector_files.STAGE, first, size),
         (vector_files.STAGE, size, size),
     ]

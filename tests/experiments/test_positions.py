@@ -11,7 +11,7 @@ from mauve_core.cli.probing import table as printed
 from mauve_core.experiments.robustness import POSITIONS, PROBE_SCORES, ProbeLine, ProbeTable, positions_sentence
 from mauve_core.experiments.robustness.table import LineKind
 from mauve_core.figures.probes import ABOUT_LEADERBOARD
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.spread import SeedSpread
 
 CONTROL = (0.02, 0.03)
 

@@ -23,7 +23,7 @@ from mauve_core.figures.attributes import (
     line_title,
 )
 from mauve_core.figures.theme import candidate_style
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.spread import SeedSpread
 from tests.handmade import spread
 
 NASTY = "grün & <b>"

@@ -21,7 +21,7 @@ from mauve_core.figures.measures import (
     value_of,
 )
 from mauve_core.figures.theme import HUMAN_COLOUR, as_label, candidate_style
-from mauve_core.scoring.result import Estimate
+from mauve_core.scoring.spread import Estimate
 
 NASTY = '<img src=x onerror="alert(1)">'
 ORDER = ["near", NASTY, "far"]

@@ -41,7 +41,7 @@ from mauve_core.figures.probes import (
     titled,
 )
 from mauve_core.figures.theme import HUMAN_COLOUR, NAME_LENGTH, NEUTRAL_COLOUR, candidate_colour
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.spread import SeedSpread
 from tests.probe_tables import FAR, flow_of, line_of
 
 NASTY = "replace:/<b>/&/"

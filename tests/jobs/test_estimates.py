@@ -175,6 +175,11 @@ def test_texts_that_measures_tokenize_are_not_encoded(own_home: Path, monkeypatc
     assert said(amount) == "About 42 s (last time 42 s for 500 texts)"
 
 
+@pytest.mark.parametrize("stage", ["Encoding tokens of human", "Encoding words of human"])
+def test_language_models_word_vectors_and_servers_encode(stage: str) -> None:
+    assert estimates.is_encoding(stage)  # as tests/encoders and tests/servers find them reported
+
+
 def fail(progress: Progress) -> str:
     encode(progress)
     raise StorageError("No space left")

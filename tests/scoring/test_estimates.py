@@ -18,7 +18,8 @@ from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
 from mauve_core.scoring.estimates import basis_of, rescored, score_basis
 from mauve_core.scoring.replicates import CountSamples
-from mauve_core.scoring.result import Comparison, Estimate
+from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.spread import Estimate
 from tests.handmade import make_comparison
 from tests.resampled import sample_counts
 

@@ -17,7 +17,8 @@ from mauve_core.numerics.resampling.exchange import Draws, separate_prompts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import basis_of_sides, estimates_of, resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.replicates import TwoSides
-from mauve_core.scoring.result import OTHER_HALF, Comparison, Estimate, Partition
+from mauve_core.scoring.result import OTHER_HALF, Comparison, Partition
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.streams import half_seeds, stream
 from tests.plain_exchange import PlainGroups, plain_groups, plain_rate, plain_resamples
 from tests.synthetic import make_comparison_inputs

@@ -13,8 +13,9 @@ from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
-from mauve_core.scoring.result import OTHER_HALF, Comparison, Estimate
+from mauve_core.scoring.result import OTHER_HALF, Comparison
 from mauve_core.scoring.splits import Split, splits
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.streams import half_seeds
 from tests.plain_exchange import PlainGroups
 from tests.scoring.test_intervals import PROMPTS, PlainTwin, with_prompts

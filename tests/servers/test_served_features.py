@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -30,6 +29,7 @@ from mauve_core.experiments.encoders.request import encoder_titles, parse_encode
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from tests.files_on_disk import make_task, write_study
+from tests.servers.killing import killed_once
 from tests.servers.stub import KEY, Handler, Reply, Stub, answer, cut_off, embedding, embeddings_of, failing, held
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -369,18 +369,12 @@ def test_a_kill_loses_nothing_that_was_answered(stub: Stub, tmp_path: Path) -> N
     file, root = tmp_path / "texts", tmp_path / "features"
     file.write_text("\n".join(TEXTS))
     stub.replies, stub.usual = [answer] * 3, held
-    command = [sys.executable, "-c", WORKER, config_of(stub).model, str(root), str(file)]
-    worker = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
     store, key = FeatureStore(root), feature_key(TEXTS, config_of(stub))
-    try:
-        give_up = time.monotonic() + 60
-        while sum(len(part.indices) for part in store.parts(key, len(TEXTS))) < 12:
-            assert worker.poll() is None
-            assert time.monotonic() < give_up
-            time.sleep(0.02)
-    finally:
-        worker.send_signal(signal.SIGKILL)
-        worker.wait()
+
+    def is_time() -> bool:
+        return sum(len(part.indices) for part in store.parts(key, len(TEXTS))) >= 12
+
+    killed_once(is_time, WORKER, config_of(stub).model, str(root), str(file))
     assert stub.answered.total() == 12
     stub.usual = answer
     stub.released.set()
@@ -394,6 +388,7 @@ def test_a_stop_is_heeded_while_the_server_is_silent(stub: Stub, tmp_path: Path)
     stub.replies, stub.usual = [answer], held
 
     def progress(stage: str, done: int, total: int) -> None:
+        assert stage == "Encoding words"
         nonlocal calls
         calls += 1
         if calls > 4:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +17,7 @@ from mauve_core.decoding.decoders import DECODERS
 from mauve_core.decoding.served import ServerOptions, parameters_of
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import StudyTask
+from tests.servers.killing import killed_once
 from tests.servers.stub import (
     KEY,
     Handler,
@@ -36,7 +33,6 @@ from tests.servers.stub import (
 )
 from tests.servers.test_served_features import repeating, timed_out
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 PROMPTS = Prompts(tuple(f"id{n}" for n in range(9)), tuple(f"The {n}th prompt" for n in range(9)))
 SETTINGS = GenerationSettings(max_new_tokens=20, seed=3)
 PLAIN = {"greedy", "ancestral", "temperature", "nucleus"}
@@ -237,17 +233,9 @@ generate_files(sys.argv[1], prompts, ["nucleus:p=0.9"], Path(sys.argv[2]),
 
 def test_a_kill_loses_nothing_that_was_answered(stub: Stub, tmp_path: Path) -> None:
     stub.replies, stub.usual = [answer] * 5, held
-    command = [sys.executable, "-c", WORKER, f"openai:{stub.url}#tiny", str(tmp_path)]
-    worker = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    try:
-        give_up = time.monotonic() + 60
-        while len(list(tmp_path.glob(".nucleus*/*.json"))) < 5:
-            assert worker.poll() is None
-            assert time.monotonic() < give_up
-            time.sleep(0.02)
-    finally:
-        worker.send_signal(signal.SIGKILL)
-        worker.wait()
+    killed_once(
+        lambda: len(list(tmp_path.glob(".nucleus*/*.json"))) >= 5, WORKER, f"openai:{stub.url}#tiny", str(tmp_path)
+    )
     assert stub.answered.total() == 5
     stub.usual = answer
     stub.released.set()

@@ -31,7 +31,7 @@ from mauve_core.experiments.robustness.positions import POSITION_SCORE, POSITION
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE, FIVE_BOUNDS
 from mauve_core.scoring.partitioning import partitions
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.spread import SeedSpread
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 

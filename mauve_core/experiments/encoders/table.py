@@ -19,7 +19,8 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Count, NotNegative, Settings, Within
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.numerics.statistics.rank_correlation import spearman
-from mauve_core.scoring.result import Difference, Estimate
+from mauve_core.scoring.result import Difference
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 from mauve_core.scoring.ties import overlap, shared_ranks
 from mauve_core.store import Run

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.extras import asking_for_packages
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.encoders.feature_store import FeatureStore
@@ -90,8 +91,8 @@ def methods_run(
     Raises
     ------
     InputError
-        No method or a duplicate, fewer than 1 seed, features that were not kept, or features that suit no method. If
-        only some methods cannot use the features, a note replaces them.
+        No method or a duplicate, fewer than 1 seed, features that were not kept, or features that suit no method, or
+        packages that are missing for all of them. If only some methods cannot be computed, a note replaces them.
     """
     if not methods or len(set(methods)) < len(methods):
         received = ", ".join(method.spec for method in methods)
@@ -106,7 +107,8 @@ def methods_run(
     left_out: dict[str, InputError] = {}
     for index, estimator in enumerate(estimators):
         try:
-            fitted[estimator] = work.fitted(estimator, index * (len(run.comparison.candidates) + 1), total)
+            with asking_for_packages():
+                fitted[estimator] = work.fitted(estimator, index * (len(run.comparison.candidates) + 1), total)
         except InputError as error:
             left_out[estimator] = error
     progress(STAGE, total, total)

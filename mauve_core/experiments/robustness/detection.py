@@ -25,7 +25,8 @@ from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.resampling.permutation import Statistic, histogram_statistic, permutation_test
-from mauve_core.scoring.result import Partition, SeedSpread
+from mauve_core.scoring.result import Partition
+from mauve_core.scoring.spread import SeedSpread
 
 LEVEL = 0.05
 """Chance of at least one false detection among all perturbations of a table, at most."""

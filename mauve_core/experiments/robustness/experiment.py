@@ -31,7 +31,8 @@ from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.scoring.partitioning import partitions
-from mauve_core.scoring.result import Partition, SeedSpread
+from mauve_core.scoring.result import Partition
+from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 

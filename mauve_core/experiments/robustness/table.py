@@ -18,7 +18,7 @@ from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Count, Later, PValue, Settings, Share, require_different
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
 from mauve_core.numerics.divergences.summaries import FIVE, FIVE_BOUNDS
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 
 ATTACHMENT = "probes"

@@ -16,7 +16,8 @@ from mauve_core.base.progress import Progress
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.sweeps.sweep import SweepPoint
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.scoring.result import Partition, SeedSpread
+from mauve_core.scoring.result import Partition
+from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.checkpoints import FinishedParts
 

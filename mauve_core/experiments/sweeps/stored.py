@@ -13,7 +13,8 @@ from mauve_core.corpus.metadata import python_values
 from mauve_core.decoding.decoders import Decoder, parse_decoder
 from mauve_core.experiments.sweeps.request import Request, Swept, numbers_within, point_of
 from mauve_core.experiments.sweeps.sweep import SweepPoint
-from mauve_core.scoring.result import Candidate, SeedSpread
+from mauve_core.scoring.result import Candidate
+from mauve_core.scoring.spread import SeedSpread
 
 SCALES = (1.0, 2.0, 3.0, 5.0, 7.0, 10.0)
 """Default values of c, besides the run's own."""

@@ -15,7 +15,7 @@ from mauve_core.base.config import SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.validation import As, Count, Settings, require_different, require_within
-from mauve_core.scoring.result import SeedSpread
+from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 
 Over = Literal["length", "n", "k", "scale", "decoder"]

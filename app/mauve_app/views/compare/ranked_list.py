@@ -11,7 +11,7 @@ from mauve_app.url.parameters import State, changed, to_query
 from mauve_core.figures import leaderboard
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.reference import human_vs_human_label
-from mauve_core.scoring.result import Estimate
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import (
     interval_of,
     mean_and_spread,

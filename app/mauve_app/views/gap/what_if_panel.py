@@ -36,7 +36,7 @@ from mauve_core.figures.gap import what_if_figure
 from mauve_core.figures.leaderboard import titled
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.partitioning import MIN_TEXTS
-from mauve_core.scoring.result import Estimate
+from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import texts_interval
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
