@@ -32,10 +32,11 @@ def resolve_device(device: str) -> str:
 
 
 def resolve_devices(device: str) -> tuple[str, ...]:
-    """Return all torch devices for ``device``; InputError if this machine lacks one.
+    """Return all torch devices for ``device``; InputError if this machine lacks one, or torch.
 
     "auto" and "cuda" mean every CUDA device; commas separate names.
     """
+    require("torch")
     import torch
 
     found: list[str] = []

@@ -61,12 +61,32 @@ WORKS = [
     ["gate", *GATE_FILES, *GATE_FEATURES, "--seeds", "1"],
 ]
 ASKS = {
-    "models": [*COMPARE, "--no-map"],
+    "models": [*COMPARE, "--no-map", "--device", "cuda"],
     "map": [*COMPARE, *WITH_FEATURES],
     "app": ["app", "--no-demo"],
     "demo": ["demo"],
     "methods": ["methods", "r", "--method", "transport"],
 }
+
+
+PYTHON = """
+from mauve_core import compare, compute_mauve
+from mauve_core.base.extras import MissingPackageError
+assert 0 < compute_mauve(*rows, verbose=False).mauve <= 1
+texts = [f"text {i}" for i in range(100)]
+for work in (
+    lambda: compute_mauve(p_text=texts, q_text=texts, featurize_model_name="smollm2-135m"),
+    lambda: compare(texts, {"model": texts}, encoder="smollm2-135m", draw_map=False),
+    lambda: compare(texts, {"model": texts}, encoder="smollm2-135m", draw_map=False, device="cuda"),
+):
+    try:
+        work()
+    except MissingPackageError as error:
+        assert "mauve-lens[models]" in str(error), error
+    else:
+        raise AssertionError("texts were encoded without torch")
+"""
+"""What works from Python without any extra, and what asks for one."""
 
 
 def own_extras() -> dict[str, list[Requirement]]:
@@ -110,8 +130,7 @@ def test_the_core_works_without_any_extra_and_asks_for_what_it_needs(tmp_path: A
         "    with contextlib.redirect_stderr(said):\n"
         "        assert main(command) == 2, (extra, said.getvalue())\n"
         "    assert f\"pip install 'mauve-lens[{extra}]'\" in said.getvalue(), (extra, said.getvalue())\n"
-        "from mauve_core import compute_mauve\n"
-        "assert 0 < compute_mauve(*rows, verbose=False).mauve <= 1\n"
+        f"{PYTHON}"
     )
     ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr[-2000:]
