@@ -28,7 +28,7 @@ from mauve_core.corpus.formats import Table, read_table
 from mauve_core.corpus.looks import doubt_about
 from mauve_core.jobs import leftovers
 
-SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "gz", "bz2", "zst"]
+SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "eval", "gz", "bz2", "zst"]
 """File types that the browser offers; the last three may wrap any of the others."""
 
 NAME_LENGTH = 150
@@ -37,7 +37,7 @@ SNIPPET = 300
 """Characters of a text in the preview; Clusters and Map show the whole text."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
-_SUFFIX = re.compile(r"(\.(jsonl|ndjson|json|csv|tsv|parquet|txt))?(\.(gz|bz2|zst))?$", re.IGNORECASE)
+_SUFFIX = re.compile(r"(\.(jsonl|ndjson|json|csv|tsv|parquet|txt|eval))?(\.(gz|bz2|zst))?$", re.IGNORECASE)
 
 
 _T = TypeVar("_T")

@@ -1,8 +1,8 @@
-"""Read files into rows: JSONL, JSON, CSV, TSV, Parquet, plain text, or a folder of text files, each also compressed.
+"""Read files into rows: JSONL, JSON, CSV, TSV, Parquet, plain text, logs of Inspect, or a folder of text files.
 
-The suffix decides the format; a .json file may be a document or hold one object per line. Text is UTF-8, with or
-without a byte order mark. Every error is an InputError that names the file and the line. ``limits.py`` bounds the
-unpacked content.
+The suffix decides the format, and that of a compression may follow; a .json file may be a document or hold one object
+per line. Text is UTF-8, with or without a byte order mark. Every error is an InputError that names the file and the
+line. ``limits.py`` bounds the unpacked content.
 
 Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one object per line).
 """
@@ -23,14 +23,14 @@ from typing import Any
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.corpus import limits
 from mauve_core.corpus.folders import spelled_out, text_files, texts_of
+from mauve_core.corpus.inspect_logs import rows_of_archive
 from mauve_core.corpus.json_documents import (
     MalformedJSONError,
     Reader,
     read_array,
     read_object,
-    require_whole_characters,
-    unique_names,
 )
+from mauve_core.corpus.json_values import require_whole_characters, unique_names
 from mauve_core.corpus.metadata import plain
 from mauve_core.corpus.packing import PACKINGS, opened, packing_of
 from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
@@ -49,10 +49,11 @@ SUFFIXES = {
     ".tsv": "tsv",
     ".parquet": "parquet",
     ".txt": "text",
+    ".eval": "inspect",
 }
 """Format by suffix, in any case; one of ``PACKINGS`` may follow."""
 
-ROW_WORDS = {"parquet": "row", "json": "record"}
+ROW_WORDS = {"parquet": "row", "json": "record", "inspect": "sample"}
 """What a row is called in messages; that of other formats is a line."""
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -69,7 +70,7 @@ class Table:
     columns : tuple of str
         All fields, in the order of their first appearance.
     path : Path
-    format : {"jsonl", "json", "csv", "tsv", "parquet", "text", "folder"}
+    format : {"jsonl", "json", "csv", "tsv", "parquet", "text", "inspect", "folder"}
     notes : tuple of str
         Sentences on what was skipped: blank lines, files of other kinds.
     """
@@ -164,6 +165,8 @@ def read_table(path: str | Path) -> Table:
             raise limits.too_large(path, limits.unpacked_bytes())
         if form == "parquet":
             return _read_parquet(path, packed=bool(packing))
+        if form == "inspect":
+            return _read_inspect_log(path, packed=bool(packing))
         document = _read_document(path, packing) if form == "json" else None
         if document is not None:
             return document
@@ -363,6 +366,13 @@ def _read_parquet(path: Path, packed: bool) -> Table:
     if not rows.kept:
         raise InputError(f"{path} holds no rows", received=f"a Parquet file with the columns {', '.join(table.names)}")
     return Table(rows.kept, table.names, path, "parquet")
+
+
+def _read_inspect_log(path: Path, packed: bool) -> Table:
+    rows = Rows(path)
+    with io.BytesIO(unpacked(path)) if packed else path.open("rb") as stream:
+        notes = rows_of_archive(stream, rows, path)
+    return Table(rows.kept, tuple(rows.columns), path, "inspect", notes)
 
 
 _READERS: dict[str, Callable[[Path, Iterator[tuple[int, str]]], Table]] = {

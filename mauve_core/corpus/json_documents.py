@@ -1,8 +1,8 @@
 """Read a JSON document (not one object per line) into rows: an array of records, or an object that holds them.
 
-An object may hold one list of records, equally long columns, columns by row number (as pandas writes a table), or a
-record for each key. Elements are decoded one at a time, each within the limits of one line of JSONL, so that no
-document is held twice.
+An object may hold one list of records, equally long columns, columns by row number (as pandas writes a table), a record
+for each key, or a log of Inspect. Elements are decoded one at a time, each within the limits of one line of JSONL, so
+that no document is held twice.
 
 Source: RFC 8259 (JSON).
 """
@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.corpus import limits
+from mauve_core.corpus.inspect_logs import is_inspect_log, rows_of_json
+from mauve_core.corpus.json_values import require_whole_characters, unique_names
 from mauve_core.corpus.paths import as_row, is_message
 from mauve_core.corpus.rows import Rows
 
@@ -38,29 +39,7 @@ AFTER = frozenset(":,]} \t\r\n")
 READ = 1 << 16
 """Characters read at a time, so that few values are cut where a part ends."""
 
-HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 _SPACE = re.compile(r"[ \t\r\n]*")
-
-
-def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object; ValueError if a name occurs twice."""
-    row = dict(pairs)
-    if len(row) != len(pairs):
-        repeated = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
-        raise ValueError(f"the name {repeated!r} occurs twice in one object")
-    return row
-
-
-def require_whole_characters(source: str, value: Any, location: str) -> None:
-    """Raise InputError if the JSON source of a value holds half of a surrogate pair."""
-    if HALF_PAIR.search(source):
-        try:
-            json.dumps(value, ensure_ascii=False).encode()
-        except UnicodeEncodeError as error:
-            raise InputError(
-                f"{location} holds half of a surrogate pair, which is not a character",
-                todo="Rewrite the text with errors='replace'",
-            ) from error
 
 
 class MalformedJSONError(InputError):
@@ -225,6 +204,8 @@ def read_object(reader: Reader, rows: Rows, path: Path) -> tuple[str, ...] | Non
 
 def _records_of(content: dict[str, Any], path: Path) -> tuple[list[dict[str, Any]], tuple[str, ...]]:
     """Return the records that an object holds, and how."""
+    if is_inspect_log(content):
+        return rows_of_json(content, path)
     lists = {name: value for name, value in content.items() if isinstance(value, list)}
     if content.keys() == {"columns", "index", "data"} == lists.keys():  # pandas, orient="split"
         return _split(content, path), ("The rows of the table were read.",)

@@ -2,14 +2,14 @@
 
 Sources: the OpenAI interface (batch output, chat completions, completions, responses) and compatible servers (vLLM),
 Anthropic message batches, Gemini batches, vLLM's RequestOutput, the logged samples of EleutherAI's
-lm-evaluation-harness, MT-bench answers, and conversations in the OpenAI and ShareGPT formats.
+lm-evaluation-harness, samples of Inspect, MT-bench answers, and conversations in the OpenAI and ShareGPT formats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mauve_core.corpus.formats import Table
 from mauve_core.corpus.looks import hold_text, look_like_ids, look_like_labels
@@ -19,21 +19,41 @@ _ENVELOPES = ("response.body.", "response.", "body.", "")
 _OUTPUTS = ("response.body.output.-1.content.0.text", "output.-1.content.0.text")
 _CANDIDATES = ("response.candidates.0.content.parts.0.text", "candidates.0.content.parts.0.text")
 
-LAYOUTS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("chat completions", tuple(f"{envelope}choices.0.message.content" for envelope in _ENVELOPES), ()),
-    ("completions", tuple(f"{envelope}choices.0.text" for envelope in _ENVELOPES), ()),
-    ("OpenAI responses", _OUTPUTS, ()),
-    ("Anthropic message batches", ("result.message.content.0.text",), ()),
-    ("Gemini responses", _CANDIDATES, ()),
-    ("vLLM outputs", ("outputs.0.text",), ("prompt",)),
-    (
+
+class Layout(NamedTuple):
+    """Where a tool puts texts.
+
+    Attributes
+    ----------
+    title : str
+    texts, prompts : tuple of str
+        Paths; the first that holds text counts.
+    """
+
+    title: str
+    texts: tuple[str, ...]
+    prompts: tuple[str, ...] = ()
+
+
+LAYOUTS = (
+    Layout("chat completions", tuple(f"{envelope}choices.0.message.content" for envelope in _ENVELOPES)),
+    Layout("completions", tuple(f"{envelope}choices.0.text" for envelope in _ENVELOPES)),
+    Layout("OpenAI responses", _OUTPUTS),
+    Layout("Anthropic message batches", ("result.message.content.0.text",)),
+    Layout("Gemini responses", _CANDIDATES),
+    Layout("vLLM outputs", ("outputs.0.text",), ("prompt",)),
+    Layout(
         "lm-evaluation-harness samples",
         ("resps.0.0", "resps.0", "filtered_resps.0"),
         ("arguments.0.0", "arguments.gen_args_0.arg_0", "arguments.gen_args_0.arg_0.0"),
     ),
-    ("MT-bench answers", ("choices.0.turns.0",), ()),
+    Layout(
+        "samples of Inspect",
+        ("output.choices.0.message.content", "output.completion"),
+        ("input", "input.user.-1.content"),
+    ),
+    Layout("MT-bench answers", ("choices.0.turns.0",)),
 )
-"""Name of each layout, paths to texts, and paths to prompts; the first path that holds text counts."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +96,13 @@ class Unfinished:
 def known_texts(table: Table) -> tuple[list[Found], list[Unfinished]]:
     """Return texts in well-known layouts, and conversations without an unambiguous text."""
     found, unfinished = [], []
-    for title, texts, prompts in LAYOUTS:
-        text = _first(table, texts)
+    for layout in LAYOUTS:
+        text = _first(table, layout.texts)
         if text is not None:
-            found.append(Found(text, _first(table, prompts, labels=True), f"as in {title}"))
-    for field in table.columns:
+            prompt = _first(table, layout.prompts, labels=True)
+            found.append(Found(text, prompt, f"as in {layout.title}"))
+    asked = {path.prompt.partition(".")[0] for path in found if path.prompt}
+    for field in (name for name in table.columns if name not in asked):
         chat = _conversation(table, field)
         if isinstance(chat, Found):
             found.append(chat)

@@ -60,7 +60,7 @@ def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple
     """Yield line numbers and decoded lines with their endings; only a line feed ends a line, so no text is split."""
     number = total = 0
     most, longest = limits.rows() * limits.LINES_A_ROW, limits.characters() * limits.BYTES_A_CHARACTER
-    most_bytes = _unpacked_limit(path) if packed else limits.unpacked_bytes()
+    most_bytes = unpacked_limit(path) if packed else limits.unpacked_bytes()
     while True:
         line = stream.readline(min(longest, most_bytes - total) + 1)
         if not line:
@@ -80,7 +80,7 @@ def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple
 def decoded_parts(stream: IO[bytes], path: Path, packed: bool) -> Iterator[str]:
     """Yield the decoded content in parts of at most ``CHUNK`` bytes, however long its lines are."""
     number, before, total, held = 1, 0, 0, b""
-    most = _unpacked_limit(path) if packed else limits.unpacked_bytes()
+    most = unpacked_limit(path) if packed else limits.unpacked_bytes()
     while piece := stream.readline(min(CHUNK, most - total + 1)):
         total += len(piece)
         if total > most:
@@ -158,7 +158,7 @@ def decoded_text(data: bytes, path: Path) -> str:
 
 def unpacked(path: Path) -> bytes:
     """Unpack a compressed file unless it is too large; never hold more than the limit."""
-    most = _unpacked_limit(path)
+    most = unpacked_limit(path)
     with opened(path, packing_of(path)) as stream:
         data = first_bytes(stream, most)
     if data is None:
@@ -176,6 +176,6 @@ def first_bytes(stream: IO[bytes], most: int) -> bytes | None:
     return bytes(data)
 
 
-def _unpacked_limit(path: Path) -> int:
+def unpacked_limit(path: Path) -> int:
     """Return the bytes that this compressed file may unpack to."""
     return min(limits.unpacked_bytes(), max(RATIO_FROM, PACKED_RATIO * path.stat().st_size))

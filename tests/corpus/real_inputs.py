@@ -10,6 +10,7 @@ import bz2
 import csv
 import gzip
 import json
+import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -151,6 +152,16 @@ def turns(i: int) -> list[dict[str, str]]:
     return [{"role": "user", "content": prompt(i)}, {"role": "assistant", "content": text(i)}]
 
 
+def by_inspect(name: str) -> Write:
+    """Return what copies a log that Inspect wrote (``inspect_logs/make_logs.py``)."""
+
+    def write(folder: Path) -> Path:
+        return Path(shutil.copy(Path(__file__).parent / "inspect_logs" / name, folder))
+
+    return write
+
+
+INSPECT = "output.choices.0.message.content"
 BATCH = "response.body.choices.0.message.content"
 PLAIN = {"prompt": "prompt", "id": "id"}
 
@@ -241,6 +252,8 @@ INPUTS = (
         "arguments.gen_args_0.arg_0",
         "doc_id",
     ),
+    Input("Inspect log, `.eval`", by_inspect("one_epoch.eval"), INSPECT, "input", "id"),
+    Input("Inspect log, JSON", by_inspect("one_epoch.json.gz"), INSPECT, "input", "id"),
     Input(
         "OpenAI batch output",
         jsonl("batch_output.jsonl", lambda i: batch(i, chat_completion(i))),
