@@ -24,8 +24,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus import Corpus, corpus_from_table, limits
 from mauve_core.corpus.fields import Fields, guess_fields
-from mauve_core.corpus.formats import Table, read_table
+from mauve_core.corpus.formats import read_file
 from mauve_core.corpus.looks import doubt_about
+from mauve_core.corpus.table import Table
 from mauve_core.jobs import leftovers
 
 SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "eval", "gz", "bz2", "zst"]
@@ -213,7 +214,7 @@ def _or_raised(result: _T | InputError) -> _T:
 @st.cache_resource(max_entries=256, show_spinner="Reading the file")
 def _outline(path: str) -> Outline | InputError:
     try:
-        table = read_table(path)
+        table = read_file(Path(path))
     except InputError as error:
         return _kept(error)
     try:
@@ -228,7 +229,7 @@ def _outline(path: str) -> Outline | InputError:
 @st.cache_resource(max_entries=256, show_spinner="Reading the texts")
 def _look(path: str, text: str, prompt: str, identifier: str) -> Look | InputError:
     try:
-        return _looked(read_table(path), text, prompt, identifier)
+        return _looked(read_file(Path(path)), text, prompt, identifier)
     except InputError as error:
         return _kept(error)
 

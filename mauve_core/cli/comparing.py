@@ -25,6 +25,8 @@ from mauve_core.cli.options import (
     score_config,
     source_fields,
 )
+from mauve_core.cli.parser import QUOTE_PATTERNS
+from mauve_core.cli.standard_input import file_of
 from mauve_core.corpus import read_table
 from mauve_core.corpus.by_source import Sources, reference_among, sources_of
 from mauve_core.corpus.folders import spelled_out
@@ -43,6 +45,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_output_options(parser, table=True)
     add_field_options(parser, per_source=True)
     add_normalize_option(parser)
+    parser.add_argument(
+        "--equalize",
+        action="store_true",
+        help="draw as many texts of every side as the smallest has, with --seed; texts of one prompt stay together",
+    )
     add_encoder_options(parser)
     parser.add_argument(
         "--features",
@@ -97,13 +104,18 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
         ),
         device=args.device,
         normalize=normalize_steps(args),
+        equalize=args.equalize,
     )
 
 
 def _separate_files(args: argparse.Namespace) -> dict[str, TextFile]:
     """Return the file of each source, ``human`` first."""
     if args.file is not None or args.reference is not None:
-        raise InputError("FILE and --reference need --by", allowed="FILE --by FIELD, or --human FILE --model NAME=FILE")
+        raise InputError(
+            "FILE and --reference need --by",
+            allowed="FILE --by FIELD, or --human FILE --model NAME=FILE",
+            todo=QUOTE_PATTERNS if args.file is not None and args.human is not None else "",
+        )
     missing = [option for option, given in (("--human", args.human), ("--model", args.model)) if not given]
     if missing:
         raise InputError(
@@ -113,7 +125,8 @@ def _separate_files(args: argparse.Namespace) -> dict[str, TextFile]:
     models = named(args.model, "--model")
     if HUMAN in models:
         raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
-    return {name: TextFile(path) for name, path in {HUMAN: args.human, **models}.items()}
+    paths = {HUMAN: args.human, **models}
+    return {name: TextFile(file_of(path, quiet=args.quiet)) for name, path in paths.items()}
 
 
 def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
@@ -123,16 +136,17 @@ def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
             "--by needs one file with the texts of all sources",
             allowed="FILE --by FIELD, without --human and --model",
         )
-    sources = sources_of(read_table(args.file), args.by)
+    path = file_of(args.file, quiet=args.quiet)
+    sources = sources_of(read_table(path), args.by)
     reference = reference_among(sources, args.reference)
     if args.reference is None:
         _note(args, f"Human texts: {reference!r}, guessed by its name among {sources}.")
-    parts = {HUMAN: TextFile(args.file, by=args.by, source=reference)}
+    parts = {HUMAN: TextFile(path, by=args.by, source=reference)}
     for source in sources.rows:
         if source == HUMAN != reference:
-            parts[_other_name(args, sources)] = TextFile(args.file, by=args.by, source=source)
+            parts[_other_name(args, sources)] = TextFile(path, by=args.by, source=source)
         elif source != reference:
-            parts[source] = TextFile(args.file, by=args.by, source=source)
+            parts[source] = TextFile(path, by=args.by, source=source)
     return parts
 
 

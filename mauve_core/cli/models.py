@@ -23,6 +23,7 @@ from mauve_core.cli.options import (
     results_only,
     write,
 )
+from mauve_core.cli.standard_input import file_of
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.encoders.external_features import write_features
 from mauve_core.tasks.comparison import TextFile
@@ -74,7 +75,7 @@ def _encode(args: argparse.Namespace) -> int:
     if out.suffix != ".npy":
         raise InputError("--out is not a .npy file", allowed="a name that ends in .npy", received=args.out)
     metadata = None if args.metadata_field is None else tuple(args.metadata_field)
-    file = TextFile(args.file, args.text_field, args.prompt_field, args.id_field, metadata)
+    file = TextFile(file_of(args.file, quiet=args.quiet), args.text_field, args.prompt_field, args.id_field, metadata)
     with results_only():
         corpus = file.read(Path(args.file).stem)
         config = encoder_config(args)
@@ -106,7 +107,7 @@ def _generate(args: argparse.Namespace) -> int:
     with results_only():
         written = generate_files(
             args.model,
-            read_prompts(Path(args.prompts), args.prompt_field),
+            read_prompts(Path(file_of(args.prompts, quiet=args.quiet)), args.prompt_field),
             args.decoder,
             Path(args.out),
             settings=settings,

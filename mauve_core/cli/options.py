@@ -62,7 +62,10 @@ SCORE_OPTIONS = (
 )
 
 
-TEXT_FILE = "JSONL, JSON, CSV, TSV, Parquet or text, also compressed (.gz, .bz2, .zst)"
+TEXT_FILE = (
+    "JSONL, JSON, CSV, TSV, Parquet, text or Inspect log, also compressed; a folder of .txt files, a quoted pattern "
+    "('out/*.jsonl'), a data set (hf:NAME), or - for standard input"
+)
 """What a file of texts may be, for help."""
 
 

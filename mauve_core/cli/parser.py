@@ -6,9 +6,14 @@ import argparse
 import difflib
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from mauve_core.base.errors import InputError
+
+
+QUOTE_PATTERNS = "To read several files as one side, quote their pattern: --human 'out/*.jsonl'"
+"""What to do where the shell has put the names of files in place of a pattern."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -110,7 +115,7 @@ class Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
         own = self.load(values[0])
         super().__call__(parser, namespace, values, option_string)
         for argument in getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, ()):
-            todo = f"See: {own.prog} --help"
+            todo = QUOTE_PATTERNS if Path(argument).exists() else f"See: {own.prog} --help"
             raise InputError("Unexpected argument", received=repr(argument), todo=todo)
         for dest in parser.given.keys() & own.given.keys():
             raise _given_twice(f"--{dest.replace('_', '-')}", parser.given[dest], own.given[dest])

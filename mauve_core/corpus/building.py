@@ -29,10 +29,12 @@ from mauve_core.corpus.entries import (
 )
 from mauve_core.corpus.fields import Fields, choose_fields
 from mauve_core.corpus.folders import spelled_out
-from mauve_core.corpus.formats import Table, read_table, title_of
+from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.generations import ids_by_generation, name_generations, numbers_within
 from mauve_core.corpus.metadata import frame_of, is_missing, parse_cells, values_of
 from mauve_core.corpus.misreadings import failed_requests
+from mauve_core.corpus.reading import read_table
+from mauve_core.corpus.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,8 @@ from mauve_core.corpus.building import corpus_from_table
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import listing
 from mauve_core.corpus.fields import choose_fields
-from mauve_core.corpus.formats import Table
 from mauve_core.corpus.metadata import is_missing, is_plain
+from mauve_core.corpus.table import Table
 
 MOST_SOURCES = 50
 """A field with more values is taken for ids or texts."""

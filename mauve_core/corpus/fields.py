@@ -13,13 +13,13 @@ from typing import Any
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import listing
-from mauve_core.corpus.formats import Table
 from mauve_core.corpus.generations import GENERATION, name_generations
 from mauve_core.corpus.layouts import Found, Unfinished, known_texts, several
 from mauve_core.corpus.looks import are_blank, hold_text, look_like_ids, look_like_labels, look_like_prose, repeat
 from mauve_core.corpus.metadata import is_plain, parse_cells
 from mauve_core.corpus.misreadings import require_generated, require_one_speaker
 from mauve_core.corpus.paths import INDEX
+from mauve_core.corpus.table import Table
 
 TEXT_NAMES = (
     "text", "content", "completion", "continuation", "generation", "generated_text", "generated", "gen", "output",
@@ -97,6 +97,7 @@ def choose_fields(
     two parts, a metadata field that holds lists or objects, or a text field that cannot be guessed.
     """
     notes: list[str] = []
+    text = text or table.text_field
     chosen = [field for field in (text, prompt, identifier) if field]
     for field in chosen:
         table.values(field)

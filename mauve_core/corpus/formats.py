@@ -10,13 +10,10 @@ Sources: RFC 4180 (CSV; quotes inside a cell are doubled), jsonlines.org (one ob
 from __future__ import annotations
 
 import csv
-import difflib
 import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +31,10 @@ from mauve_core.corpus.json_values import require_whole_characters, unique_names
 from mauve_core.corpus.metadata import plain
 from mauve_core.corpus.packing import PACKINGS, opened, packing_of
 from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
-from mauve_core.corpus.paths import SAMPLED, as_row, at_path, text_paths
-from mauve_core.corpus.rows import Row, Rows, check_field_count
+from mauve_core.corpus.paths import as_row
+from mauve_core.corpus.rows import Rows, check_field_count
 from mauve_core.corpus.streams import RowsOfLines, decoded_lines, decoded_parts, refusals, unpacked
+from mauve_core.corpus.table import DELIMITERS, Table
 
 NO_NAME_WORDS = 4
 """An only column whose name has so many words has none: its first text stands there."""
@@ -53,89 +51,13 @@ SUFFIXES = {
 }
 """Format by suffix, in any case; one of ``PACKINGS`` may follow."""
 
-ROW_WORDS = {"parquet": "row", "json": "record", "inspect": "sample"}
-"""What a row is called in messages; that of other formats is a line."""
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
-
-
-@dataclass(frozen=True)
-class Table:
-    """Content of a file.
-
-    Attributes
-    ----------
-    rows : list of (int, dict)
-        Number of the row's first line (or Parquet row, record of a JSON document, file of a folder), and its values.
-    columns : tuple of str
-        All fields, in the order of their first appearance.
-    path : Path
-    format : {"jsonl", "json", "csv", "tsv", "parquet", "text", "inspect", "folder"}
-    notes : tuple of str
-        Sentences on what was skipped: blank lines, files of other kinds.
-    """
-
-    rows: list[Row]
-    columns: tuple[str, ...]
-    path: Path
-    format: str
-    notes: tuple[str, ...] = ()
-
-    @property
-    def typed(self) -> bool:
-        """Return whether values have types; CSV and TSV cells are text, from which numbers must be parsed."""
-        return self.format not in DELIMITERS
-
-    def values(self, field: str) -> list[Any]:
-        """Return the value of the field, or at the dotted path, in every row; None where a row lacks it.
-
-        Raises
-        ------
-        InputError
-            No row has it; the message names the existing fields, nested ones included.
-        """
-        found = self.find(field)
-        if found is None:
-            fields = (*self.columns, *self.inner_fields)
-            near = difflib.get_close_matches(field, fields, n=1, cutoff=0.5)
-            raise InputError(
-                f"{self.path} has no field named {field!r}",
-                allowed=", ".join(map(repr, fields)),
-                todo=f"Did you mean {near[0]!r}?" if near else "",
-            )
-        return found
-
-    def find(self, field: str) -> list[Any] | None:
-        """Like ``values``, but None if no row has it."""
-        if field in self.columns:
-            return [row.get(field) for _, row in self.rows]
-        found = at_path((row for _, row in self.rows), self.columns, field)
-        return None if found is None or all(value is None for value in found) else found
-
-    @cached_property
-    def inner_fields(self) -> tuple[str, ...]:
-        """Return dotted paths to texts inside lists and objects of the first rows."""
-        return text_paths([row for _, row in self.rows[:SAMPLED]], self.columns)
-
-    def location(self, index: int) -> str:
-        """Return where the row at that position is: "line 7", "row 7", "record 7", or "file notes/a.txt"."""
-        number, row = self.rows[index]
-        if self.format == "folder":
-            return f"file {row['file']}"
-        return f"{self.row_word} {number}"
-
-    @property
-    def row_word(self) -> str:
-        """Return what a row is called in messages."""
-        return ROW_WORDS.get(self.format, "line")
-
-
-def read_table(path: str | Path) -> Table:
+def read_file(path: Path) -> Table:
     """Read a file, or a folder of .txt files, into rows.
 
     Parameters
     ----------
-    path : str or Path
+    path : Path
         Its suffix decides the format, see ``SUFFIXES``.
 
     Returns
@@ -149,7 +71,6 @@ def read_table(path: str | Path) -> Table:
     InputError
         The file is missing, empty, of unknown format, not UTF-8, damaged, or too large when unpacked.
     """
-    path = Path(path)
     with refusals(path):
         if path.is_dir():
             return _read_folder(path)

@@ -16,9 +16,9 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import entries_of
 from mauve_core.corpus.building import corpus_from_table, corpus_from_texts, read_corpus
 from mauve_core.corpus.corpus import Corpus
-from mauve_core.corpus.formats import Table
 from mauve_core.corpus.metadata import is_missing, plain
 from mauve_core.corpus.rows import Rows
+from mauve_core.corpus.table import Table
 
 Texts = Corpus | str | os.PathLike[str] | Iterable[str] | Any
 """A corpus, a path, a list or column of texts, or a table with a field of texts."""

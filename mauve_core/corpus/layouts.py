@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from mauve_core.corpus.formats import Table
 from mauve_core.corpus.looks import hold_text, look_like_ids, look_like_labels
 from mauve_core.corpus.paths import ANSWERED, ASSISTANTS, CHATS
+from mauve_core.corpus.table import Table
 
 _ENVELOPES = ("response.body.", "response.", "body.", "")
 _OUTPUTS = ("response.body.output.-1.content.0.text", "output.-1.content.0.text")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.formats import Table
 from mauve_core.corpus.paths import ASSISTANTS, CHATS, USERS
+from mauve_core.corpus.table import Table
 
 SPEAKERS = ASSISTANTS | USERS | {"system", "developer", "tool", "function"}
 """Names of those who speak in a conversation."""

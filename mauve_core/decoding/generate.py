@@ -30,8 +30,8 @@ from mauve_core.base.validation import Later, Within
 from mauve_core.corpus import corpus_from_table
 from mauve_core.corpus.entries import repeated_of
 from mauve_core.corpus.fields import guess_prompt
-from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.generations import GENERATION, generation_id
+from mauve_core.corpus.reading import read_table
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
 from mauve_core.decoding.processors import FiniteLogits
 from mauve_core.encoders.catalogue import ModelIdentity, package_version
@@ -109,7 +109,7 @@ class Prompts:
 def read_prompts(path: Path, prompt_field: str | None = None) -> Prompts:
     """Prompts of a corpus file: the given field, else a field that looks like a prompt, else the text itself."""
     table = read_table(path)
-    corpus = corpus_from_table(table, text_field=prompt_field or guess_prompt(table))
+    corpus = corpus_from_table(table, text_field=prompt_field or table.text_field or guess_prompt(table))
     return Prompts(corpus.ids, corpus.texts)
 
 

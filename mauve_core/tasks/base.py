@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_type_hints
 
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json, marks
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Within
+from mauve_core.corpus.reading import absolute
 from mauve_core.store import ID_PATTERN, Run, RunStore, run_id
 from mauve_core.tasks.amounts import Amount
 
@@ -38,7 +38,8 @@ def unheeded(run: Run) -> None:
     """Do nothing when a run is stored."""
 
 
-FilePath = Annotated[str, Located(lambda path: str(Path(path).absolute()))]
+FilePath = Annotated[str, Located(absolute)]
+"""A file, folder, pattern or data set that :func:`mauve_core.corpus.read_table` reads, or a file of features."""
 Splits = Annotated[int, Within(1, 100)]
 
 SAVING = "Saving the result"

@@ -18,6 +18,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import Later, NotBlank
 from mauve_core.corpus import Corpus, Table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
+from mauve_core.corpus.equalizing import drawn, equal_draws
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import parse_steps
 from mauve_core.encoders.external_features import features_of, require_one_width
@@ -107,6 +108,8 @@ class ComparisonTask(NewRunTask):
         ``auto``, ``cpu``, ``cuda`` ...
     normalize : tuple of str or None
         Steps for the texts of every side, as for :func:`mauve_core.corpus.normalizing.normalize`.
+    equalize : bool
+        Draw equal numbers of texts from every side, with the seed of the scores (:mod:`mauve_core.corpus.equalizing`).
     """
 
     kind: ClassVar[str] = "comparison"
@@ -117,6 +120,7 @@ class ComparisonTask(NewRunTask):
     config: CompareConfig = field(default_factory=CompareConfig)
     device: NotBlank = "auto"
     normalize: tuple[str, ...] | None = None
+    equalize: Annotated[bool, Later()] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -149,7 +153,9 @@ class ComparisonTask(NewRunTask):
     def amount(self, sides: Mapping[str, SideSize]) -> Amount:
         """Return how much work this is; ``sides`` are those of :attr:`files`."""
         like = settings_in_words(self.config), self.device, *(self.normalize or ())
-        return amount_of_sides(like, sides.values())
+        least = min(side.texts for side in sides.values())
+        counted = [replace(side, texts=least) for side in sides.values()] if self.equalize else sides.values()
+        return amount_of_sides(like, counted)
 
     def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
         """Read the files, compare, and store the run with its features.
@@ -171,6 +177,11 @@ class ComparisonTask(NewRunTask):
         require_one_width(features)
         if self.normalize:
             corpora = normalize(corpora, self.normalize, progress)
+        if self.equalize:
+            seed = self.config.score.seed
+            draws = equal_draws(corpora, seed)
+            corpora = {name: drawn(corpus, draws[name], seed) for name, corpus in corpora.items()}
+            features = {name: array[draws[name]] for name, array in features.items()}
         return compare_and_store(
             self.name,
             corpora,

@@ -27,7 +27,7 @@ from mauve_core.analysis.format_steps import drawn_texts
 from mauve_core.analysis.preflight import Preflight, preflight
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import Corpus, limits
-from mauve_core.corpus.formats import Table
+from mauve_core.corpus.table import Table
 from mauve_core.encoders import AvailableModel
 from mauve_core.jobs import leftovers, queue
 from mauve_core.jobs.queue import JobState

@@ -15,8 +15,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import read_corpus, read_table
 from mauve_core.corpus.by_source import MOST_SOURCES, reference_among, sources_of, split_by
-from mauve_core.corpus.formats import Table
 from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.corpus.table import Table
 from mauve_core.tasks.comparison import TextFile
 
 

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from mauve_core.base import files
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import Corpus, Fields, corpus_from_texts, guess_fields, read_corpus
-from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.metadata import parse_cells
+from mauve_core.corpus.reading import read_table
 
 # Examples write files and the first one imports libraries: a deadline would measure the disk.
 examples = settings(deadline=None)

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits, read_corpus
-from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.json_documents import READ, Reader
+from mauve_core.corpus.reading import read_table
 from tests.layouts import N, chat, chat_completion, prompt, text
 
 ROWS = [{"id": i, "prompt": prompt(i), "text": text(i), "score": i / 7, "tags": ["a", {"b": None}]} for i in range(N)]

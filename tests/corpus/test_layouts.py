@@ -16,8 +16,8 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import from_json
 from mauve_core.corpus import corpus_from_texts, read_corpus
-from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.looks import ID, look_like_ids
+from mauve_core.corpus.reading import read_table
 from mauve_core.decoding import read_prompts
 from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile

@@ -14,7 +14,7 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
-from mauve_core.corpus.formats import read_table
+from mauve_core.corpus.reading import read_table
 
 MB = 1024**2
 

@@ -18,9 +18,9 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits, parquet
-from mauve_core.corpus.formats import read_table
 from mauve_core.corpus.parquet import ParquetTable, decoded_bytes, read_metadata, values_of
 from mauve_core.corpus.parquet_pages import ChunkLocation, measure_chunk
+from mauve_core.corpus.reading import read_table
 
 MB = 1 << 20
 
@@ -64,7 +64,7 @@ def test_a_kilobyte_that_says_ten_gigabytes(what: str, tmp_path: Path) -> None:
     lines = [
         "import resource, sys",
         "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))",
-        "from mauve_core.corpus.formats import read_table",
+        "from mauve_core.corpus.reading import read_table",
         "from mauve_core.base.errors import InputError",
         "try:",
         "    read_table(sys.argv[1])",

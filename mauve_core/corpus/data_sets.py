@@ -1,0 +1,200 @@
+"""Read Hugging Face data sets by name or folder: ``hf:NAME[#configuration][:split[:column]]``.
+
+The package ``datasets`` fetches them from the hub, or takes them from its cache or from a folder: one that
+``save_to_disk`` wrote, or one of data files. Images, sounds and videos are left out undecoded, so that reading texts
+runs no decoder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.extras import require
+from mauve_core.corpus import limits
+from mauve_core.corpus.metadata import plain
+from mauve_core.corpus.parquet import ROWS_AT_A_TIME, values_of
+from mauve_core.corpus.rows import Rows, check_field_count
+from mauve_core.corpus.table import Table
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+PREFIX = "hf:"
+FORM = "hf:NAME[#configuration][:split[:column]]"
+MADE_BY_SAVING = ("state.json", "dataset_dict.json")
+"""Files of which a folder that ``save_to_disk`` wrote has one."""
+
+_NAME = re.compile(
+    r"hf:(?P<name>[^#:]+)(#(?P<configuration>[^:]+))?"
+    r"(:(?P<split>[^:\[]+(\[[^\]]*\])?)(:(?P<column>.+))?)?"
+)
+
+
+@dataclass(frozen=True)
+class DataSetName:
+    """What a name asks for.
+
+    Attributes
+    ----------
+    name : str
+        ``user/name`` of the hub, or a folder.
+    configuration, split, column : str or None
+        The split may be a slice, such as ``train[:1000]``.
+    """
+
+    name: str
+    configuration: str | None
+    split: str | None
+    column: str | None
+
+    @property
+    def folder(self) -> Path | None:
+        """Return the folder, if the name is that of one."""
+        return Path(self.name) if Path(self.name).is_dir() else None
+
+
+def names_data_set(path: str) -> bool:
+    """Return whether the path is the name of a data set."""
+    return path.startswith(PREFIX)
+
+
+def parse_name(name: str) -> DataSetName:
+    """Return the parts of a name; InputError for another form."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise InputError("The name of a data set cannot be used", allowed=FORM, received=repr(name))
+    return DataSetName(**{part: found[part] for part in ("name", "configuration", "split", "column")})
+
+
+def absolute_name(name: str) -> str:
+    """Return the name with the absolute path of its folder, if it names one."""
+    parts = parse_name(name)
+    if parts.folder is None:
+        return name
+    return f"{PREFIX}{parts.folder.absolute()}{name[len(PREFIX) + len(parts.name) :]}"
+
+
+def read_data_set(name: str) -> Table:
+    """Read one split of a data set.
+
+    Returns
+    -------
+    Table
+        Class labels are read as their names; ``text_field`` is the column that the name asks for.
+
+    Raises
+    ------
+    InputError
+        The package is missing, or the data set, its configuration, split or column; the split is not named and there
+        are several; it has no rows, or more values than a file may have.
+    """
+    asked = parse_name(name)
+    require("datasets")
+    data = _split_of(_loaded(asked, name), asked, name)
+    if asked.column is not None and asked.column.partition(".")[0] not in data.column_names:
+        allowed = ", ".join(data.column_names)
+        raise InputError(f"{name} asks for a column that does not exist", allowed=allowed, received=repr(asked.column))
+    path = Path(name)
+    if len(data) > limits.rows():
+        raise limits.too_many_rows(path, limits.rows())
+    undecoded = [column for column in data.column_names if _holds_media(data.features[column])]
+    names = [column for column in data.column_names if column not in undecoded]
+    check_field_count(names, path)
+    rows = Rows(path)
+    with _refusals(name):
+        for values in _values(data.select_columns(names), names):
+            rows.add(len(rows.kept) + 1, values)
+    if not rows.kept:
+        raise InputError(f"{name} holds no rows", received=f"the columns {', '.join(names)}")
+    left_out = f"Columns of images, sounds or videos were left out: {', '.join(undecoded)}."
+    notes = (f"{_described(data, asked)}.", *([left_out] if undecoded else []))
+    return Table(rows.kept, tuple(names), path, "dataset", notes, text_field=asked.column)
+
+
+def _loaded(asked: DataSetName, name: str) -> Any:
+    """Return a Dataset, or a DatasetDict by split."""
+    import datasets
+
+    with _refusals(name):
+        folder = asked.folder
+        if folder is not None and any((folder / made).is_file() for made in MADE_BY_SAVING):
+            if asked.configuration is not None:
+                raise InputError(f"{name} is a saved folder, which has no configurations", allowed="hf:FOLDER[:split]")
+            return datasets.load_from_disk(str(folder))
+        slices = asked.split if asked.split is not None and "[" in asked.split else None
+        return datasets.load_dataset(
+            str(folder.absolute()) if folder else asked.name, asked.configuration, split=slices
+        )
+
+
+def _split_of(data: Any, asked: DataSetName, name: str) -> Dataset:
+    if not isinstance(data, Mapping):
+        saved_alone = asked.split is not None and "[" not in asked.split
+        if saved_alone and str(data.split) not in ("None", asked.split):
+            raise InputError(f"{name} has no such split", allowed=str(data.split), received=repr(asked.split))
+        return data
+    if asked.split is None and len(data) == 1:
+        return next(iter(data.values()))
+    if asked.split not in data:
+        splits = ", ".join(map(str, data))
+        wrong = f"{name} has several splits" if asked.split is None else f"{name} has no such split"
+        raise InputError(wrong, allowed=splits, todo=f"Name one: {PREFIX}{asked.name}:{next(iter(data))}")
+    return data[asked.split]
+
+
+def _values(data: Dataset, names: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the values of each row; class labels by name."""
+    labels = {name: data.features[name].names for name in names if hasattr(data.features[name], "names")}
+    for batch in data.with_format("arrow").iter(ROWS_AT_A_TIME):
+        columns = []
+        for name in names:
+            values = [plain(value) for value in values_of(batch[name].combine_chunks())]
+            columns.append(_by_name(values, labels[name]) if name in labels else values)
+        for row in zip(*columns, strict=True):
+            yield dict(zip(names, row, strict=True))
+
+
+def _by_name(values: list[Any], labels: list[str]) -> list[str | None]:
+    return [labels[value] if isinstance(value, int) and 0 <= value < len(labels) else None for value in values]
+
+
+def _holds_media(feature: Any) -> bool:
+    """Return whether a column holds what would have to be decoded, at any depth."""
+    if isinstance(feature, Mapping):
+        return any(map(_holds_media, feature.values()))
+    inner = getattr(feature, "feature", None)
+    return hasattr(feature, "decode_example") or (inner is not None and _holds_media(inner))
+
+
+def _described(data: Dataset, asked: DataSetName) -> str:
+    parts = [asked.configuration and f"configuration {asked.configuration}", data.split and f"split {data.split}"]
+    version = getattr(data.info, "version", None)
+    return ", ".join([f"Data set {asked.name}", *filter(None, parts), *([f"version {version}"] if version else [])])
+
+
+@contextmanager
+def _refusals(name: str) -> Iterator[None]:
+    """Turn errors of the package about the data set into an InputError, and keep its progress bars quiet."""
+    import datasets
+    from datasets.exceptions import DatasetsError
+
+    shown = datasets.utils.logging.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
+    try:
+        yield
+    except InputError:
+        raise
+    except (DatasetsError, OSError, ValueError, KeyError, RuntimeError) as error:
+        offline = os.environ.get("HF_HUB_OFFLINE") or os.environ.get("HF_DATASETS_OFFLINE")
+        todo = "The hub is switched off (HF_HUB_OFFLINE): only data sets in the cache can be read" if offline else ""
+        raise InputError(f"{name} cannot be read", allowed=FORM, received=words_of(error), todo=todo) from error
+    finally:
+        if shown:
+            datasets.enable_progress_bars()

@@ -1,0 +1,70 @@
+"""Draw equal numbers of texts from sides of unequal sizes: a score depends on how many texts each side has.
+
+Every side is drawn alike: each prompt gets a random number that depends on the seed and the prompt alone, and the texts
+of those with the lowest are drawn. So texts of one prompt stay together, across sides and across generations, and the
+draw of a side does not depend on the order of its texts.
+
+Source: bottom-k sampling with coordinated ranks (Cohen and Kaplan, PODC 2007).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.pairing import keys_of, prompt_names
+
+Unit = tuple[str, int]
+"""A prompt, and how many texts of it come before on the same side, in the same generation."""
+
+
+def equal_draws(corpora: Mapping[str, Corpus], seed: int) -> dict[str, NDArray[np.int64]]:
+    """Return, by side, the positions of the texts that are drawn, in ascending order.
+
+    Each side has as many as the smallest has texts; with generations, as many of each.
+    """
+    names = prompt_names(keys_of(corpora))
+    units = {side: _units(names[side], corpora[side].generations) for side in corpora}
+    least = min(len(set(own)) for own in units.values())
+    drawn = {side: set(sorted(set(own), key=lambda unit: _rank(unit, seed))[:least]) for side, own in units.items()}
+    return {
+        side: np.array([index for index, unit in enumerate(own) if unit in drawn[side]], dtype=np.int64)
+        for side, own in units.items()
+    }
+
+
+def equalized(corpora: Mapping[str, Corpus], seed: int) -> dict[str, Corpus]:
+    """Return the corpora with what is drawn of each; a note says how much of a side that is."""
+    draws = equal_draws(corpora, seed)
+    return {side: drawn(corpus, draws[side], seed) for side, corpus in corpora.items()}
+
+
+def drawn(corpus: Corpus, positions: NDArray[np.int64], seed: int) -> Corpus:
+    """Return the texts at these positions, with a note unless they are all."""
+    if positions.size == len(corpus):
+        return corpus
+    note = (
+        f"{positions.size:,} of {len(corpus):,} texts were drawn, with seed {seed}, so that all sides have as many as "
+        "the smallest."
+    )
+    return replace(corpus.take(positions), notes=(*corpus.notes, note))
+
+
+def _units(names: tuple[str, ...], generations: tuple[str, ...]) -> list[Unit]:
+    before: Counter[tuple[str, str]] = Counter()
+    units = []
+    for name, generation in zip(names, generations or [""] * len(names), strict=True):
+        units.append((name, before[name, generation]))
+        before[name, generation] += 1
+    return units
+
+
+def _rank(unit: Unit, seed: int) -> bytes:
+    name, turn = unit
+    return hashlib.sha256(f"{seed} {turn} {name}".encode()).digest()

@@ -1,0 +1,101 @@
+"""Read what is named: a file or folder, the files of a pattern such as ``out/shard-*.jsonl``, or a data set.
+
+The files of a pattern are read in the order of their names, as one table. A name that begins with ``hf:`` is that of a
+Hugging Face data set (``data_sets.py``).
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from itertools import islice
+from pathlib import Path
+
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import limits
+from mauve_core.corpus.data_sets import absolute_name, names_data_set, read_data_set
+from mauve_core.corpus.entries import listing
+from mauve_core.corpus.folders import spelled_out
+from mauve_core.corpus.formats import read_file
+from mauve_core.corpus.rows import Rows
+from mauve_core.corpus.table import Part, Table
+
+SOURCES = "JSONL, JSON, CSV, TSV, Parquet, text or a log of Inspect, also compressed; a folder, a pattern or a data set"
+"""What can be read, for messages."""
+
+WILD = re.compile(r"[*?[]")
+"""Characters that make a name a pattern, unless a file has just that name."""
+
+MOST_FILES = 10_000
+
+
+def read_table(path: str | Path) -> Table:
+    """Read the rows of a file, a folder, the files of a pattern, or a data set.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, whose suffix decides the format (``SUFFIXES``); a folder of .txt files; a pattern with ``*`` (any
+        characters), ``**`` (any folders), ``?`` or ``[abc]``; or ``hf:NAME[#configuration][:split[:column]]``.
+
+    Returns
+    -------
+    Table
+        At least one row.
+
+    Raises
+    ------
+    InputError
+        As in ``read_file`` and ``read_data_set``; no file has the pattern; or its files have different formats or
+        exceed the limits of one file.
+    """
+    if names_data_set(str(path)):
+        return read_data_set(str(path))
+    path = Path(path)
+    if is_pattern(path):
+        return _read_files(path)
+    return read_file(path)
+
+
+def is_pattern(path: Path) -> bool:
+    """Return whether the name is a pattern, not that of a file or folder."""
+    return bool(WILD.search(str(path))) and not path.exists()
+
+
+def absolute(path: str) -> str:
+    """Return the name independent of the working folder; that of a data set of the hub stays as it is."""
+    return absolute_name(path) if names_data_set(path) else str(Path(path).absolute())
+
+
+def files_of(pattern: Path) -> list[Path]:
+    """Return the files that a pattern names, by name; InputError for none or more than ``MOST_FILES``."""
+    found = map(Path, glob.iglob(str(pattern), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
+    files = sorted(islice((path for path in found if path.is_file()), MOST_FILES + 1))
+    if not files:
+        raise InputError(f"No file has the pattern {pattern}", todo="Check the names and the folder")
+    if len(files) > MOST_FILES:
+        raise InputError(f"Too many files have the pattern {pattern}", allowed=f"at most {MOST_FILES:,}")
+    return files
+
+
+def _read_files(pattern: Path) -> Table:
+    """Read the files one after the other as one table, within the limits of one file."""
+    files = files_of(pattern)
+    if sum(path.stat().st_size for path in files) > limits.unpacked_bytes():
+        raise limits.too_large(pattern, limits.unpacked_bytes())
+    rows, parts, notes, before = Rows(pattern), [], [], 0
+    formats: dict[str, str] = {}
+    for path in files:
+        table = read_file(path)
+        formats.setdefault(table.format, path.name)
+        if len(formats) > 1:
+            received = " and ".join(formats.values())
+            raise InputError(f"The files of {pattern} have different formats", allowed="the same", received=received)
+        parts.append(Part(spelled_out(path.name), before))
+        notes += [f"{spelled_out(path.name)}: {note}" for note in table.notes]
+        for number, row in table.rows:
+            rows.add(before + number, row)
+        before += table.rows[-1][0]
+    (form,) = formats
+    which = f"Texts are those of {len(files):,} files: {listing([part.name for part in parts])}."
+    return Table(rows.kept, tuple(rows.columns), pattern, form, (which, *notes), tuple(parts))

@@ -1,0 +1,169 @@
+"""Several files as one table, standard input, and names independent of the working folder."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.base.errors import InputError
+from mauve_core.cli.standard_input import file_of
+from mauve_core.corpus import read_corpus, read_table
+from mauve_core.corpus.reading import absolute
+from mauve_core.store import RunStore
+from mauve_core.tasks.comparison import TextFile
+from tests.layouts import N, text
+
+
+def shard(path: Path, places: range, **more: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps({"id": f"t{i}", "text": text(i), **more}) + "\n" for i in places))
+
+
+@pytest.fixture
+def shards(tmp_path: Path) -> Path:
+    """A folder with three files of eight texts, and another one."""
+    for part in range(3):
+        shard(tmp_path / "out" / f"part-{part}.jsonl", range(8 * part, 8 * part + 8))
+    (tmp_path / "out" / "notes.txt").write_text("Not meant.\n")
+    return tmp_path / "out"
+
+
+def test_files_of_a_pattern_are_one_side(shards: Path) -> None:
+    corpus = read_corpus(shards / "part-*.jsonl")
+    assert corpus.texts == tuple(map(text, range(N)))
+    assert corpus.ids == tuple(f"t{i}" for i in range(N))
+    assert corpus.notes[0] == "Texts are those of 3 files: part-0.jsonl, part-1.jsonl, part-2.jsonl."
+    assert corpus.name == "part-*"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "count"), [("part-[01].jsonl", 16), ("part-?.jsonl", N), ("../**/part-*.jsonl", N), ("p*", N)]
+)
+def test_kinds_of_patterns(shards: Path, pattern: str, count: int) -> None:
+    assert len(read_table(shards / pattern).rows) == count
+
+
+def test_a_file_with_just_that_name_is_no_pattern(shards: Path) -> None:
+    shard(shards / "part-[0].jsonl", range(3))
+    assert len(read_table(shards / "part-[0].jsonl").rows) == 3
+
+
+def test_errors_name_the_line_of_the_file(shards: Path) -> None:
+    with (shards / "part-1.jsonl").open("a") as stream:
+        stream.write('\n\n{"id": "x", "text": 5}\n')
+    with pytest.raises(InputError, match=r"int at line 11 of part-1\.jsonl"):
+        read_corpus(shards / "part-*.jsonl", text_field="text")
+    table = read_table(shards / "part-*.jsonl")
+    assert table.location(0) == "line 1 of part-0.jsonl"
+    assert table.location(7) == "line 8 of part-0.jsonl"
+    assert table.location(8) == "line 1 of part-1.jsonl"
+    assert table.location(17) == "line 1 of part-2.jsonl"
+    assert "part-1.jsonl: 2 blank lines between rows were skipped." in table.notes
+
+
+def test_texts_without_ids_are_numbered_through(tmp_path: Path) -> None:
+    for part in range(2):
+        (tmp_path / f"{part}.txt").write_text("".join(text(i) + "\n" for i in range(12 * part, 12 * part + 12)))
+    assert read_corpus(tmp_path / "*.txt").ids == tuple(str(i + 1) for i in range(N))
+
+
+def test_repeated_ids_give_way_to_numbers(tmp_path: Path) -> None:
+    shard(tmp_path / "a.jsonl", range(12))
+    shard(tmp_path / "b.jsonl", range(12))
+    corpus = read_corpus(tmp_path / "*.jsonl")
+    assert corpus.ids == tuple(str(i + 1) for i in range(24))
+    assert any(note.startswith("Line numbers are used as ids") for note in corpus.notes)
+
+
+def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match="No file has the pattern"):
+        read_table(shards / "part-*.csv")
+    with pytest.raises(InputError, match=r"different formats.*notes\.txt and part-0\.jsonl"):
+        read_table(shards / "*")
+    monkeypatch.setenv("MAUVE_LENS_MAX_ROWS", "20")
+    with pytest.raises(InputError, match="too many rows"):
+        read_table(shards / "part-*.jsonl")
+    monkeypatch.setattr("mauve_core.corpus.reading.MOST_FILES", 2)
+    with pytest.raises(InputError, match="Too many files"):
+        read_table(shards / "part-*.jsonl")
+
+
+def test_sources_in_several_files(shards: Path) -> None:
+    for part, source in enumerate(("human", "greedy", "human")):
+        shard(shards / f"part-{part}.jsonl", range(8 * part, 8 * part + 8), generator=source)
+    corpus = TextFile(str(shards / "part-*.jsonl"), by="generator", source="human").read("human")
+    assert corpus.texts == tuple(text(i) for i in (*range(8), *range(16, N)))
+
+
+def test_names_independent_of_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    assert absolute("out/*.jsonl") == str(tmp_path / "out/*.jsonl")
+    assert absolute("hf:data:train") == f"hf:{tmp_path / 'data'}:train"
+    assert absolute("hf:user/name#config:train[:10]:text") == "hf:user/name#config:train[:10]:text"
+
+
+class _Input:
+    """Standard input of a pipe: bytes below, and no terminal."""
+
+    def __init__(self, data: bytes) -> None:
+        self.buffer = io.BytesIO(data)
+
+    def isatty(self) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("data", "suffix"),
+    [(b'{"text": "a b"}\n', ".jsonl"), (b'\n [{"text": "a b"}]', ".json"), (b"One text.\nAnother.\n", ".txt")],
+)
+def test_standard_input_is_kept_as_a_file(
+    data: bytes, suffix: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", _Input(data))
+    path = Path(file_of("-"))
+    assert path.read_bytes() == data
+    assert path.suffix == suffix
+    assert f"read as {suffix} ({len(data)} bytes)" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdin", _Input(data))
+    assert file_of("-", quiet=True) == str(path)
+    assert capsys.readouterr().err == ""
+    assert file_of("a.jsonl") == "a.jsonl"
+
+
+def test_standard_input_without_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", _Input(b" \n"))
+    with pytest.raises(InputError, match="one side alone"):
+        file_of("-")
+    monkeypatch.setattr(sys, "stdin", _Input(b"x" * (2 << 20)))
+    monkeypatch.setenv("MAUVE_LENS_MAX_UNPACKED_MB", "1")
+    with pytest.raises(InputError, match="Standard input is too long"):
+        file_of("-")
+
+
+def test_compare_of_a_pattern_and_standard_input(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    for name in ("human", "m"):
+        np.save(shards / f"{name}.npy", rng.normal(size=(N, 4)))
+    monkeypatch.setattr(sys, "stdin", _Input((shards / "part-0.jsonl").read_bytes() * 3))
+    argv = ["compare", "--human", str(shards / "part-*.jsonl"), "--model", "m=-", "--out", "piped", "--quiet"]
+    argv += [f"--features={name}={shards / name}.npy" for name in ("human", "m")]
+    assert main([*argv, "--no-map", "--k", "3", "--seeds", "1", "--bootstrap", "100"]) == 0
+    run = RunStore().load("piped")
+    assert run.corpora["human"].texts == tuple(map(text, range(N)))
+    assert run.corpora["m"].texts == tuple(map(text, range(8))) * 3
+    assert run.corpora["m"].origin.endswith("standard-input.jsonl")
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_pattern_that_the_shell_expanded(count: int, shards: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [str(shards / f"part-{part}.jsonl") for part in range(count)]
+    assert main(["compare", "--model", "m=m.jsonl", "--human", *names]) == 2
+    assert "quote their pattern: --human 'out/*.jsonl'" in capsys.readouterr().err
