@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 
 from mauve_core.base.errors import InputError
 
-
 QUOTE_PATTERNS = "To read several files as one side, quote their pattern: --human 'out/*.jsonl'"
 """What to do where the shell has put the names of files in place of a pattern."""
 
