@@ -23,6 +23,7 @@ from mauve_app.server import access
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus import Corpus, corpus_from_table, limits
+from mauve_core.corpus.by_source import Sources, guess_column, source_columns, sources_of, split_by
 from mauve_core.corpus.fields import Fields, guess_fields
 from mauve_core.corpus.formats import read_file
 from mauve_core.corpus.looks import doubt_about
@@ -160,12 +161,18 @@ class Outline:
         Why there is no guess.
     look : Look or InputError or None
         The file under the guess; None without one.
+    sources : mapping of str to Sources
+        Columns that may name the source of each row. Of the rows, only the numbers are right, not the places.
+    by : str or None
+        The one of them of which a value names human texts.
     """
 
     fields: tuple[str, ...]
     guess: Fields | None
     problem: str
     look: Look | InputError | None
+    sources: Mapping[str, Sources]
+    by: str | None = None
 
 
 def outline(path: str) -> Outline:
@@ -185,8 +192,8 @@ def outline(path: str) -> Outline:
     return _or_raised(_outline(path))
 
 
-def look(path: str, text: str, prompt: str, identifier: str) -> Look:
-    """The file under the chosen fields; an empty string means none, as for ``read_corpus``.
+def look(path: str, text: str, prompt: str, identifier: str, by: str = "", source: str = "") -> Look:
+    """The file, or one source in it, under the chosen fields; an empty string means none, as for ``read_corpus``.
 
     Raises
     ------
@@ -196,8 +203,10 @@ def look(path: str, text: str, prompt: str, identifier: str) -> Look:
     first = outline(path)
     if first.guess is not None and first.look is not None:
         guess = first.guess
-        if (text, prompt, identifier) == (guess.text, guess.prompt or "", guess.id or ""):
+        if not by and (text, prompt, identifier) == (guess.text, guess.prompt or "", guess.id or ""):
             return _or_raised(first.look)
+    if by:
+        return _or_raised(_or_raised(_looks(path, text, prompt, identifier, by))[source])
     return _or_raised(_look(path, text, prompt, identifier))
 
 
@@ -220,16 +229,32 @@ def _outline(path: str) -> Outline | InputError:
     try:
         guess = guess_fields(table)
     except InputError as error:
-        return Outline((*table.columns, *table.inner_fields), None, error.wrong, None)
+        return Outline((*table.columns, *table.inner_fields), None, error.wrong, None, {})
     parts = (part for part in (guess.text, guess.prompt, guess.id) if part)
     fields = tuple(dict.fromkeys((*table.columns, *table.inner_fields, *parts)))
-    return Outline(fields, guess, "", _looked(table, guess.text, guess.prompt or "", guess.id or ""))
+    sources = source_columns(table, (guess.text, guess.prompt, guess.id))
+    counts = {
+        column: Sources({name: range(len(rows)) for name, rows in found.rows.items()}, found.blank)
+        for column, found in sources.items()
+    }
+    looked = _looked(table, guess.text, guess.prompt or "", guess.id or "")
+    return Outline(fields, guess, "", looked, counts, guess_column(sources))
 
 
 @st.cache_resource(max_entries=256, show_spinner="Reading the texts")
 def _look(path: str, text: str, prompt: str, identifier: str) -> Look | InputError:
     try:
         return _looked(read_file(Path(path)), text, prompt, identifier)
+    except InputError as error:
+        return _kept(error)
+
+
+@st.cache_resource(max_entries=256, show_spinner="Reading the texts")
+def _looks(path: str, text: str, prompt: str, identifier: str, by: str) -> dict[str, Look | InputError] | InputError:
+    """What is shown of each source in the file."""
+    try:
+        table = read_file(Path(path))
+        return {source: _looked(table, text, prompt, identifier, by, source) for source in sources_of(table, by).rows}
     except InputError as error:
         return _kept(error)
 
@@ -241,9 +266,15 @@ def _kept(error: InputError) -> InputError:
     return error.with_traceback(None)
 
 
-def _looked(table: Table, text: str, prompt: str, identifier: str) -> Look | InputError:
+def _looked(table: Table, text: str, prompt: str, identifier: str, by: str = "", source: str = "") -> Look | InputError:
     try:
-        corpus = corpus_from_table(table, text_field=text, prompt_field=prompt, id_field=identifier)
+        if by:
+            parts = split_by(
+                table, by, only=[source], text_field=text, prompt_field=prompt, id_field=identifier, metadata_fields=()
+            )
+            corpus = parts[source]
+        else:
+            corpus = corpus_from_table(table, text_field=text, prompt_field=prompt, id_field=identifier)
     except InputError as error:
         return error.with_traceback(None)  # its frames hold the file
     columns = {"Id": corpus.ids, "Text": corpus.texts, "Prompt": corpus.prompts}

@@ -27,8 +27,8 @@ from mauve_core.cli.options import (
 )
 from mauve_core.cli.parser import QUOTE_PATTERNS
 from mauve_core.cli.standard_input import file_of
-from mauve_core.corpus import read_table
-from mauve_core.corpus.by_source import Sources, reference_among, sources_of
+from mauve_core.corpus import Table, read_table
+from mauve_core.corpus.by_source import guess_column, names_of, reference_among, source_columns, sources_of
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.store import Run
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
@@ -36,8 +36,10 @@ from mauve_core.tasks.comparison import ComparisonTask, TextFile
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("compare")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="one file with the texts of all sources; needs --by")
-    parser.add_argument("--by", metavar="FIELD", help="field of FILE that names the source of each row")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="one file with the texts of all sources")
+    parser.add_argument(
+        "--by", metavar="FIELD", help="field of FILE that names the source of each row; guessed by default"
+    )
     parser.add_argument("--reference", metavar="VALUE", help="value of that field for human texts; default: guessed")
     parser.add_argument("--human", metavar="FILE", help=TEXT_FILE)
     parser.add_argument("--model", action="append", default=[], metavar="NAME=FILE", help="one per candidate")
@@ -78,7 +80,8 @@ def _where(run: Run) -> str:
 
 def task_of(args: argparse.Namespace) -> ComparisonTask:
     """The comparison that the arguments describe; InputError if they contradict each other or repeat a name."""
-    texts = _parts_of(args) if args.by is not None else _separate_files(args)
+    alone = args.file is not None and args.human is None and not args.model
+    texts = _parts_of(args) if alone or args.by is not None else _separate_files(args)
     features = named(args.features, "--features")
     unknown = [name for name in features if name not in texts]
     if unknown:
@@ -112,8 +115,8 @@ def _separate_files(args: argparse.Namespace) -> dict[str, TextFile]:
     """Return the file of each source, ``human`` first."""
     if args.file is not None or args.reference is not None:
         raise InputError(
-            "FILE and --reference need --by",
-            allowed="FILE --by FIELD, or --human FILE --model NAME=FILE",
+            "FILE holds the texts of all sources, and --reference names one of them",
+            allowed="FILE [--by FIELD] [--reference VALUE], or --human FILE --model NAME=FILE",
             todo=QUOTE_PATTERNS if args.file is not None and args.human is not None else "",
         )
     missing = [option for option, given in (("--human", args.human), ("--model", args.model)) if not given]
@@ -137,26 +140,31 @@ def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
             allowed="FILE --by FIELD, without --human and --model",
         )
     path = file_of(args.file, quiet=args.quiet)
-    sources = sources_of(read_table(path), args.by)
+    table = read_table(path)
+    by = _guessed_column(args, table) if args.by is None else args.by
+    sources = sources_of(table, by)
     reference = reference_among(sources, args.reference)
     if args.reference is None:
         _note(args, f"Human texts: {reference!r}, guessed by its name among {sources}.")
-    parts = {HUMAN: TextFile(path, by=args.by, source=reference)}
-    for source in sources.rows:
-        if source == HUMAN != reference:
-            parts[_other_name(args, sources)] = TextFile(path, by=args.by, source=source)
-        elif source != reference:
-            parts[source] = TextFile(path, by=args.by, source=source)
-    return parts
+    names = names_of(sources, reference, by)
+    for source, name in names.items():
+        if name not in (source, HUMAN):
+            _note(args, f"The candidate {source!r} is called {name!r}, because {HUMAN!r} names the reference.")
+    return {name: TextFile(path, by=by, source=source) for source, name in names.items()}
 
 
-def _other_name(args: argparse.Namespace, sources: Sources) -> str:
-    """Return what a candidate called like the reference is called instead."""
-    name = f"{HUMAN} ({args.by})"
-    if name in sources.rows:
-        raise InputError(f"Two candidates would be called {name!r}", todo=f"Rename one of them in {args.file}")
-    _note(args, f"The candidate {HUMAN!r} is called {name!r}, because {HUMAN!r} names the reference.")
-    return name
+def _guessed_column(args: argparse.Namespace, table: Table) -> str:
+    """Return the field that names the sources, if one of its values is known to name human texts."""
+    columns = source_columns(table)
+    guessed = guess_column(columns)
+    if guessed is None:
+        raise InputError(
+            f"No field of {table.path} is known to name the source of each text",
+            received="; ".join(f"{column}: {sources}" for column, sources in columns.items()),
+            todo="Name it: --by FIELD, and --reference VALUE for the human texts",
+        )
+    _note(args, f"Sources: the field {guessed!r}, guessed because a value of it names human texts.")
+    return guessed
 
 
 def _note(args: argparse.Namespace, text: str) -> None:

@@ -7,9 +7,11 @@ in files of their own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.building import corpus_from_table
 from mauve_core.corpus.corpus import Corpus
@@ -21,6 +23,9 @@ from mauve_core.corpus.table import Table
 MOST_SOURCES = 50
 """A field with more values is taken for ids or texts."""
 
+ROWS_A_SOURCE = 5
+"""Fewest rows of a source, on average, in a column that is suggested."""
+
 HUMAN_VALUES = frozenset({"human", "humans", "reference", "references", "gold", "people", "webtext", "ground_truth"})
 """Names of human texts, in lower case."""
 
@@ -31,13 +36,13 @@ class Sources:
 
     Attributes
     ----------
-    rows : mapping of str to list of int
+    rows : mapping of str to sequence of int
         Positions in the table by value of the field, values in the order of their first appearance.
     blank : int
         Number of rows without a value.
     """
 
-    rows: Mapping[str, list[int]]
+    rows: Mapping[str, Sequence[int]]
     blank: int
 
     def __str__(self) -> str:
@@ -72,6 +77,45 @@ def sources_of(table: Table, column: str) -> Sources:
     return Sources(rows, blank)
 
 
+def source_columns(table: Table, taken: Iterable[str | None] = ()) -> dict[str, Sources]:
+    """Return the columns that may name the source of each row: of few values, each of several rows.
+
+    Parameters
+    ----------
+    table : Table
+    taken : iterable of str or None
+        Columns that are read as text, prompt or id.
+    """
+    found = {}
+    for column in table.columns:
+        if column in taken:
+            continue
+        with suppress(InputError):
+            sources = sources_of(table, column)
+            if len(sources.rows) > 1 and len(table.rows) >= ROWS_A_SOURCE * len(sources.rows):
+                found[column] = sources
+    return found
+
+
+def guess_column(columns: Mapping[str, Sources]) -> str | None:
+    """Return the only column of which one value names human texts; None if there is none, or several."""
+    guessed = [column for column, sources in columns.items() if len(_human_among(sources)) == 1]
+    return guessed[0] if len(guessed) == 1 else None
+
+
+def names_of(sources: Sources, reference: str, column: str) -> dict[str, str]:
+    """Return what each source is called in a comparison, the reference ``human`` and first.
+
+    A candidate of that name gets the column's beside it; InputError if another has that name already.
+    """
+    names = {reference: HUMAN} | {name: name for name in sources.rows if name != reference}
+    if reference != HUMAN and HUMAN in sources.rows:
+        names[HUMAN] = f"{HUMAN} ({column})"
+        if names[HUMAN] in sources.rows:
+            raise InputError(f"Two candidates would be called {names[HUMAN]!r}", todo="Rename one of them in the file")
+    return names
+
+
 def reference_among(sources: Sources, reference: str | None = None) -> str:
     """Return the value that names the human texts: the given one, or the only one in ``HUMAN_VALUES``.
 
@@ -84,7 +128,7 @@ def reference_among(sources: Sources, reference: str | None = None) -> str:
         if reference not in sources.rows:
             raise InputError(f"No row belongs to the reference {reference!r}", allowed=str(sources))
         return reference
-    human = [name for name in sources.rows if name.lower().replace(" ", "_").replace("-", "_") in HUMAN_VALUES]
+    human = _human_among(sources)
     if len(human) != 1:
         raise InputError(
             "Several values may name the human texts" if human else "No value is known to name the human texts",
@@ -92,6 +136,10 @@ def reference_among(sources: Sources, reference: str | None = None) -> str:
             todo="Name it: --reference VALUE",
         )
     return human[0]
+
+
+def _human_among(sources: Sources) -> list[str]:
+    return [name for name in sources.rows if name.lower().replace(" ", "_").replace("-", "_") in HUMAN_VALUES]
 
 
 def split_by(

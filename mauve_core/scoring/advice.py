@@ -66,7 +66,8 @@ def _unequal_sizes(sources: Sequence[Source]) -> str:
         return ""
     sizes = ", ".join(f"{source.name} {source.n_scored}" for source in sources)
     return (
-        f"The sides differ in size ({sizes}): scores at different sizes are not comparable; use equal numbers of texts."
+        f"The sides differ in size ({sizes}): scores at different sizes are not comparable. Draw equal numbers of "
+        "texts, on New run or with compare --equalize."
     )
 
 

@@ -274,6 +274,88 @@ def test_a_bad_file_is_named_where_it_is_and_costs_nothing_else(open_page: OpenP
     assert not start_button(app).disabled
 
 
+def joined(*names: str, field: str = "generator") -> bytes:
+    """One file of several sources, whose rows alternate; ids repeat across them."""
+    rows = [{"id": f"t{i}", "text": f"Text {i} of {name}.", field: name} for i in range(N) for name in names]
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+def test_one_file_of_all_sources_is_split(
+    open_page: OpenPage, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    real = uploads.read_file
+
+    def counted(path: Path) -> Table:
+        read.append(path.name)
+        return real(path)
+
+    monkeypatch.setattr(uploads, "read_file", counted)
+    app = upload(open_page(VIEW), "human", ("all.jsonl", joined("greedy", "human", "nucleus")))
+    assert not app.exception
+    assert key_of(app, "by").value == "generator"
+    assert key_of(app, "reference").value == "human"
+    assert f"From the file of the human texts: **greedy** ({N}), **nucleus** ({N})" in markdown(app)
+    assert app.dataframe[0].value["Text"].tolist() == [f"Text {i} of human." for i in range(3)]
+    assert read == ["all.jsonl"] * 2  # once to outline it, and once for all sources
+    start_button(app).click().run()
+    (spec,) = started
+    assert (spec["human"]["by"], spec["human"]["source"]) == ("generator", "human")
+    assert {name: file["source"] for name, file in spec["candidates"].items()} == {
+        "greedy": "greedy",
+        "nucleus": "nucleus",
+    }
+
+
+def test_sources_can_be_left_out_and_others_added(open_page: OpenPage, started: list[dict[str, Any]]) -> None:
+    app = upload(open_page(VIEW), "human", ("all.jsonl", joined("greedy", "human", "nucleus")))
+    (wanted,) = [box for box in app.multiselect if str(box.key).startswith("candidates_")]
+    wanted.set_value(["nucleus"]).run()
+    upload(app, "models", ("typical.jsonl", jsonl()))
+    start_button(app).click().run()
+    (spec,) = started
+    assert list(spec["candidates"]) == ["nucleus", "typical"]
+
+
+def test_the_human_source_is_chosen_where_no_name_says_so(open_page: OpenPage) -> None:
+    app = upload(open_page(VIEW), "human", ("all.jsonl", joined("one", "two")))
+    assert key_of(app, "by").value == "(one source)"
+    key_of(app, "by").set_value("generator").run()
+    assert key_of(app, "reference").value is None
+    assert "Choose the source of the human texts above." in [box.value for box in app.error]
+    assert start_button(app).disabled
+    key_of(app, "reference").set_value("two").run()
+    assert not app.error
+    assert f"From the file of the human texts: **one** ({N})" in markdown(app)
+    key_of(app, "by").set_value("(one source)").run()
+    assert "From the file" not in markdown(app)
+
+
+def test_a_source_with_too_few_texts_is_said_by_name(open_page: OpenPage) -> None:
+    few = b'{"id": "x", "text": "One text.", "generator": "rare"}\n'
+    app = upload(open_page(VIEW), "human", ("all.jsonl", joined("human", "greedy") + few))
+    assert next(box.value for box in app.error).startswith("rare: 1 texts are too few to cluster.")
+    assert start_button(app).disabled
+    (wanted,) = [box for box in app.multiselect if str(box.key).startswith("candidates_")]
+    wanted.set_value(["greedy"]).run()
+    assert not start_button(app).disabled
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_equal_numbers_are_drawn_if_someone_asks(
+    open_page: OpenPage, started: list[dict[str, Any]], asked: bool
+) -> None:
+    app = upload(open_page(VIEW), "human", ("human.jsonl", jsonl(30)))
+    upload(app, "models", ("a.jsonl", jsonl(30)))
+    assert not [box for box in app.toggle if box.key == "equalize"]
+    upload(app, "models", ("b.jsonl", jsonl(20)))
+    (toggle,) = [box for box in app.toggle if box.key == "equalize"]
+    assert toggle.label == "Draw 20 texts of every side"
+    toggle.set_value(asked).run()
+    start_button(app).click().run()
+    assert [spec.get("equalize", False) for spec in started] == [asked]
+
+
 def test_names_must_differ_and_human_is_taken(open_page: OpenPage) -> None:
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
@@ -402,8 +484,8 @@ def test_a_file_is_read_once_for_its_guessed_fields_and_once_for_others(
     open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    real = uploads.read_table
-    monkeypatch.setattr(uploads, "read_table", lambda path: (read.append(Path(path).name), real(path))[1])
+    real = uploads.read_file
+    monkeypatch.setattr(uploads, "read_file", lambda path: (read.append(Path(path).name), real(path))[1])
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl(other="Another text, one for each row of the file.")))
     app.run()
@@ -418,8 +500,8 @@ def test_a_file_is_read_once_for_its_guessed_fields_and_once_for_others(
 
 def test_what_is_wrong_with_a_file_is_found_out_once(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    real = uploads.read_table
-    monkeypatch.setattr(uploads, "read_table", lambda path: (read.append(Path(path).name), real(path))[1])
+    real = uploads.read_file
+    monkeypatch.setattr(uploads, "read_file", lambda path: (read.append(Path(path).name), real(path))[1])
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", b'{"text": "a"}\n{"text": \n'))
     app.run()

@@ -91,10 +91,27 @@ def test_a_candidate_called_human_gets_another_name(study: Path, capsys: pytest.
     }
 
 
+def test_the_field_of_the_sources_is_guessed_and_told(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    same = {name: name for name in NAMES}
+    assert main(["compare", joined(study, same), *common(study, same, "guessed")]) == 0
+    assert "Sources: the field 'g', guessed because a value of it names human texts." in capsys.readouterr().err
+    assert RunStore().load("guessed").comparison.human.n == 40
+
+
+def test_a_field_that_cannot_be_guessed_is_asked_for(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = joined(study, {HUMAN: "one", "close": "two", "collapsed": "three"})
+    assert main(["compare", path]) == 2
+    error = capsys.readouterr().err
+    assert "g: 'one' (40), 'two' (40), 'three' (40)" in error
+    assert "--by FIELD, and --reference VALUE" in error
+
+
 @pytest.mark.parametrize(
     ("options", "wrong"),
     [
-        (["FILE"], "need --by"),
+        (["FILE", "--reference", "y"], "'human' (40)"),
+        (["FILE", "--human", "h.jsonl"], "FILE holds the texts of all sources"),
+        (["--reference", "y", "--human", "h.jsonl", "--model", "m=m.jsonl"], "--reference names one of them"),
         (["--by", "g"], "--by needs one file"),
         (["FILE", "--by", "g", "--human", "h.jsonl"], "--by needs one file"),
         (["--human", "h.jsonl"], "--model"),

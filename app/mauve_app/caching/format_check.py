@@ -7,7 +7,7 @@ serve as keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mauve_app.caching.bounded import kept
 from mauve_core.analysis.format_steps import common_words, drawn_texts
@@ -17,8 +17,8 @@ from mauve_core.corpus.normalizing import normalize
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.tasks.comparison import TextFile
 
-Files = tuple[tuple[str, str, str | None, str | None, str | None], ...]
-"""Name, path, and text, prompt and id field of each source, the human side first."""
+Files = tuple[tuple[str, TextFile], ...]
+"""Name and file of each source, the human side first."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def format_check(files: Files, steps: tuple[str, ...] = ()) -> FormatCheck:
     InputError
         A file cannot be read, or normalizing leaves nothing of a side.
     """
-    found = {file[0]: _drawn(*file) for file in files}
+    found = {name: _drawn(name, file) for name, file in files}
     corpora = {name: corpus for name, (corpus, _) in found.items()}
     drawn, of = max(map(len, corpora.values())), max(total for _, total in found.values())
     corpora = normalize(corpora, steps) if steps else corpora
@@ -63,7 +63,7 @@ def format_check(files: Files, steps: tuple[str, ...] = ()) -> FormatCheck:
     return FormatCheck(preflight(corpora), changes, drawn, of, common_words(corpora))
 
 
-def _drawn(name: str, path: str, text: str | None, prompt: str | None, identifier: str | None) -> tuple[Corpus, int]:
-    """The drawn texts of a file, and how many it has."""
-    corpus = TextFile(path, text, prompt, identifier, metadata_fields=()).read(name)
+def _drawn(name: str, file: TextFile) -> tuple[Corpus, int]:
+    """The drawn texts of a source, and how many it has."""
+    corpus = replace(file, metadata_fields=()).read(name)
     return drawn_texts(corpus), len(corpus)

@@ -21,15 +21,13 @@ def side_size(file: TextFile, encoder: EncoderConfig) -> SideSize:
     MauveLensError
         The file cannot be read, or the encoder is not on this machine.
     """
-    fields = file.text_field or "", file.prompt_field or "", file.id_field or ""
-    texts, key = _read(file.path, fields, json.dumps(encoder.as_dict()))
+    texts, key = _read(file, json.dumps(encoder.as_dict()))
     return SideSize(texts, FeatureStore().has(key))
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
-def _read(path: str, fields: tuple[str, str, str], encoder: str) -> tuple[int, str]:
+def _read(file: TextFile, encoder: str) -> tuple[int, str]:
     """Number of texts and the key of their features; a file's folder is named by the digest of its content."""
     config = EncoderConfig.from_dict(json.loads(encoder))
-    text, prompt, identifier = fields
-    corpus = TextFile(path, text, prompt, identifier).read("texts")
+    corpus = file.read("texts")
     return len(corpus), feature_key(corpus.encoder_inputs(config.with_prompt), config)

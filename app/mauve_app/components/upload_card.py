@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -10,9 +11,13 @@ import streamlit as st
 from mauve_app import uploads
 from mauve_app.components.markup import escaped
 from mauve_app.uploads import Look, Outline, Upload
-from mauve_core.base.errors import MauveLensError
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.corpus.by_source import Sources, names_of, reference_among
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.tasks.comparison import TextFile
+
+ONE_SOURCE = "(one source)"
 
 _PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}
 """Titles of a table's parts, and the options that stand for none."""
@@ -27,13 +32,21 @@ class ReadFile:
     look: Look
 
 
-def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
+def show(upload: Upload, *, human: bool, split: bool = False) -> tuple[list[ReadFile | None], bool]:
     """Draw the card.
+
+    Parameters
+    ----------
+    upload : Upload
+    human : bool
+        Whether it is the human side, which has no name to choose.
+    split : bool
+        Whether the file may hold the texts of several sources.
 
     Returns
     -------
-    file : ReadFile or None
-        None when the file cannot be used; the card says why.
+    files : list of ReadFile or None
+        One, or the human source and those chosen beside it; None when a file cannot be used, and the card says why.
     removed : bool
         Whether the reader asked to remove it.
     """
@@ -59,26 +72,100 @@ def show(upload: Upload, *, human: bool) -> tuple[ReadFile | None, bool]:
                 help="Remove this file",
             )
         try:
-            return _read(upload, name), removed
+            return _read(upload, name, split), removed
         except MauveLensError as error:
             st.error(escaped(upload.without_folder(str(error))), icon=":material/error:")
-            return None, removed
+            return [None], removed
 
 
-def _read(upload: Upload, name: str) -> ReadFile | None:
-    fields = _choose_fields(upload, uploads.outline(upload.path))
+def _read(upload: Upload, name: str, split: bool) -> list[ReadFile | None]:
+    outline = uploads.outline(upload.path)
+    fields = _choose_fields(upload, outline)
     if fields is None:
+        return [None]
+    columns = {column: sources for column, sources in outline.sources.items() if column not in fields}
+    by, chosen = _choose_sources(upload, columns, outline.by) if split and columns else (None, {"": name})
+    files = [_read_source(upload, each, fields, by, source) for source, each in chosen.items()]
+    if files and files[0] is not None:
+        _preview(upload, files[0].look)
+    return files or [None]
+
+
+def _choose_sources(
+    upload: Upload, columns: Mapping[str, Sources], guess: str | None
+) -> tuple[str | None, dict[str, str]]:
+    """The field that names sources, and the names of the chosen ones by value, ``human`` first; none to be chosen yet.
+
+    Without such a field, the whole file is the human side.
+    """
+    left, right = st.columns(2)
+    by = left.selectbox(
+        "Sources",
+        [ONE_SOURCE, *columns],
+        index=0 if guess is None or guess not in columns else 1 + list(columns).index(guess),
+        key=f"by_{upload.uid}",
+        persist_state="session",
+        help="If the file holds the texts of several sources, the field that names the source of each row.",
+    )
+    if by == ONE_SOURCE:
+        return None, {"": HUMAN}
+    sources = columns[by]
+    values = list(sources.rows)
+    reference = right.selectbox(
+        "Human texts",
+        values,
+        index=_guessed_reference(sources),
+        format_func=lambda value: f"{value} ({len(sources.rows[value]):,})",
+        key=f"reference_{upload.uid}_{by}",
+        placeholder="Choose a source",
+        persist_state="session",
+    )
+    if reference is None:
+        st.error("Choose the source of the human texts above.", icon=":material/error:")
+        return by, {}
+    names = names_of(sources, reference, by)
+    others = [value for value in names if value != reference]
+    wanted = st.multiselect(
+        "Candidates",
+        others,
+        default=others,
+        format_func=lambda value: f"{names[value]} ({len(sources.rows[value]):,})",
+        key=f"candidates_{upload.uid}_{by}_{reference}",
+        persist_state="session",
+    )
+    return by, {value: name for value, name in names.items() if value in (reference, *wanted)}
+
+
+def _guessed_reference(sources: Sources) -> int | None:
+    try:
+        return list(sources.rows).index(reference_among(sources))
+    except InputError:
         return None
+
+
+def _read_source(
+    upload: Upload, name: str, fields: tuple[str, str, str], by: str | None, source: str
+) -> ReadFile | None:
+    """The file, or the rows of one source in it; None, with a message, if they are too few."""
     text, prompt, identifier = fields
-    look = uploads.look(upload.path, text, prompt, identifier)
-    _preview(upload, look)
+    look = uploads.look(upload.path, text, prompt, identifier, by or "", source)
     if look.texts < MIN_TEXTS:
+        whose = f"{escaped(source)}: " if by else ""
         st.error(
-            f"{look.texts} texts are too few to cluster. Allowed: at least {MIN_TEXTS}; 1,000 or more for small gaps.",
+            f"{whose}{look.texts} texts are too few to cluster. Allowed: at least {MIN_TEXTS}; 1,000 or more for small "
+            "gaps.",
             icon=":material/error:",
         )
         return None
-    return ReadFile(name, TextFile(upload.path, text_field=text, prompt_field=prompt, id_field=identifier), look)
+    file = TextFile(
+        upload.path,
+        text_field=text,
+        prompt_field=prompt,
+        id_field=identifier,
+        by=by,
+        source=None if by is None else source,
+    )
+    return ReadFile(name, file, look)
 
 
 def _choose_fields(upload: Upload, outline: Outline) -> tuple[str, str, str] | None:

@@ -21,7 +21,7 @@ _INTAKE = "intakes"
 """Session key: upload count per uploader. A new widget key empties the uploader, because the cards list the files."""
 
 
-def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | None]:
+def show(side: str, title: str, *, several: bool = False, split: bool = False) -> list[ReadFile | None]:
     """Uploader and cards.
 
     Parameters
@@ -32,11 +32,13 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
         What to upload, in words.
     several : bool
         Take any number of files, each with its own name; otherwise a new file replaces the old one.
+    split : bool
+        The file may hold the texts of several sources.
 
     Returns
     -------
     list of ReadFile or None
-        None for a file that cannot be used; its card says why.
+        None for a file that cannot be used; its card says why. Of a file with several sources, the human one is first.
     """
     key = f"upload_{side}_{st.session_state.get(_INTAKE, Counter())[side]}"
     st.file_uploader(
@@ -52,13 +54,13 @@ def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | Non
         f"{_ENDINGS}. At most {limits.in_words()} Files are kept on the server for {limits.upload_days()} days after "
         "their last use."
     )
-    read = []
+    read: list[ReadFile | None] = []
     for upload in _stored_uploads(side):
-        file, removed = upload_card.show(upload, human=not several)
+        files, removed = upload_card.show(upload, human=not several, split=split)
         if removed:
             st.session_state[f"kept_{side}"] = [other for other in _stored_uploads(side) if other.uid != upload.uid]
             st.rerun()
-        read.append(file)
+        read += files
     return read
 
 

@@ -31,7 +31,7 @@ _HELP = (
 def show(files: Sequence[ReadFile]) -> None:
     """The flagged kinds with what to do, the steps, what they would change, and all kinds in a folded table."""
     st.header("Format", anchor=False, help=_HELP)
-    key = tuple((file.name, file.file.path, *_fields(file)) for file in files)
+    key = tuple((file.name, file.file) for file in files)
     plain = or_error(format_check, key)
     if plain is None:
         return
@@ -54,10 +54,6 @@ def show(files: Sequence[ReadFile]) -> None:
         st.caption(rule_sentence(checked.found))
     if plain.drawn < plain.of:
         st.caption(f"Checked on {plain.drawn:,} of {plain.of:,} texts, drawn at random from each side; all are scored.")
-
-
-def _fields(file: ReadFile) -> tuple[str | None, str | None, str | None]:
-    return file.file.text_field, file.file.prompt_field, file.file.id_field
 
 
 def _press(suggested: tuple[str, ...]) -> None:

@@ -59,22 +59,26 @@ def main() -> None:
         return
     left, right = st.columns(2, gap="medium")
     with left:
-        human = _side(
+        read = _side(
             HUMAN,
-            help_text="The reference, P. One file; 1,000 texts or more to trust small gaps (JMLR 2023, section 8).",
+            help_text="The reference, P. One file, which may hold the candidates, too; 1,000 texts or more to trust "
+            "small gaps (JMLR 2023, section 8).",
         )
+    human, parts = read[:1], read[1:]
     with right:
-        models = _side(
+        models = parts + _side(
             "models",
             help_text="The candidates, Q. Any number of files, one per candidate, each with as many texts as the "
             "human side: scores with different n cannot be compared.",
+            parts=parts,
         )
     files = [file for file in (*human, *models) if file is not None]
     checked = st.container()  # filled last, so that Start need not wait for it
     st.header("Settings", anchor=False)
     settings = _settings(files)
+    equalize = _equalize(files)
     problems = _problems(human, models)
-    _start(files, None if problems else settings)
+    _start(files, None if problems else settings, equalize)
     for problem in problems:
         st.caption(escaped(problem))
     job_panel.show()
@@ -83,9 +87,13 @@ def main() -> None:
             format_panel.show(files)
 
 
-def _side(side: str, *, help_text: str) -> list[ReadFile | None]:
+def _side(side: str, *, help_text: str, parts: Sequence[ReadFile | None] = ()) -> list[ReadFile | None]:
+    """Header, uploader and cards of a side; ``parts`` are candidates that the human file holds, too."""
     st.header(_SIDES[side], anchor=False, help=help_text)
-    return upload_side.show(side, _SIDES[side], several=side != HUMAN)
+    if parts:
+        known = (f"**{escaped(part.name)}** ({part.look.texts:,})" for part in parts if part is not None)
+        st.markdown(f"From the file of the human texts: {', '.join(known)}")
+    return upload_side.show(side, _SIDES[side], several=side != HUMAN, split=side == HUMAN)
 
 
 def _settings(files: Sequence[ReadFile]) -> Settings | None:
@@ -130,6 +138,20 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
     return Settings(config, (run_name or "").strip() or suggested)
 
 
+def _equalize(files: Sequence[ReadFile]) -> bool:
+    """Whether to draw equal numbers of texts, which is asked only if the sides differ in size."""
+    sizes = {file.look.texts for file in files}
+    if len(sizes) < 2:
+        return False
+    return st.toggle(
+        f"Draw {min(sizes):,} texts of every side",
+        key="equalize",
+        persist_state="session",
+        help="The sides differ in size, and scores of different sizes cannot be compared. Draws as many texts of each "
+        "as the smallest has, at random; texts of one prompt stay together.",
+    )
+
+
 def _suggested_name(files: Sequence[ReadFile]) -> str:
     names = [file.name for file in files if file.name != HUMAN]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
@@ -153,7 +175,7 @@ def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None
     return problems
 
 
-def _start(files: Sequence[ReadFile], settings: Settings | None) -> None:
+def _start(files: Sequence[ReadFile], settings: Settings | None, equalize: bool) -> None:
     """The button; ``settings`` are None while the form is not filled in."""
     if settings is None or settings.config.encoder is None:
         job_button.show(_SLOT, "Start", _no_task, filled=False)
@@ -164,7 +186,7 @@ def _start(files: Sequence[ReadFile], settings: Settings | None) -> None:
 
     def task() -> ComparisonTask:
         candidates = {model.name: model.file for model in models}
-        return ComparisonTask(name, human.file, candidates, config, normalize=steps or None)
+        return ComparisonTask(name, human.file, candidates, config, normalize=steps or None, equalize=equalize)
 
     def amount() -> Amount:
         described = task()
