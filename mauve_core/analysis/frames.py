@@ -1,4 +1,4 @@
-"""Data frames of a stored run: scores, tests of pairs, clusters and texts, with the numbers that the app shows."""
+"""Data frames of a stored run, with the numbers that the app shows: scores, tests of pairs, clusters, ledger and texts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mauve_core.analysis.central_texts import central_texts
 from mauve_core.analysis.cluster_table import cluster_table, ordered
 from mauve_core.analysis.cost_intervals import costed_table, exchange_rate
+from mauve_core.analysis.gap_table import DIRECTIONS, MOST_SHOWN, TOGETHER, ledger_rows
 from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import (
     run_cluster_names,
@@ -149,6 +150,69 @@ def clusters_of_comparison(
     explains = gap_test(comparison, kind, candidate).explains
     rate = exchange_rate(comparison, kind, candidate) if explains else None
     return _cluster_table(comparison, candidate, partition, rate)
+
+
+def ledger(
+    run: Run,
+    candidate: str | None = None,
+    *,
+    kind: PartitionKind = "pairwise",
+    seed: int | None = None,
+    most: int = MOST_SHOWN,
+) -> pd.DataFrame:
+    """Return the ledger of a candidate's gap: what the model adds and what it misses, as shares of the whole.
+
+    Parameters
+    ----------
+    most : int
+        Clusters of either direction with a row of their own; one more row sums up the others.
+
+    Returns
+    -------
+    DataFrame
+        direction ("adds", "misses"), cluster (missing where a row sums up several), name (made of words of the texts),
+        clusters (how many the row covers), cost (nats), share (of the frontier integral, 0 to 1), low, high (the
+        simultaneous interval of share; NaN for a sum), human, model (counts). The shares of all rows sum to 1.
+
+    Raises
+    ------
+    InputError
+        As in :func:`clusters`; or exchanged texts leave as large a gap, so that there is none to explain.
+    """
+    return _ledger(run.comparison, clusters(run, candidate, kind=kind, seed=seed), candidate, kind, most)
+
+
+def ledger_of_comparison(
+    comparison: Comparison,
+    candidate: str | None = None,
+    *,
+    kind: PartitionKind = "pairwise",
+    seed: int | None = None,
+    most: int = MOST_SHOWN,
+) -> pd.DataFrame:
+    """As :func:`ledger`, of a comparison that is not stored: without name, which is made of words of the texts."""
+    table = clusters_of_comparison(comparison, candidate, kind=kind, seed=seed)
+    return _ledger(comparison, table, candidate, kind, most)
+
+
+def _ledger(
+    comparison: Comparison, table: pd.DataFrame, candidate: str | None, kind: PartitionKind, most: int
+) -> pd.DataFrame:
+    import pandas as pd
+
+    if table["cost"].isna().any():
+        tested = gap_test(comparison, kind, comparison.the_candidate(candidate).name)
+        raise InputError(tested.in_words().rstrip("."), todo="Look at clusters(), which needs no gap")
+    if most < 1:
+        raise InputError("most cannot be used", allowed="1 or more clusters", received=str(most))
+    parts = [ledger_rows(table, direction, most) for direction in DIRECTIONS]
+    rows = pd.concat(parts, ignore_index=True)
+    directions = [direction for direction, part in zip(DIRECTIONS, parts, strict=True) for _ in range(len(part))]
+    rows.insert(0, "direction", directions)
+    if "name" in table.columns:
+        names = table.set_index("cluster")["name"]
+        rows.insert(2, "name", [names.get(cluster, "") for cluster in rows["cluster"]])
+    return rows.assign(cluster=rows["cluster"].astype("Int64").mask(rows["cluster"] == TOGETHER))
 
 
 def _cluster_table(comparison: Comparison, candidate: str, partition: Partition, rate: float | None) -> pd.DataFrame:

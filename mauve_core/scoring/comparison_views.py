@@ -74,6 +74,26 @@ class ComparisonViews:
         frame: pd.DataFrame = view("comparison.clusters")(self, candidate, kind=kind, seed=seed)
         return frame
 
+    def ledger(
+        self,
+        candidate: str | None = None,
+        *,
+        kind: PartitionKind = "pairwise",
+        seed: int | None = None,
+        most: int = 12,
+    ) -> pd.DataFrame:
+        """Return what makes up a candidate's gap; see :func:`mauve_core.analysis.frames.ledger`.
+
+        Parameters
+        ----------
+        candidate : str, optional
+            May be left out if there is only one.
+        most : int
+            Clusters of either direction with a row of their own.
+        """
+        frame: pd.DataFrame = view("comparison.ledger")(self, candidate, kind=kind, seed=seed, most=most)
+        return frame
+
     def texts(self, *_: Any, **__: Any) -> NoReturn:
         """Raise an InputError: a comparison holds no texts, a stored run does."""
         raise InputError(

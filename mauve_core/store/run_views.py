@@ -40,6 +40,26 @@ class RunViews:
         frame: pd.DataFrame = view("run.clusters")(self, candidate, kind=kind, seed=seed)
         return frame
 
+    def ledger(
+        self,
+        candidate: str | None = None,
+        *,
+        kind: PartitionKind = "pairwise",
+        seed: int | None = None,
+        most: int = 12,
+    ) -> pd.DataFrame:
+        """Return what makes up a candidate's gap; see :func:`mauve_core.analysis.frames.ledger`.
+
+        Parameters
+        ----------
+        candidate : str, optional
+            May be left out if there is only one.
+        most : int
+            Clusters of either direction with a row of their own.
+        """
+        frame: pd.DataFrame = view("run.ledger")(self, candidate, kind=kind, seed=seed, most=most)
+        return frame
+
     def texts(
         self,
         candidate: str | None = None,

@@ -16,6 +16,7 @@ import pytest
 
 import mauve_core
 from mauve_core.analysis import frames
+from mauve_core.analysis.precomputed import run_gap_test
 from mauve_core.base import views
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError
@@ -46,6 +47,8 @@ def test_every_view_is_a_function_that_exists(name: str) -> None:
 def test_methods_have_the_arguments_of_what_they_call() -> None:
     called = [
         (RunViews.clusters, frames.clusters),
+        (RunViews.ledger, frames.ledger),
+        (ComparisonViews.ledger, frames.ledger_of_comparison),
         (RunViews.texts, frames.texts),
         (RunViews.pairs, frames.pairs),
         (ComparisonViews.clusters, frames.clusters_of_comparison),
@@ -74,6 +77,32 @@ def test_a_comparison_gives_the_same_numbers_without_the_words_of_texts(run: Run
         pd.testing.assert_frame_equal(of_comparison, of_run.drop(columns="name"))
     with pytest.raises(InputError, match=r"no texts\. Store it with its corpora"):
         comparison.texts(cluster=1)
+
+
+@pytest.mark.parametrize(("most", "kind"), [(1, "pairwise"), (3, "joint"), (1000, "pairwise")])
+def test_the_ledger_adds_up_to_the_whole_gap(run: Run, most: int, kind: Any) -> None:
+    ledger, table = run.ledger("collapsed", kind=kind, most=most), run.clusters("collapsed", kind=kind)
+    assert ledger["share"].sum() == pytest.approx(1)
+    assert ledger["cost"].sum() == pytest.approx(table["cost"].sum())
+    assert ledger[["clusters", "human", "model"]].sum().tolist() == [
+        len(table), table["human"].sum(), table["model"].sum()
+    ]  # fmt: skip
+    for direction, rows in ledger.groupby("direction"):
+        own = table[table["direction"] == direction].sort_values("cost", ascending=False)
+        shown = rows[rows["cluster"].notna()]
+        assert shown["cluster"].tolist() == own["cluster"].tolist()[:most]
+        assert shown["name"].tolist() == own["name"].tolist()[:most]
+        assert shown[["low", "high"]].to_numpy().tolist() == own[["low", "high"]].to_numpy().tolist()[:most]
+        assert len(rows) - len(shown) == (len(own) > most)
+    pd.testing.assert_frame_equal(run.comparison.ledger("collapsed", kind=kind, most=most), ledger.drop(columns="name"))
+
+
+def test_no_ledger_without_a_gap(tmp_path: Path) -> None:
+    alike = make_run(tmp_path, projection=False, seeds=2, names=["close"])
+    if run_gap_test(alike, "pairwise", "close").explains:
+        pytest.fail("this run must have no gap to explain")
+    with pytest.raises(InputError, match=r"clusters\(\), which needs no gap"):
+        alike.ledger()
 
 
 def test_the_only_candidate_need_not_be_named(single: Run, run: Run) -> None:
