@@ -212,7 +212,8 @@ class StudyTask(NewRunTask):
             server=self.server,
             tell=tell or (lambda line: progress(line, 1, 1)),
         )
-        about = f"Prompts and texts were cut in tokens of {name}; the server does not show those of its model."
+        what = "Texts" if self.prompt_tokens is None else "Prompts and texts"
+        about = f"{what} were cut in tokens of {name}; the server does not show those of its model."
         corpora = {HUMAN: dataclasses.replace(human, notes=(*human.notes, about))}
         for spec, path in written.items():
             notes = tuple(f"{note}." for note in notes_on_file(self.model, parse_decoder(spec), path, self.server))

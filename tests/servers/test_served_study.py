@@ -122,6 +122,30 @@ def test_notes_say_what_was_cut_and_what_is_not_known(task: StudyTask, llama: st
     assert sent == [False, True], "greedy texts have no seed"
 
 
+def test_answers_to_given_prompts_are_cut_in_every_generation(
+    task: StudyTask, stub: Stub, llama: str, tmp_path: Path
+) -> None:
+    rows = [{"prompt": f"Say {i}:", "text": f" {SENTENCES[i % 5]}"} for i in range(N)]
+    (tmp_path / "prompted.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    run = replace(
+        task,
+        human=TextFile(str(tmp_path / "prompted.jsonl")),
+        model=f"openai-chat:{stub.url}#tiny",
+        decoders=("ancestral",),
+        settings=replace(task.settings, repeats=2),
+        prompt_tokens=None,
+    ).make()
+    assert {body["messages"][0]["content"] for body in stub.bodies()} == {row["prompt"] for row in rows}
+    people, answers, tokenizer = run.corpora[HUMAN], run.corpora["ancestral"], load_tokenizer(llama)
+    assert people.texts == tuple(cut_by_hand(tokenizer, row["prompt"], row["text"]) for row in rows)
+    assert (len(answers), set(answers.generations)) == (2 * N, {"0", "1"})
+    for prompt, text in zip(answers.prompts or (), answers.texts, strict=True):
+        assert cut_by_hand(tokenizer, prompt, f"{text} more of it") == text
+    source = run.comparison.candidates[0].source
+    assert any("sent as messages of a user" in note for note in source.notes)
+    assert any(note.startswith(f"Texts were cut in tokens of {llama}") for note in run.comparison.human.notes)
+
+
 def test_texts_that_the_server_had_to_end_early_are_counted(task: StudyTask, stub: Stub, llama: str) -> None:
     def short(handler: Handler, body: dict[str, Any]) -> None:
         said = completion_of(handler.path, body)
