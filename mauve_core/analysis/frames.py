@@ -1,4 +1,4 @@
-"""Data frames of a stored run, with the numbers that the app shows: scores, tests of pairs, clusters, ledger and texts."""
+"""Data frames of a stored run with the numbers that the app shows: scores, tests of pairs, clusters, ledger, texts."""
 
 from __future__ import annotations
 

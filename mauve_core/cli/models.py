@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
 from mauve_core.base.server_names import names_server
+from mauve_core.cli import served
 from mauve_core.cli.options import (
     TEXT_FILE,
     add_decoder_options,
@@ -43,12 +43,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     encode.set_defaults(run=_encode)
 
     generate = commands.add_parser("generate")
-    generate.add_argument(
-        "--model",
-        required=True,
-        help="a causal model: catalog name, hub id, folder or GGUF file; or behind a server openai:URL#model, which "
-        "continues prompts, or openai-chat:URL#model, which answers them",
-    )
+    generate.add_argument("--model", required=True, help=served.MODEL)
     generate.add_argument("--prompts", required=True, metavar="FILE", help="file of prompts")
     generate.add_argument("--prompt-field", metavar="FIELD", help="field with the prompt; guessed by default")
     add_decoder_options(generate)
@@ -57,15 +52,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     generate.add_argument("--batch-size", type=int, metavar="N", help="prompts per batch; affects only speed")
     generate.add_argument("--revision", help="commit, tag or branch of a hub model")
     add_device_option(generate)
-    server = generate.add_argument_group("model behind a server")
-    server.add_argument("--max-parallel", type=int, metavar="N", help="most requests at a time; default: 4")
-    server.add_argument("--max-requests", type=int, metavar="N", help="ask nothing if more requests are needed")
-    server.add_argument(
-        "--sampling-fields",
-        action="store_true",
-        help="also send top_k, min_p and repetition_penalty, which vLLM and llama.cpp take and OpenAI refuses: needed "
-        "for top-k, and switches off what the server adds by itself",
-    )
+    served.add_server_options(generate)
     add_output_options(generate)
     generate.set_defaults(run=_generate)
 
@@ -115,7 +102,7 @@ def _generate(args: argparse.Namespace) -> int:
             device=args.device,
             progress=progress_of(args),
             server=server,
-            tell=lambda line: None if args.quiet else _say(line),
+            tell=served.teller(args),
         )
     for decoder, path in written.items():
         write(f"{decoder} -> {path}")
@@ -126,24 +113,10 @@ def _generate(args: argparse.Namespace) -> int:
 
 def _server_options(args: argparse.Namespace) -> ServerOptions | None:
     """The options for a server; InputError where they, or those of this machine's models, do not apply."""
-    from mauve_core.decoding.served import ServerOptions
-
     if names_server(args.model):
         here = {"--revision": args.revision, "--batch-size": args.batch_size}
-        refused = [option for option, value in here.items() if value is not None]
-        refused += ["--device"] if args.device != "auto" else []
-    else:
-        there = {"--max-parallel": args.max_parallel, "--max-requests": args.max_requests}
-        refused = [option for option, value in there.items() if value is not None]
-        refused += ["--sampling-fields"] if args.sampling_fields else []
-    if refused:
-        what = "behind a server" if names_server(args.model) else "on this machine"
-        raise InputError(f"{', '.join(refused)} does not apply to a model {what}", todo="Leave it out")
-    if not names_server(args.model):
-        return None
-    parallel = {} if args.max_parallel is None else {"max_parallel": args.max_parallel}
-    return ServerOptions(**parallel, max_requests=args.max_requests, sampling_fields=args.sampling_fields)
-
-
-def _say(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+        given = [option for option, value in here.items() if value is not None]
+        given += ["--device"] if args.device != "auto" else []
+        if given:
+            raise served.does_not_apply(given, "behind a server")
+    return served.server_options(args)

@@ -303,10 +303,12 @@ def make_run(
     task: NewRunTask,
     where: Callable[[Run], str],
     measured: Callable[[Run], str] = lambda _: "",
+    **more_arguments: Any,
 ) -> int:
     """Make a run, print its leaderboard and ``where`` it is, or one JSON object, and return the exit status.
 
     The leaderboard is printed as soon as the run is stored; its map, if any, and what ``measured`` returns follow.
+    The task's ``make`` also gets ``more_arguments``.
     """
     as_json, out = getattr(args, "json", False), sys.stdout
 
@@ -315,7 +317,7 @@ def make_run(
             write(f"{run_table(run)}\n\n{where(run)}")
 
     with results_only():
-        run = task.make(progress_of(args), stored=unheeded if as_json else show)
+        run = task.make(progress_of(args), stored=unheeded if as_json else show, **more_arguments)
     more = "" if as_json else measured(run)
     if as_json:
         write_json(run_json(run))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from mauve_core.base.config import CompareConfig
-from mauve_core.cli import measuring
+from mauve_core.base.formatting import printable
+from mauve_core.cli import measuring, served
 from mauve_core.cli.options import (
     TEXT_FILE,
     add_decoder_options,
@@ -18,6 +19,7 @@ from mauve_core.cli.options import (
     name_default_encoder,
     score_config,
 )
+from mauve_core.cli.standard_input import file_of
 from mauve_core.decoding import GenerationSettings
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import Run
@@ -29,17 +31,25 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser(
         "study",
         description="The prompt is the beginning of a human text; both continuations have at most --max-new-tokens "
-        f"tokens of the model. The bare decoder {ADVERSARIAL} uses the perplexity of the human texts. A study that "
-        "was stopped resumes where it left off when run again.",
+        f"tokens of the model, or of --tokenizer. The bare decoder {ADVERSARIAL} uses the perplexity of the human "
+        "texts. A study that was stopped resumes where it left off when run again.",
     )
     parser.add_argument("--human", required=True, metavar="FILE", help=TEXT_FILE)
-    parser.add_argument("--model", required=True, help="a causal model: catalog name, hub id, folder or GGUF file")
+    parser.add_argument("--model", required=True, help=served.MODEL)
     parser.add_argument("--out", required=True, metavar="RUN", help="name of the stored run")
     parser.add_argument(
         "--prompt-tokens", type=int, metavar="N", help="length of the prompt if the file has no prompts"
     )
     add_decoder_options(parser)
     parser.add_argument("--no-measures", action="store_true", help="leave out the text measures")
+    group = served.add_server_options(parser)
+    group.add_argument(
+        "--tokenizer",
+        metavar="NAME",
+        help="catalog name, hub id, folder or GGUF file of a model in whose tokens the texts of both sides are cut, "
+        "because a server does not show its own: best those of the server's model, whose weights are not needed; "
+        "required with a server",
+    )
     add_output_options(parser, table=True)
     add_field_options(parser)
     add_encoder_options(parser)
@@ -59,9 +69,14 @@ def _study(args: argparse.Namespace) -> int:
 
     def measured(run: Run) -> str:
         found = stored_measurements(run)
-        return "" if found is None else measuring.table(found)
+        if found is None:
+            return ""
+        notes = [f"  {printable(note)}" for note in found.notes]
+        if task.is_served:
+            notes.append(f"  To add them under a model of your choice: mauve-lens measure {run.id} --scorer MODEL")
+        return "\n".join([measuring.table(found), *notes])
 
-    return make_run(args, task, where, measured)
+    return make_run(args, task, where, measured, tell=served.teller(args))
 
 
 def task_of(args: argparse.Namespace) -> StudyTask:
@@ -73,7 +88,9 @@ def task_of(args: argparse.Namespace) -> StudyTask:
     metadata = None if args.metadata_field is None else tuple(args.metadata_field)
     return StudyTask(
         name=args.out,
-        human=TextFile(args.human, args.text_field, args.prompt_field, args.id_field, metadata),
+        human=TextFile(
+            file_of(args.human, quiet=args.quiet), args.text_field, args.prompt_field, args.id_field, metadata
+        ),
         model=args.model,
         decoders=tuple(args.decoder),
         settings=GenerationSettings(args.max_new_tokens, args.min_new_tokens, score.seed, repeats=args.repeats),
@@ -81,4 +98,6 @@ def task_of(args: argparse.Namespace) -> StudyTask:
         config=CompareConfig(encoder=encoder_config(args), score=score, projection=not args.no_map),
         measures=not args.no_measures,
         device=args.device,
+        tokenizer=args.tokenizer,
+        server=served.server_options(args),
     )

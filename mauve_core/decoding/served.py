@@ -119,7 +119,8 @@ def generate_served(
         The disk refuses.
     """
     name, options = parse_server_name(model), options or ServerOptions()
-    _require_possible(prompts, settings)
+    require_expressible(decoders, settings, options)
+    _require_prompts(prompts)
     identity = identify(model)
     jobs = [_job(name, identity, prompts, decoder, settings, options, out) for decoder in decoders]
     missing = [request for job in jobs for request in job.missing()]
@@ -164,13 +165,25 @@ def parameters_of(decoder: Decoder, options: ServerOptions) -> dict[str, float]:
     return fields
 
 
-def _require_possible(prompts: Prompts, settings: GenerationSettings) -> None:
+def require_expressible(decoders: Sequence[Decoder], settings: GenerationSettings, options: ServerOptions) -> None:
+    """Raise InputError unless the protocol can express every decoder and setting."""
     if settings.min_new_tokens:
         raise InputError(
             "A server cannot be asked for texts of at least so many tokens",
             allowed="min_new_tokens 0",
             received=str(settings.min_new_tokens),
         )
+    for decoder in decoders:
+        parameters_of(decoder, options)
+
+
+def notes_on_file(model: str, decoder: Decoder, path: Path, options: ServerOptions | None = None) -> tuple[str, ...]:
+    """Return what a reader of one decoder's texts must know; ``path`` is its file of :func:`generate_served`."""
+    answers = json.loads(_log_of(path).read_text(encoding="utf-8"))
+    return tuple(_notes(parse_server_name(model), [decoder], options or ServerOptions(), answers))
+
+
+def _require_prompts(prompts: Prompts) -> None:
     empty = [own for own, text in zip(prompts.ids, prompts.texts, strict=True) if not text.strip()]
     if empty:
         raise InputError("A prompt is empty", received=", ".join(empty[:3]), todo="Remove empty prompts")
@@ -233,7 +246,7 @@ def _write(
     progress: Progress,
 ) -> list[dict[str, Any]]:
     """Write the decoder's file, asking for what is missing; return what was answered, without the texts."""
-    stage, total, log = f"writing {job.decoder.spec}", len(job.requests), job.path.with_suffix(".answers.json")
+    stage, total, log = f"writing {job.decoder.spec}", len(job.requests), _log_of(job.path)
     if is_written(job.path, job.key):
         progress(stage, total, total)
         kept: list[dict[str, Any]] = json.loads(log.read_text(encoding="utf-8"))
@@ -263,6 +276,11 @@ def _write(
     write_rows(job.path, job.key, prompts, job.decoder, settings, own)
     shutil.rmtree(job.requests[0].part.parent, ignore_errors=True)
     return rest
+
+
+def _log_of(path: Path) -> Path:
+    """Return where what was answered beside the texts of a decoder's file is kept."""
+    return path.with_suffix(".answers.json")
 
 
 def _read(answer: Any, *, chat: bool) -> dict[str, Any]:

@@ -232,6 +232,12 @@ def names_files(name: str) -> bool:
     return name not in PACKAGED and Path(name).expanduser().exists()
 
 
+def folder_named(name: str) -> Path | None:
+    """Return the existing folder that ``name`` stands for; None if it stands for something else."""
+    path = None if name in PACKAGED or names_server(name) else _path_of(name)
+    return path if path is not None and path.is_dir() else None
+
+
 def names_word_vectors(name: str) -> bool:
     """Return whether ``name`` is that of a file of word vectors (.txt or .vec, also .gz), existing or not."""
     if names_server(name) or _WORD_VECTORS.search(name) is None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import mmap
 import struct
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from math import prod
 from pathlib import Path
 
@@ -35,6 +36,9 @@ STAGE = "Converting the GGUF file"
 CONVERSION_FORMAT = 1
 """Part of a converted checkpoint's name; raise it when the conversion changes."""
 
+ALONE = "model.gguf"
+"""Name of a GGUF file in a folder that holds nothing else, since files beside it do not belong to it."""
+
 MOST_FIELDS, MOST_TENSORS, MOST_DIMENSIONS = 100_000, 1_000_000, 8
 MOST_STRINGS = 10_000_000
 """Maximum strings in one list; a vocabulary has a few hundred thousand."""
@@ -59,10 +63,28 @@ def converted(identity: ModelIdentity, progress: Progress = silent) -> Path:
     StorageError
         The disk is full or refuses.
     """
-    gguf = Path(identity.location)
-    folder = home() / "models" / f"{gguf.stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
+    folder = _folder_of(identity)
     if not (folder / CONFIG).exists():
-        _convert(gguf, folder, progress)
+        _convert(Path(identity.location), folder, progress)
+    return folder
+
+
+def converted_tokenizer(identity: ModelIdentity) -> Path:
+    """Return a folder with the tokenizer of a GGUF file; create it if missing. Weights are not converted.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The file is damaged.
+    StorageError
+        The disk is full or refuses.
+    """
+    whole = _folder_of(identity)
+    if (whole / CONFIG).exists():
+        return whole
+    folder = whole.with_name(f"{whole.name}-tokenizer")
+    if not folder.exists():
+        _convert_tokenizer(Path(identity.location), folder)
     return folder
 
 
@@ -159,26 +181,27 @@ class _Header:
             raise damaged(self._path, f"its header declares {what}, which it cannot hold")
 
 
+def _folder_of(identity: ModelIdentity) -> Path:
+    """Return where the file's plain checkpoint is, or will be."""
+    return home() / "models" / f"{Path(identity.location).stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
+
+
 def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
     """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, atomically."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     stored = check_header(gguf)
     logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
-    with ExitStack() as folders:
-        with storage_errors(folder):
-            make_folder(folder.parent)
-            scratch, alone = (folders.enter_context(folder_for(folder)) for _ in range(2))
-            (alone / "model.gguf").symlink_to(gguf)  # alone, since files beside it do not belong to it
+    with _becoming(folder, gguf) as (scratch, alone):
         with (
             third_party(f"The GGUF file {gguf}", gguf.name, gguf),
             building_budget(stored, 4, gguf.name),
             quiet_libraries(),
             tensors_reported(progress, STAGE),
         ):
-            tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file="model.gguf", **SAFE)
+            tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file=ALONE, **SAFE)
             quantised, info = AutoModelForCausalLM.from_pretrained(
-                str(alone), gguf_file="model.gguf", output_loading_info=True, **SAFE
+                str(alone), gguf_file=ALONE, output_loading_info=True, **SAFE
             )
             settings = {key: value for key, value in quantised.config.to_dict().items() if key != "quantization_config"}
             plain = AutoModelForCausalLM.from_config(type(quantised.config).from_dict(settings))
@@ -187,6 +210,30 @@ def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
         with storage_errors(folder), quiet_libraries():
             plain.save_pretrained(scratch)
             tokenizer.save_pretrained(scratch)
+
+
+def _convert_tokenizer(gguf: Path, folder: Path) -> None:
+    """Write the GGUF file's tokenizer into ``folder``, atomically."""
+    from transformers import AutoTokenizer
+
+    check_header(gguf)
+    with _becoming(folder, gguf) as (scratch, alone):
+        with third_party(f"The GGUF file {gguf}", gguf.name, gguf), quiet_libraries():
+            tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file=ALONE, **SAFE)
+        with storage_errors(folder), quiet_libraries():
+            tokenizer.save_pretrained(scratch)
+
+
+@contextmanager
+def _becoming(folder: Path, gguf: Path) -> Iterator[tuple[Path, Path]]:
+    """Give a folder that becomes ``folder`` at the end, and one in which the GGUF file stands alone as ``ALONE``."""
+    with ExitStack() as folders:
+        with storage_errors(folder):
+            make_folder(folder.parent)
+            scratch, alone = (folders.enter_context(folder_for(folder)) for _ in range(2))
+            (alone / ALONE).symlink_to(gguf)
+        yield scratch, alone
+        with storage_errors(folder):
             close_to_others(scratch)
             if not folder.exists():  # another process may have been faster
                 sync_tree(scratch)

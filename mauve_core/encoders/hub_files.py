@@ -53,21 +53,36 @@ def hub_snapshot(name: str, commit: str, transformer: str = "") -> Path:
     ModelUnavailableError
         They are neither cached nor can be fetched.
     """
+    folder, prefix = hub_tokenizer(name, commit, transformer), f"{transformer}/" if transformer else ""
+    weights = next((path for file in WEIGHTS_IN_ORDER if (path := hub_file(name, commit, prefix + file))), None)
+    if weights is None:
+        raise _incomplete(name)
+    for shard in shards(weights) if weights.name.endswith(".index.json") else ():
+        hub_file(name, commit, prefix + shard)
+    return folder
+
+
+def hub_tokenizer(name: str, commit: str, transformer: str = "") -> Path:
+    """Return the folder in the local cache with the model's settings and tokenizer; weights are not fetched.
+
+    ``transformer`` and errors as for :func:`hub_snapshot`.
+    """
     prefix = f"{transformer}/" if transformer else ""
     config = hub_file(name, commit, f"{prefix}config.json")
     settings_known = all(is_known(name, commit, file) for file in ("modules.json", f"{prefix}tokenizer_config.json"))
     if not settings_known or config is None or not _vocabularies(config.parent):
         _fetch_small_files(name, commit)
         config = hub_file(name, commit, f"{prefix}config.json")
-    weights = next((path for file in WEIGHTS_IN_ORDER if (path := hub_file(name, commit, prefix + file))), None)
-    if config is None or weights is None:
-        raise ModelUnavailableError(
-            f"The files of the model {name!r} are not all on this machine and cannot be downloaded from the hub",
-            todo="Connect to the hub once, or choose a model that works offline",
-        )
-    for shard in shards(weights) if weights.name.endswith(".index.json") else ():
-        hub_file(name, commit, prefix + shard)
+    if config is None:
+        raise _incomplete(name)
     return config.parent
+
+
+def _incomplete(name: str) -> ModelUnavailableError:
+    return ModelUnavailableError(
+        f"The files of the model {name!r} are not all on this machine and cannot be downloaded from the hub",
+        todo="Connect to the hub once, or choose a model that works offline",
+    )
 
 
 def _vocabularies(folder: Path) -> bool:

@@ -12,10 +12,10 @@ from mauve_core.base.config import Dtype, Pooling
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.catalogue import ModelIdentity, folder_named, identify
 from mauve_core.encoders.devices import resolve_device
-from mauve_core.encoders.gguf_files import converted
-from mauve_core.encoders.hub_files import hub_file, hub_snapshot, is_known
+from mauve_core.encoders.gguf_files import converted, converted_tokenizer
+from mauve_core.encoders.hub_files import hub_file, hub_snapshot, hub_tokenizer, is_known
 from mauve_core.encoders.loading import check_vocabulary, load_config, load_tokenizer_files, load_weights
 from mauve_core.encoders.model_files import CONFIG, MODULES, damaged, files_in, require_plain_files, transformer_folder
 from mauve_core.encoders.pooling import TokenPooling, resolve_pooling
@@ -133,19 +133,23 @@ def load_model(
 
 
 def load_tokenizer(name: str, revision: str | None = None) -> Any:
-    """Load the tokenizer of a model without its weights; only a GGUF file is first converted, once.
+    """Load the tokenizer of a model, whose weights are neither read nor fetched; a folder may lack them.
 
     Raises
     ------
     ModelUnavailableError
         The model is unknown, cannot be reached, or lacks its tokenizer.
     InputError
-        It is a file of word vectors, which has no tokenizer.
+        transformers is not installed; or it is a file of word vectors or a server, which have no tokenizer.
+    StorageError
+        The tokenizer of a GGUF file, which is converted at its first use, cannot be stored.
     """
-    identity = _language_model(name, revision)
+    require("transformers")
     with quiet_libraries():
-        folder = _checked_folder(identity)
-        load_config(folder, name)
+        folder = _tokenizer_folder(name, revision)
+        require_plain_files(folder)
+        if (folder / CONFIG).exists():
+            load_config(folder, name)
         return load_tokenizer_files(folder, name)
 
 
@@ -252,6 +256,20 @@ def _plain_folder(identity: ModelIdentity, progress: Progress) -> Path:
         return hub_snapshot(name, commit, transformer_folder(lambda file: hub_file(name, commit, file)))
     folder = Path(identity.location)
     return folder / transformer_folder(files_in(folder))
+
+
+def _tokenizer_folder(name: str, revision: str | None) -> Path:
+    """Return the folder of the model's tokenizer; convert that of a GGUF file or fetch that of a hub model first."""
+    folder = folder_named(name)
+    if folder is not None and not any(folder.glob("*.gguf")):
+        return folder / transformer_folder(files_in(folder))
+    identity = _language_model(name, revision)
+    if identity.location.endswith(".gguf"):
+        return converted_tokenizer(identity)
+    if identity.kind == "hub":
+        hub, commit = identity.location, identity.revision or "main"
+        return hub_tokenizer(hub, commit, transformer_folder(lambda file: hub_file(hub, commit, file)))
+    return _plain_folder(identity, silent)
 
 
 def _kind_of(config: Any, name: str) -> Literal["causal", "masked"]:

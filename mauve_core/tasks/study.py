@@ -3,6 +3,9 @@
 As published (NeurIPS 2021, appendix C.1; JMLR 2023, section 6.1), the prompt is the beginning of a human text, the
 human side is its real continuation, and both continuations have the same maximum number of tokens. Generated texts are
 kept below ``<home>/studies/<id>``, so that a stopped study resumes.
+
+A model behind a server does not show its tokens. Then a tokenizer on this machine cuts the texts of both sides, and
+what needs likelihoods under the model is left out.
 """
 
 from __future__ import annotations
@@ -10,10 +13,10 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -21,22 +24,26 @@ from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.server_names import names_server
-from mauve_core.base.validation import NotBlank, Within
+from mauve_core.base.server_names import names_server, parse_server_name
+from mauve_core.base.validation import Later, NotBlank, Within
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import GENERATION
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.decoding.generate import written_once
+from mauve_core.decoding.served import DECODERS_OF_SERVERS, ServerOptions, notes_on_file, require_expressible
 from mauve_core.encoders.likelihood import negative_log_likelihoods
-from mauve_core.encoders.models import LoadedModel, load_model
-from mauve_core.encoders.tokenizing import read_texts
+from mauve_core.encoders.models import LoadedModel, load_model, load_tokenizer
 from mauve_core.store import Run, run_id
 from mauve_core.tasks.amounts import Amount, settings_in_words
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
 from mauve_core.tasks.comparison import TextFile, compare_and_store
+from mauve_core.tasks.study_texts import FINISH_REASON, cut_answers, cut_texts
 
 ADVERSARIAL = "adversarial"
 """In a study, this decoder without a perplexity takes that of the human side."""
+
+Tell = Callable[[str], None]
+"""Receives a sentence on the requests that a server will get, before the first one."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,8 @@ class StudyTask(NewRunTask):
     human : TextFile
         Human texts with their prompts. With ``prompt_tokens``, prompts are cut off the texts and no field is guessed.
     model : str
-        The causal model that writes: catalog name, hub id, local folder or GGUF file.
+        The causal model that writes: catalog name, hub id, local folder or GGUF file; or one behind a server,
+        ``openai:URL#model`` or ``openai-chat:URL#model``.
     decoders : tuple of str
         As for :func:`mauve_core.decoding.parse_decoder`; ``adversarial`` alone takes the human perplexity.
     settings : GenerationSettings
@@ -58,8 +66,14 @@ class StudyTask(NewRunTask):
     config : CompareConfig
         Settings of the comparison.
     measures : bool
-        Also measure the texts, with the model that wrote them.
+        Also measure the texts, with the model that wrote them; without those measures that need it, if it is behind a
+        server.
     device : str
+    tokenizer : str or None
+        Whose tokens prompts and texts are counted in: catalog name, hub id, folder or GGUF file. Needed for a model
+        behind a server; another one has its own, and this must be None.
+    server : ServerOptions or None
+        How a server is asked; None for a model on this machine.
     """
 
     kind: ClassVar[str] = "study"
@@ -73,26 +87,39 @@ class StudyTask(NewRunTask):
     config: CompareConfig = field(default_factory=CompareConfig)
     measures: bool = True
     device: NotBlank = "auto"
+    tokenizer: Annotated[NotBlank | None, Later()] = None
+    server: Annotated[ServerOptions | None, Later()] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if names_server(self.model):  # not repeated, because it may hold a secret
-            raise InputError(
-                "A study cuts human texts by the tokens of the model that writes, which a server does not show",
-                allowed="a causal model: catalog name, hub id, folder or GGUF file",
-                todo="Write the texts with mauve-lens generate, then compare them",
-            )
         specs = [spec if spec == ADVERSARIAL else parse_decoder(spec).spec for spec in self.decoders]
         if not specs or len(set(specs)) < len(specs):
             received = ", ".join(self.decoders)
             raise InputError("The decoders cannot be used", allowed="one or more, no duplicates", received=received)
         if self.config.encoder is None:
             raise InputError("A study needs an encoder", todo="Name one: its texts have no features yet")
+        if self.is_served:
+            self._require_askable()
+        elif self.tokenizer is not None or self.server is not None:
+            what = "A tokenizer of its own is" if self.tokenizer is not None else "Settings of a server are"
+            raise InputError(
+                f"{what} only for a study of a model behind a server",
+                received=f"the model {self.model}, whose own tokens count",
+                todo="Leave the tokenizer and the settings out",
+            )
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the model is behind a server."""
+        return names_server(self.model)
 
     @property
     def folder(self) -> Path:
-        """Folder of the generated texts; equal settings give the same folder."""
-        inputs = {name: value for name, value in self.to_json().items() if name not in ("config", "measures", "device")}
+        """Folder of the generated texts; settings that give equal texts give the same folder."""
+        other = ("config", "measures", "device", "server")
+        inputs = {name: value for name, value in self.to_json().items() if name not in other}
+        if self.server is not None and self.server.sampling_fields:
+            inputs["sampling_fields"] = True
         digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
         return home().absolute() / "studies" / f"{run_id(self.name)}-{digest[:12]}"
 
@@ -102,83 +129,104 @@ class StudyTask(NewRunTask):
             return None
         names = sorted({parse_decoder(spec).kind.name if spec != ADVERSARIAL else spec for spec in self.decoders})
         like = self.model, *names, settings_in_words(self.config), f"measured: {self.measures}"
+        if self.is_served:
+            like += (f"{(self.server or ServerOptions()).max_parallel} requests at a time",)
         tokens = self.settings.max_new_tokens
         return Amount(like, texts * tokens, f"{texts:,} texts of {tokens:,} tokens", "all")
 
-    def make(self, progress: Progress = silent, job: str | None = None, stored: Stored = unheeded) -> Run:
+    def make(
+        self,
+        progress: Progress = silent,
+        job: str | None = None,
+        stored: Stored = unheeded,
+        tell: Tell | None = None,
+    ) -> Run:
         """Generate, compare and measure.
+
+        ``tell`` by default reports its sentence as a stage of ``progress``, so that it is in a job's log.
 
         Raises
         ------
-        InputError, StorageError, CancelledError
+        InputError, ModelUnavailableError, StorageError, CancelledError
             Finished work stays and is not repeated.
         """
-        loaded = load_model(self.model, device=self.device, with_head=True, progress=progress)
-        file = self.human
-        if self.prompt_tokens is not None and file.prompt_field is None:  # what was asked for, rather than a guess
-            file = dataclasses.replace(file, prompt_field="")
-        human = cut_texts(file.read(HUMAN), loaded, self.prompt_tokens, self.settings.max_new_tokens)
-        prompts = Prompts(human.ids, human.prompts or ())
-        decoders = resolve_decoders(self.decoders, human, loaded, progress)
-        written = generate_files(
-            loaded, prompts, decoders, self.folder, settings=self.settings, device=self.device, progress=progress
-        )
-        repeats = self.settings.repeats
-        notes = tuple(f"{note}." for note in loaded.writing_notes)
-        corpora = {HUMAN: human} | {spec: _candidate(spec, path, repeats, notes) for spec, path in written.items()}
+        corpora = self._asked(progress, tell) if self.is_served else self._written(progress)
         run = compare_and_store(
             self.name, corpora, self.config, device=self.device, job=job, progress=progress, stored=stored
         )
         if self.measures:
             from mauve_core.experiments.text_measures.stored import measure_run
 
-            measure_run(run, model=self.model, device=self.device, progress=progress)
+            measure_run(run, model=None if self.is_served else self.model, device=self.device, progress=progress)
         return run
 
+    def _require_askable(self) -> None:
+        """Raise InputError unless a server can be asked for the texts, and a tokenizer counts their tokens."""
+        parse_server_name(self.model)
+        if self.tokenizer is None or names_server(self.tokenizer):
+            raise InputError(
+                "A study cuts the texts of both sides in tokens, which a server does not show",
+                allowed="with a server, a tokenizer: catalog name, hub id, folder or GGUF file",
+                todo="Name that of the server's model (--tokenizer NAME); its weights are not needed",
+            )
+        if ADVERSARIAL in self.decoders:
+            raise InputError(
+                "A server shows no likelihoods, from which the perplexity of the human texts would be computed",
+                allowed=DECODERS_OF_SERVERS,
+                received=ADVERSARIAL,
+                todo="Choose another decoder, or run the model on this machine",
+            )
+        decoders = [parse_decoder(spec) for spec in self.decoders]
+        require_expressible(decoders, self.settings, self.server or ServerOptions())
 
-def cut_texts(corpus: Corpus, loaded: LoadedModel, prompt_tokens: int | None, text_tokens: int) -> Corpus:
-    """Cut human texts like a model's continuations: a prompt before each, and a limited number of tokens.
-
-    Parameters
-    ----------
-    prompt_tokens : int or None
-        Without prompts, this many tokens at the beginning of each text become its prompt; with prompts, must be None.
-    text_tokens : int
-        Longer texts are cut there.
-
-    Returns
-    -------
-    Corpus
-        Texts that end before their prompt does are left out and counted in its notes.
-
-    Raises
-    ------
-    InputError
-        Both prompts and ``prompt_tokens`` are given, or neither; or no text is left.
-    """
-    if (corpus.prompts is None) == (prompt_tokens is None):
-        raise InputError(
-            "The prompts are given twice" if prompt_tokens else "The human texts have no prompts",
-            allowed="a prompt field in the file, or the number of tokens at the start of each text that are its prompt",
-            todo="Leave one of them out" if prompt_tokens else "Name the field, or give --prompt-tokens N",
+    def _written(self, progress: Progress) -> dict[str, Corpus]:
+        """Return the sides of the study, with texts that a model on this machine writes."""
+        loaded = load_model(self.model, device=self.device, with_head=True, progress=progress)
+        human = self._human(loaded.tokenizer)
+        decoders = resolve_decoders(self.decoders, human, loaded, progress)
+        written = generate_files(
+            loaded,
+            Prompts(human.ids, human.prompts or ()),
+            decoders,
+            self.folder,
+            settings=self.settings,
+            device=self.device,
+            progress=progress,
         )
-    ends = [_ends(loaded, corpus, index, prompt_tokens, text_tokens) for index in range(len(corpus))]
-    full_texts = [(corpus.prompts[i] if corpus.prompts else "") + text for i, text in enumerate(corpus.texts)]
-    used = [i for i, (start, end) in enumerate(ends) if full_texts[i][start:end].strip()]
-    if not used:
-        raise InputError(f"Every text ends within its first {prompt_tokens} tokens", todo="Choose shorter prompts")
-    notes = corpus.notes
-    if len(used) < len(corpus):
-        notes += (
-            f"{len(corpus) - len(used)} texts that end within their prompt of {prompt_tokens} tokens were left out",
+        notes = tuple(f"{note}." for note in loaded.writing_notes)
+        repeats = self.settings.repeats
+        return {HUMAN: human} | {spec: _candidate(spec, path, repeats, notes) for spec, path in written.items()}
+
+    def _asked(self, progress: Progress, tell: Tell | None) -> dict[str, Corpus]:
+        """Return the sides of the study, with texts that a server writes, cut by the tokens of the human texts."""
+        name, most = self.tokenizer or "", self.settings.max_new_tokens
+        tokenizer = load_tokenizer(name)
+        human = self._human(tokenizer)
+        written = generate_files(
+            self.model,
+            Prompts(human.ids, human.prompts or ()),
+            self.decoders,
+            self.folder,
+            settings=self.settings,
+            progress=progress,
+            server=self.server,
+            tell=tell or (lambda line: progress(line, 1, 1)),
         )
-    cut = dataclasses.replace(
-        corpus,
-        prompts=tuple(text[:start] for text, (start, _) in zip(full_texts, ends, strict=True)),
-        texts=tuple(text[start:end] for text, (start, end) in zip(full_texts, ends, strict=True)),
-        notes=notes,
-    )
-    return cut.take(used)
+        what = "Texts" if self.prompt_tokens is None else "Prompts and texts"
+        about = f"{what} were cut in tokens of {name}; the server does not show those of its model."
+        corpora = {HUMAN: dataclasses.replace(human, notes=(*human.notes, about))}
+        for spec, path in written.items():
+            notes = tuple(f"{note}." for note in notes_on_file(self.model, parse_decoder(spec), path, self.server))
+            whole = _candidate(spec, path, self.settings.repeats, notes, (FINISH_REASON,))
+            corpora[spec] = cut_answers(whole, tokenizer, name, most)
+        return corpora
+
+    def _human(self, tokenizer: Any) -> Corpus:
+        """Return the human texts with their prompts, cut in tokens."""
+        file = self.human
+        if self.prompt_tokens is not None and file.prompt_field is None:  # what was asked for, rather than a guess
+            file = dataclasses.replace(file, prompt_field="")
+        return cut_texts(file.read(HUMAN), tokenizer, self.prompt_tokens, self.settings.max_new_tokens)
 
 
 def resolve_decoders(
@@ -192,26 +240,12 @@ def resolve_decoders(
     return [f"{ADVERSARIAL}:ppl={perplexity:.4g}" if spec == ADVERSARIAL else spec for spec in specs]
 
 
-def _ends(
-    loaded: LoadedModel, corpus: Corpus, index: int, prompt_tokens: int | None, text_tokens: int
-) -> tuple[int, int]:
-    """Return the ends of prompt and text, as character positions in prompt and text together."""
-    prompt = corpus.prompts[index] if corpus.prompts else ""
-    encoded = read_texts(
-        loaded.tokenizer, prompt + corpus.texts[index], add_special_tokens=False, return_offsets_mapping=True
-    )
-    ends = [end for _, end in encoded["offset_mapping"]]
-    if prompt_tokens is None:
-        start, rest = len(prompt), [end for end in ends if end > len(prompt)]
-    else:
-        start, rest = ends[min(prompt_tokens, len(ends)) - 1], ends[prompt_tokens:]
-    return start, max(rest[:text_tokens], default=start)
-
-
-def _candidate(spec: str, path: Path, repeats: int, notes: tuple[str, ...]) -> Corpus:
-    """Return the texts generated under one decoder, with ``notes``; empty texts are left out and named."""
+def _candidate(spec: str, path: Path, repeats: int, notes: Sequence[str], more: Sequence[str] = ()) -> Corpus:
+    """Return the texts generated under one decoder, with ``notes`` and ``more`` fields; empty texts are left out and
+    named.
+    """
     numbered = (GENERATION,) if repeats > 1 else ()
-    corpus = TextFile(str(path), "text", "prompt", "id", ("decoder", "seed", *numbered)).read(spec)
+    corpus = TextFile(str(path), "text", "prompt", "id", ("decoder", "seed", *numbered, *more)).read(spec)
     why = written_once([spec]) if repeats > 1 else ""
     notes = (*corpus.notes, *notes, *([f"{why}."] if why else []))
     return dataclasses.replace(corpus, notes=notes)

@@ -678,6 +678,30 @@ def test_what_the_core_refuses_is_said_before_the_start(open_page: OpenPage) -> 
 
 
 @pytest.mark.usefixtures("run")
+def test_a_server_may_write_if_its_texts_can_be_counted_in_tokens(
+    open_page: OpenPage, started: list[tuple[str, StudyTask]], known: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "openai:http://localhost:8000/v1#tiny"
+    offered = tuple(AvailableModel(each, "", ready=True) for each in (name, "minilm"))
+    monkeypatch.setattr(encoders, "available_models", lambda: offered)
+    app = open_page(VIEW, section="generate")
+    app.multiselect(key="study_decoders").set_value(["greedy", "ancestral"]).run()
+    assert "which a server does not show" in app.error[0].value.replace("\\", "")
+    assert button(app, "Start").disabled
+    app.text_input(key="study_tokenizer").set_value(" someone/tiny ").run()
+    assert not app.error
+    app.multiselect(key="study_decoders").set_value(["greedy", "adversarial"]).run()
+    assert "shows no likelihoods" in app.error[0].value
+    app.multiselect(key="study_decoders").set_value(["greedy"]).run()
+    app.selectbox(key="study_encoder").set_value("minilm").run()
+    button(app, "Start").click().run()
+    assert not app.exception
+    ((_, task),) = started
+    assert (task.model, task.tokenizer, task.server) == (name, "someone/tiny", None)
+    assert task.name.startswith("tiny on ")
+
+
+@pytest.mark.usefixtures("run")
 def test_a_study_with_an_unknown_model_is_not_started(
     open_page: OpenPage, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.base.config import CompareConfig
 from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.decoding.decoders import DECODERS
 from mauve_core.decoding.served import ServerOptions, parameters_of
-from mauve_core.tasks.comparison import TextFile
-from mauve_core.tasks.study import StudyTask
 from tests.servers.killing import killed_once
 from tests.servers.stub import (
     KEY,
@@ -333,9 +330,3 @@ def test_an_empty_prompt_is_refused(stub: Stub, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="A prompt is empty"):
         generate_files(f"openai:{stub.url}#tiny", Prompts(("a", "b"), ("x", " ")), ["greedy"], tmp_path)
     assert stub.requests == []
-
-
-def test_a_study_says_why_it_takes_no_server() -> None:
-    with pytest.raises(InputError, match="which a server does not show") as raised:
-        StudyTask("run", TextFile("x.jsonl"), "openai:http://u:hunter2@h/v1#m", ("greedy",), config=CompareConfig())
-    assert "hunter2" not in str(raised.value)

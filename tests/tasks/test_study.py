@@ -23,7 +23,8 @@ from mauve_core.jobs import queue
 from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.registry import read_task
-from mauve_core.tasks.study import StudyTask, cut_texts, resolve_decoders
+from mauve_core.tasks.study import StudyTask, resolve_decoders
+from mauve_core.tasks.study_texts import cut_texts
 from tests.tiny_models import SENTENCES, make_gpt2
 
 
@@ -69,7 +70,7 @@ def test_what_the_model_asks_for_is_a_note_of_every_candidate(task, folder, tmp_
 
 def test_prompts_and_texts_are_cut_in_tokens(loaded):
     corpus = corpus_from_texts([f"{text} Number {i}." for i, text in enumerate(SENTENCES)], name=HUMAN)
-    cut = cut_texts(corpus, loaded, 5, 8)
+    cut = cut_texts(corpus, loaded.tokenizer, 5, 8)
     for whole, prompt, text in zip(corpus.texts, cut.prompts, cut.texts, strict=True):
         assert whole.startswith(prompt + text)
         ids = tokens(loaded, whole)
@@ -79,7 +80,7 @@ def test_prompts_and_texts_are_cut_in_tokens(loaded):
 
 def test_given_prompts_stay_and_texts_are_cut_behind_them(loaded):
     corpus = corpus_from_texts([f" {text}" for text in SENTENCES], name=HUMAN, prompts=["A prompt."] * 6)
-    cut = cut_texts(corpus, loaded, None, 8)
+    cut = cut_texts(corpus, loaded.tokenizer, None, 8)
     assert cut.prompts == corpus.prompts
     for whole, text in zip(corpus.texts, cut.texts, strict=True):
         assert whole.startswith(text)
@@ -88,13 +89,13 @@ def test_given_prompts_stay_and_texts_are_cut_behind_them(loaded):
 
 def test_texts_that_are_all_prompt_are_left_out_and_counted(loaded):
     corpus = corpus_from_texts(["short", SENTENCES[0]], name=HUMAN)
-    cut = cut_texts(corpus, loaded, 10, 8)
+    cut = cut_texts(corpus, loaded.tokenizer, 10, 8)
     assert (len(cut), cut.ids) == (1, corpus.ids[1:])
     assert any("1 texts that end within their prompt" in note for note in cut.notes)
     with pytest.raises(InputError, match="Every text ends within"):
-        cut_texts(corpus.take([0]), loaded, 10, 8)
+        cut_texts(corpus.take([0]), loaded.tokenizer, 10, 8)
     with pytest.raises(InputError, match="have no prompts"):
-        cut_texts(corpus, loaded, None, 8)
+        cut_texts(corpus, loaded.tokenizer, None, 8)
 
 
 @pytest.mark.parametrize("field", [None, "prompt"])

@@ -17,6 +17,7 @@ from mauve_app.components.settings_tree import LARGEST
 from mauve_app.views.decoders import decoder_picker
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.server_names import names_server
 from mauve_core.decoding import GenerationSettings, parse_decoder
 from mauve_core.decoding.generate import MAX_REPEATS, written_once
 from mauve_core.scoring.partitioning import MIN_TEXTS
@@ -67,11 +68,25 @@ def show(run: Run | None) -> None:
     with right, st.container(border=True):
         st.markdown("**Model**")
         model = model_picker.show("Generating model", key="study_model", causal=True)
+        tokenizer = _tokenizer() if names_server(model) else None
         lengths = _lengths()
     with st.container(border=True):
         st.markdown("**Decoders**")
         specs = decoder_picker.show()
-    _finish(human, prompt_tokens, model, lengths, specs)
+    _finish(human, prompt_tokens, model, tokenizer, lengths, specs)
+
+
+def _tokenizer() -> str | None:
+    """The tokenizer for a model behind a server; None while there is none."""
+    name = st.text_input(
+        "Tokenizer",
+        key="study_tokenizer",
+        placeholder="Hugging Face id, folder or GGUF file",
+        persist_state="session",
+        help="Texts of both sides are cut in its tokens, because a server does not show its own: best those of the "
+        "server's model, whose weights are not needed",
+    )
+    return (name or "").strip() or None
 
 
 def _human(run: Run | None) -> Human | None:
@@ -146,10 +161,16 @@ def _number(label: str, low: int, high: int, first: int, key: str, about: str) -
 
 
 def _finish(
-    human: Human | None, prompt_tokens: int | None, model: str, lengths: dict[str, int], specs: list[str]
+    human: Human | None,
+    prompt_tokens: int | None,
+    model: str,
+    tokenizer: str | None,
+    lengths: dict[str, int],
+    specs: list[str],
 ) -> None:
     left, right = st.columns(2, gap="medium")
-    suggested = f"{Path(model).name} on {human.title if human else 'human texts'}"
+    writer = model.partition("#")[2] if names_server(model) else Path(model).name
+    suggested = f"{writer or 'model'} on {human.title if human else 'human texts'}"
     name = left.text_input("Name of the run", key="study_name", placeholder=suggested, persist_state="session")
     with right:
         encoder = model_picker.show("Encoder", key="study_encoder", help_text="Turns texts into features.")
@@ -158,7 +179,8 @@ def _finish(
         value=True,
         key="study_measures",
         persist_state="session",
-        help="Computes every text measure, with the generating model as the scoring model",
+        help="Computes every text measure, with the generating model as the scoring model; if that is behind a server, "
+        "those that need none",
     )
     task = None
     if human is not None and specs:
@@ -172,6 +194,7 @@ def _finish(
                 prompt_tokens=prompt_tokens,
                 config=CompareConfig(encoder=EncoderConfig(model=encoder)),
                 measures=measured,
+                tokenizer=tokenizer,
             )
         )
     _preview(human, lengths["max_new_tokens"], lengths["repeats"], specs)

@@ -1,0 +1,67 @@
+"""Options for a model behind a server that writes texts, of ``mauve-lens generate`` and ``mauve-lens study``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.server_names import names_server
+
+if TYPE_CHECKING:
+    from mauve_core.decoding.served import ServerOptions
+
+MODEL = (
+    "a causal model: catalog name, hub id, folder or GGUF file; or behind a server openai:URL#model, which continues "
+    "prompts, or openai-chat:URL#model, which answers them"
+)
+"""What ``--model`` may be, for help."""
+
+
+def add_server_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add options for a model behind a server, and return their group."""
+    group = parser.add_argument_group("model behind a server")
+    group.add_argument("--max-parallel", type=int, metavar="N", help="most requests at a time; default: 4")
+    group.add_argument("--max-requests", type=int, metavar="N", help="ask nothing if more requests are needed")
+    group.add_argument(
+        "--sampling-fields",
+        action="store_true",
+        help="also send top_k, min_p and repetition_penalty, which vLLM and llama.cpp take and OpenAI refuses: needed "
+        "for top-k, and switches off what the server adds by itself",
+    )
+    return group
+
+
+def server_options(args: argparse.Namespace) -> ServerOptions | None:
+    """Return how the server that ``--model`` names is asked; None for a model on this machine.
+
+    Raises InputError for a value that is not allowed, and for an option if there is no server.
+    """
+    if names_server(args.model):
+        from mauve_core.decoding.served import ServerOptions
+
+        parallel = {} if args.max_parallel is None else {"max_parallel": args.max_parallel}
+        return ServerOptions(**parallel, max_requests=args.max_requests, sampling_fields=args.sampling_fields)
+    there = {"--max-parallel": args.max_parallel, "--max-requests": args.max_requests}
+    given = [option for option, value in there.items() if value is not None]
+    given += ["--sampling-fields"] if args.sampling_fields else []
+    if given:
+        raise does_not_apply(given, "on this machine")
+    return None
+
+
+def does_not_apply(options: list[str], where: str) -> InputError:
+    """Return the error for options that do not apply to a model behind a server, or to one on this machine."""
+    return InputError(f"{', '.join(options)} does not apply to a model {where}", todo="Leave it out")
+
+
+def teller(args: argparse.Namespace) -> Callable[[str], None]:
+    """Return what writes a line to standard error, unless ``--quiet``."""
+
+    def tell(line: str) -> None:
+        if not args.quiet:
+            sys.stderr.write(f"{line}\n")
+
+    return tell
