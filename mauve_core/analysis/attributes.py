@@ -52,7 +52,19 @@ STAGE = "Evaluating columns"
 
 @dataclass(frozen=True)
 class ValuePurity:
-    """One category: its number of texts, its share of all, and its mean share in the clusters of its texts."""
+    """One category of a column.
+
+    Attributes
+    ----------
+    value : str
+        The category.
+    n : int
+        Number of its texts.
+    share : float
+        Their share of all texts, 0 to 1.
+    purity : SeedSpread
+        The category's mean share in the clusters of its texts, 0 to 1.
+    """
 
     value: str
     n: Count
@@ -72,6 +84,7 @@ class Attribute:
     column : str
         A metadata column, or a name of ``SURFACE``.
     kind : {"category", "number", "surface"}
+        Categories or numbers of metadata, or a property of the text itself.
     k : int
         Number of clusters.
     n, missing : int

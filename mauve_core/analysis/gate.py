@@ -21,8 +21,9 @@ from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.summaries import summary
+from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
-from mauve_core.corpus.pairing import SharedPrompts, shared_prompts
+from mauve_core.corpus.pairing import MatchedBy, SharedPrompts, shared_prompts
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.kl import integral_terms
@@ -61,6 +62,7 @@ class Finding:
     Attributes
     ----------
     cluster : int
+        Its number, from 0.
     name : str
         In words of the texts, which are untrusted.
     adds : bool
@@ -78,11 +80,11 @@ class Finding:
     cluster: int
     name: str
     adds: bool
-    reference: float
-    baseline: float
-    candidate: float
-    baseline_cost: float
-    candidate_cost: float
+    reference: Share
+    baseline: Share
+    candidate: Share
+    baseline_cost: Share
+    candidate_cost: Share
     quoted: Side
     text_id: str
     text: str
@@ -107,17 +109,18 @@ class GateResult:
     paired_by : {"prompts", "ids"} or None
         What tells which texts belong to one prompt; None if no two files have one in common.
     notes : tuple of str
+        What a reader must know: exclusions, texts that are left out, other caveats.
     findings : tuple of Finding
         At most ``MOST_FINDINGS``; empty unless the verdict is ``fail``.
     """
 
     tests: tuple[GateTest, ...]
-    texts: Mapping[str, int]
+    texts: Mapping[str, Count]
     files: Mapping[str, str]
-    k: int
-    seeds: int
+    k: Count
+    seeds: Count
     encoder: str | None
-    paired_by: str | None
+    paired_by: MatchedBy | None
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 

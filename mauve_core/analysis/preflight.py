@@ -77,6 +77,7 @@ class FormatDifference:
     kind : str
         A name in ``mauve_core.analysis.format_kinds.KINDS``.
     candidate : str
+        Its name.
     measure : str
         What was measured of each text, in words.
     summary : {"share", "median", "mean"}
@@ -84,12 +85,15 @@ class FormatDifference:
         medians are equal. Values are None on a side where no text has the number.
     human_n, candidate_n : int
         Texts that have the number.
+    human_value, candidate_value : float or None
+        The share, median or mean of either side.
     auc, low, high : float
         Chance that a candidate's text has the larger number than a human one, with its 95% interval; 1/2 for nothing,
         above it if the candidate has more.
     p : float
         After Holm's correction for the kinds of this candidate.
     flagged : bool
+        Whether the difference is large and unlikely enough to doubt the score.
     todo : str
         What to do if it is flagged.
     """
@@ -122,7 +126,19 @@ class FormatDifference:
 
 @dataclass(frozen=True)
 class Preflight:
-    """Every kind for every candidate: kinds in the order of ``KINDS``, candidates in their own."""
+    """Every kind for every candidate.
+
+    Attributes
+    ----------
+    rows : tuple of FormatDifference
+        Kinds in the order of ``KINDS``, candidates in their own.
+    level : float
+        Largest p-value of a flag.
+    least_effect : float
+        Least distance of a flagged AUC from 1/2.
+    confidence : float
+        Confidence level of the intervals.
+    """
 
     rows: tuple[FormatDifference, ...]
     level: Share = LEVEL

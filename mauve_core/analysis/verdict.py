@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from mauve_core.analysis.format_caution import format_caution
 from mauve_core.analysis.gap_test import GapTest
@@ -78,10 +79,34 @@ class Verdict:
         return " ".join(str(each) for each in (self.few, self.format) if each is not None) or None
 
     def as_dict(self) -> dict[str, str | list[str] | None]:
-        """Return the sentences as plain text by field, and the leaders, for JSON."""
+        """Return the sentences as plain text, and the leaders: the entries of :class:`VerdictJson`."""
         found = {name: getattr(self, name) for name in ("subject", "caution", "closest", "reason")}
         said = {name: None if each is None else with_plain_spaces(str(each)) for name, each in found.items()}
         return {**said, "leaders": list(self.leaders)}
+
+
+class VerdictJson(TypedDict):
+    """What a run says, in sentences.
+
+    Attributes
+    ----------
+    subject : str
+        What is compared with what.
+    caution : str or None
+        What makes the scores doubtful: too few texts, differences of format; None for neither.
+    closest : str
+        Who is closest to the human texts and by how much, or who cannot be told apart.
+    reason : str or None
+        A main reason of the widest difference; None if none is found.
+    leaders : list of str
+        Candidates of which each could be the closest, the one with the highest MAUVE first.
+    """
+
+    subject: str
+    caution: str | None
+    closest: str
+    reason: str | None
+    leaders: list[str]
 
 
 def verdict(run: Run) -> Verdict:

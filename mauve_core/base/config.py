@@ -166,6 +166,7 @@ class CompareConfig(_Settings):
     encoder : EncoderConfig or None
         None when features were given instead of texts. The name of a model stands for its EncoderConfig.
     score : ScoreConfig
+        How features become scores.
     projection : bool
         Also place every text on a two-dimensional UMAP map (for navigation only).
     features_from : str or None

@@ -45,6 +45,30 @@ class Written:
     read: Callable[[Any], Any]
 
 
+class Joined:
+    """One JSON object with the fields of several dataclasses or TypedDicts; a later one may replace fields of others,
+    and the last one says in its docstring what the object is."""
+
+    def __init__(self, *kinds: type) -> None:
+        self.kinds = kinds
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """Range of an estimate, for its JSON schema: of its mean, interval and values, not of its standard deviations.
+    Whoever has the field checks it, with the tolerance of :data:`ROUNDING`."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class RangedByName:
+    """As :class:`Ranged`, of the entries of a mapping by their names."""
+
+    bounds: Mapping[str, tuple[float, float]]
+
+
 @dataclass(frozen=True)
 class Later:
     """A field that older files lack. It is written only if it differs from its default, so that these files stay as
@@ -79,14 +103,32 @@ PValue = Annotated[float, Within(0, 1), Holds(lambda p: p > 0, "a number above 0
 
 
 class Origin(TypedDict, total=False):
-    """One side of the run that a table was made from."""
+    """One side of the run that a table was made from.
+
+    Attributes
+    ----------
+    n : int
+        Number of texts.
+    digest : str
+        SHA-256 of ids and texts.
+    """
 
     n: Count
     digest: str
 
 
 class OtherCorpus(TypedDict, total=False):
-    """Texts of another corpus, which clusters were learned on."""
+    """Texts of another corpus, which clusters were learned on.
+
+    Attributes
+    ----------
+    title : str
+        The run or file that they are from.
+    n : int
+        Number of texts.
+    digest : str
+        SHA-256 of ids and texts.
+    """
 
     title: str
     n: Count
@@ -94,7 +136,29 @@ class OtherCorpus(TypedDict, total=False):
 
 
 class Settings(TypedDict, total=False):
-    """The settings that are read back from a table of results."""
+    """The settings that are read back from a table of results.
+
+    Attributes
+    ----------
+    seeds, splits, permutations : int
+        Number of seeds, of splits into halves, and of permutations of a test.
+    own_k : int
+        Number of clusters of the run.
+    candidate : str or None
+        Whose pairwise clusters were used; None for the joint ones.
+    source : str
+        Whose texts were used.
+    rows : list of int or None
+        Places of the texts that were used; None for all.
+    texts : mapping of str to int
+        Number of texts by source.
+    sources : mapping of str to Origin
+        The run's sides by name.
+    clusters_from : OtherCorpus
+        Texts of another corpus, which clusters were learned on.
+    own_neighbours : int
+        Number of neighbors of ``mauve-lens measure``.
+    """
 
     seeds: Few
     splits: Few

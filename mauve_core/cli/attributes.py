@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Any, TypeAlias
 
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
+from mauve_core.base.validation import Joined
 from mauve_core.cli.options import add_device_option, add_output_options, show_result
+from mauve_core.cli.outputs import OfRun
 from mauve_core.corpus.streams import refusals
 from mauve_core.experiments.attributes_over_k import ALL, OWN, SPLITS, AttributeTable
 from mauve_core.scoring.tables import aligned, mean_and_spread
@@ -62,11 +65,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_attributes)
 
 
+AttributesJson: TypeAlias = Annotated[dict[str, Any], Joined(OfRun, AttributeTable)]
+
+
 def _attributes(args: argparse.Namespace) -> int:
     columns, ks = (None if values is None else tuple(dict.fromkeys(values)) for values in (args.column, args.k))
     run, file = _other(args.clusters_from)
     task = AttributesTask(args.id, columns, ks, args.source, args.candidate, args.splits, run, file, args.device)
-    return show_result(args, task, tables, lambda found: found.notes, "All values, and purity by value")
+    return show_result(args, "attributes", task, tables, lambda found: found.notes, "All values, and purity by value")
 
 
 def _other(text: str | None) -> tuple[str | None, TextFile | None]:

@@ -9,7 +9,7 @@ import shlex
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict, get_args
 
 from mauve_core.analysis import frames
 from mauve_core.analysis.cluster_names import labelled
@@ -18,6 +18,7 @@ from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.formatting import as_percent, percent_with_interval, printable, with_plain_spaces
+from mauve_core.base.validation import As, Count, Joined, Share, Within
 from mauve_core.cli.options import LINE, write, write_json
 from mauve_core.corpus.metadata import python_values
 from mauve_core.reporting.spreadsheets import csv_bytes
@@ -32,6 +33,134 @@ MOST_CLUSTERS, MOST_TEXTS = 20, 5
 
 _TEXT = 400
 """Characters of a printed text."""
+
+
+class _AboutJson(TypedDict):
+    """Which clusters of a stored run.
+
+    Attributes
+    ----------
+    run : str
+        Id of the stored run.
+    candidate : str
+        Its name.
+    partition : {"pairwise", "joint"}
+        Clusters of the human texts and this candidate's, or of all texts of the run.
+    seed : int
+        k-means seed, from 0.
+    k : int
+        Number of clusters.
+    explains : bool
+        Whether there is a gap to explain: exchanged texts do not leave as large a one. If not, costs are None.
+    """
+
+    run: str
+    candidate: str
+    partition: PartitionKind
+    seed: Count
+    k: Count
+    explains: bool
+
+
+class _ClusterJson(TypedDict):
+    """A cluster.
+
+    Attributes
+    ----------
+    cluster : int
+        Its number, from 0.
+    name : str
+        In words of its texts, which are untrusted.
+    human, model : int
+        Number of texts of either side.
+    p, q : float
+        Share of the human side's texts, and of the model's, 0 to 1.
+    difference : float
+        p - q.
+    log2_ratio : float
+        Of p and q with Krichevsky-Trofimov smoothing.
+    cost : float or None
+        Its part of the frontier integral, 0 or more.
+    cost_share : float or None
+        The same as a share of the frontier integral, 0 to 1.
+    direction : {"adds", "misses", ""}
+        Whether the model writes more of it than people do, or less; empty if neither.
+    low, high : float or None
+        Simultaneous 95% interval of ``cost_share``.
+    """
+
+    cluster: Count
+    name: str
+    human: Count
+    model: Count
+    p: Share
+    q: Share
+    difference: Annotated[float, Within(-1, 1)]
+    log2_ratio: float
+    cost: Share | None
+    cost_share: Share | None
+    direction: Literal["adds", "misses", ""]
+    low: Share | None
+    high: Share | None
+
+
+class _ClustersJson(TypedDict):
+    """The clusters of a candidate under one partition.
+
+    Attributes
+    ----------
+    clusters : list of _ClusterJson
+        Those that cost most first; without costs, by the difference of shares.
+    """
+
+    clusters: list[_ClusterJson]
+
+
+class _TextJson(TypedDict):
+    """A text, with a further field ``metadata.NAME`` for each field of metadata.
+
+    Attributes
+    ----------
+    source : str
+        ``human``, or the candidate's name.
+    id : str
+        Of the text, in its file.
+    cluster : int
+        Number of its cluster, from 0.
+    text : str
+        Untrusted.
+    prompt : str or None
+        What the text continues; None without.
+    x, y : float or None
+        Position on the map; None without a map.
+    """
+
+    source: str
+    id: str
+    cluster: Count
+    text: str
+    prompt: str | None
+    x: float | None
+    y: float | None
+
+
+class _TextsJson(TypedDict):
+    """The human texts and a candidate's, with their clusters.
+
+    Attributes
+    ----------
+    cluster : int or None
+        The one whose texts these are, the nearest to its center first on each side; None for all texts.
+    texts : list of _TextJson
+        The human texts first.
+    """
+
+    cluster: Count | None
+    texts: list[Annotated[dict[str, Any], As(_TextJson)]]
+
+
+ClustersJson: TypeAlias = Annotated[dict[str, Any], Joined(_AboutJson, _ClustersJson)]
+TextsJson: TypeAlias = Annotated[dict[str, Any], Joined(_AboutJson, _TextsJson)]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -90,7 +219,7 @@ def _clusters(args: argparse.Namespace) -> int:
     run, candidate, most = *_shown(args), _most(args)
     table = frames.clusters(run, candidate, kind=args.partition, seed=args.seed)
     if args.json:
-        write_json({**_about(run, candidate, args), "clusters": _records(table[:most])})
+        write_json({**_about(run, candidate, args), "clusters": _records(table[:most])}, "clusters")
     elif args.csv:
         write(csv_bytes(table[:most]).decode().rstrip("\n"))
     else:
@@ -108,7 +237,8 @@ def _texts(args: argparse.Namespace) -> int:
         return 0
     table = _frame(run, candidate, args)
     if args.json:
-        write_json({**_about(run, candidate, args), "cluster": args.cluster, "texts": _records(_first(table, most))})
+        texts = _records(_first(table, most))
+        write_json({**_about(run, candidate, args), "cluster": args.cluster, "texts": texts}, "texts")
     elif args.csv:
         write(csv_bytes(_first(table, most)).decode().rstrip("\n"))
     else:

@@ -44,6 +44,7 @@ COMMANDS: dict[str, dict[str, str | None]] = {
         "work": None,
     },
     "agents": {"mcp": "let a language-model agent read stored runs, over the Model Context Protocol"},
+    "schemas": {"schema": "print the JSON Schema of what a command prints with --json"},
     "completing": {"completion": "write a script with which a shell completes commands and options"},
     "debugging": {"debug": "write a file for a report of a fault, without texts, names or keys"},
 }

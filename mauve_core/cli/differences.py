@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import textwrap
+from typing import TypeAlias
 
 from mauve_core.analysis.precomputed import run_differences
 from mauve_core.base.config import SCORES
@@ -12,6 +13,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
 from mauve_core.cli.options import write, write_json
 from mauve_core.experiments.text_measures import MEASURES, MeasureDifference, measure_title
+from mauve_core.experiments.text_measures.differences import MeasureDifferenceJson
 from mauve_core.experiments.text_measures.differences import difference_json as measure_difference_json
 from mauve_core.experiments.text_measures.ranking import (
     closest_sentence,
@@ -20,7 +22,7 @@ from mauve_core.experiments.text_measures.ranking import (
     test_decimals,
 )
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.scoring.comparison_json import difference_json
+from mauve_core.scoring.comparison_json import DifferenceJson, difference_json
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, tests_sentence, texts_interval
 from mauve_core.scoring.ties import disagreement_sentence
@@ -28,6 +30,10 @@ from mauve_core.store import Run, RunStore
 
 _WIDTH = 100
 """Columns of what is printed about a measure."""
+
+
+TestJson: TypeAlias = list[DifferenceJson] | DifferenceJson | list[MeasureDifferenceJson] | MeasureDifferenceJson
+"""Every pair under a score, one pair, and the same under a text measure."""
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import textwrap
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias, TypedDict
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import NONE, correlation, printable
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.validation import Count, Joined, Within
 from mauve_core.cli.options import (
     LINE,
     add_again_option,
@@ -20,10 +22,13 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
+from mauve_core.cli.outputs import OfRun
 from mauve_core.experiments.encoders import USUAL, EncoderTable, Reference, references
 from mauve_core.experiments.encoders.positions import TEXTS, PositionTable
+from mauve_core.experiments.encoders.table import Reversal
 from mauve_core.figures import encoders as figures
 from mauve_core.figures import positions as position_figures
+from mauve_core.scoring.comparison_json import ScoreName
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER, TITLES, aligned, texts_interval
 from mauve_core.store import Run, RunStore
@@ -61,15 +66,63 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_encoders)
 
 
+Correlated: TypeAlias = Annotated[float, Within(-1, 1)]
+
+
+class _BetweenJson(TypedDict):
+    """Two candidates that two encoders order differently.
+
+    Attributes
+    ----------
+    score : str
+        Name of the score.
+    first, second : int
+        Places of the two encoders among the results, from 0.
+    """
+
+    score: ScoreName
+    first: Count
+    second: Count
+
+
+class _AgreeingJson(TypedDict):
+    """Several encoders on the candidates of a run, and how far they agree; the first is the run's own.
+
+    Attributes
+    ----------
+    titles : list of str
+        A short name of each encoder.
+    agreement : mapping
+        By score, a row and a column per encoder: Spearman correlations of the candidates' closeness; None where an
+        encoder ties all candidates, or there are too few.
+    reversals : list
+        Pairs of candidates that two encoders order differently, by score and encoders.
+    references : mapping
+        By score: correlations with the gaps of text measures and with ratings.
+    """
+
+    titles: list[str]
+    agreement: Mapping[ScoreName, list[list[Correlated | None]]]
+    reversals: list[Annotated[dict[str, Any], Joined(Reversal, _BetweenJson)]]
+    references: Mapping[ScoreName, list[Reference]]
+
+
+EncodersJson: TypeAlias = (
+    Annotated[dict[str, Any], Joined(EncoderTable, OfRun, _AgreeingJson)]
+    | Annotated[dict[str, Any], Joined(OfRun, PositionTable)]
+)
+"""Without options, and with ``--positions``."""
+
+
 def _encoders(args: argparse.Namespace) -> int:
     if args.positions:
         positions = PositionsTask(args.id, tuple(args.encoder) or None, args.texts, args.device)
-        return show_result(args, positions, positions_table, lambda found: found.notes, "Every seed")
+        return show_result(args, "encoders", positions, positions_table, lambda found: found.notes, "Every seed")
     task = CompareEncodersTask(args.id, tuple(args.encoder) or None, args.device)
     table, where = stored_or_computed(args, task)
     run = RunStore().load(args.id)
     if args.json:
-        write_json(_json(run, table))
+        write_json(_json(run, table), "encoders")
         return 0
     found, problem = references(run, table, args.score)
     parts = [scores_table(table, args.score), agreement_table(table, args.score)]

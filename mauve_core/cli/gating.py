@@ -157,7 +157,7 @@ def _gate(args: argparse.Namespace) -> int:
         raise
     outputs.finish(result)
     if args.json:
-        write_json(to_json(result))
+        write_json(to_json(result), "gate")
     else:
         write(to_terminal(result))
     return EXIT_CODES[result.verdict]

@@ -7,13 +7,14 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import get_args
+from typing import Annotated, Any, TypedDict, get_args
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import require_plain_file, write_atomically
 from mauve_core.base.formatting import CORRELATION_DECIMALS, NONE, correlation, interval, printable, written
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.validation import Joined
 from mauve_core.cli.options import write, write_json
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.streams import refusals
@@ -41,6 +42,36 @@ _READING = (
     "Score: Bradley-Terry; a source beats one that is 100 points lower in 73% of pairs. Mean 0 over finite scores.",
     "Rank: from the top down, a source whose interval overlaps that of the first of its group ties with it (=).",
 )
+
+
+class _AgreeingJson(TypedDict):
+    """The sources under one question, the best first.
+
+    Attributes
+    ----------
+    correlations : list of Correlation
+        Agreement of scores, measures and methods with the ranking.
+    """
+
+    correlations: list[Correlation]
+
+
+class RankingsJson(TypedDict):
+    """Bradley-Terry rankings of human ratings.
+
+    Attributes
+    ----------
+    source : str
+        Id of the run, or file of the ratings.
+    rankings : list
+        One per question.
+    notes : list of str
+        What could not be read or compared.
+    """
+
+    source: str
+    rankings: list[Annotated[dict[str, Any], Joined(Ranking, _AgreeingJson)]]
+    notes: list[str]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -154,7 +185,7 @@ def _rank(args: argparse.Namespace) -> int:
         entries = [
             {**dataclass_to_json(ranking), "correlations": [asdict(row) for row in rows]} for ranking, rows in pairs
         ]
-        write_json({"source": args.what, "rankings": entries, "notes": list(notes)})
+        write_json({"source": args.what, "rankings": entries, "notes": list(notes)}, "ratings rank")
         return 0
     parts = [_table(ranking, rows) for ranking, rows in zip(rankings, agreeing, strict=True)]
     write("\n\n".join([*parts, "\n".join([*_READING, *map(printable, notes)])]))

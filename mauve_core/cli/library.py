@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import textwrap
-from typing import Any
+from typing import Any, TypedDict
 
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.base.config import SCORES
@@ -24,7 +24,7 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.scoring.comparison_json import to_json
+from mauve_core.scoring.comparison_json import CandidateJson, to_json
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import (
@@ -39,6 +39,27 @@ from mauve_core.scoring.tables import (
 from mauve_core.scoring.ties import letters_sentence
 from mauve_core.store import RunStore
 from mauve_core.tasks.recompare import RecompareTask, changed, suggested_name
+
+
+class RunsComparedJson(TypedDict):
+    """Two runs: how their settings differ, and one leaderboard if they are comparable.
+
+    Attributes
+    ----------
+    runs : pair of str
+        Ids.
+    comparable : bool
+        Whether everything that decides a score is equal.
+    differences : list of Difference
+        Of their settings.
+    candidates : list of CandidateJson or None
+        Those of both runs; None if they are not comparable.
+    """
+
+    runs: tuple[str, str]
+    comparable: bool
+    differences: list[Difference]
+    candidates: list[CandidateJson] | None
 
 
 def add_actions(actions: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -79,7 +100,8 @@ def _compare(args: argparse.Namespace) -> int:
     if "json" in args:
         rows = None if board is None else to_json(board)["candidates"]
         entries = [dataclasses.asdict(item) for item in found]
-        write_json({"runs": args.ids, "comparable": board is not None, "differences": entries, "candidates": rows})
+        compared = {"comparable": board is not None, "differences": entries, "candidates": rows}
+        write_json({"runs": args.ids, **compared}, "runs compare")
         return 0
     write(_difference_table(found, args.ids))
     write(f"\n{refusal}" if board is None else f"\n{_leaderboard(board)}")

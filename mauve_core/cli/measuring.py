@@ -6,11 +6,13 @@ import argparse
 import dataclasses
 import textwrap
 from collections.abc import Sequence
+from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, printable, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.validation import Joined
 from mauve_core.cli.options import (
     TEXT_FILE,
     add_again_option,
@@ -26,6 +28,7 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
+from mauve_core.cli.outputs import OfRun
 from mauve_core.cli.standard_input import file_of
 from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure, over_lengths
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title, lengths_in
@@ -79,6 +82,26 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_measure)
 
 
+class _MeasuredJson(TypedDict):
+    """All measures of all candidates, of a run or of files.
+
+    Attributes
+    ----------
+    run : str
+        Id of the stored run; absent for files.
+    """
+
+    run: NotRequired[str]
+
+
+MeasureJson: TypeAlias = (
+    Annotated[dict[str, Any], Joined(Measurements, _MeasuredJson)]
+    | Annotated[dict[str, Any], Joined(OfRun, NeighbourTable)]
+    | Annotated[dict[str, Any], Joined(OfRun, LengthTable)]
+)
+"""Without options, with ``--neighbors``, and with ``--lengths``."""
+
+
 def _measure(args: argparse.Namespace) -> int:
     if (args.id is None) == (args.human is None) or (args.human is None) != (not args.model):
         raise InputError("Give either a run or files to measure", allowed="RUN, or --human FILE with --model NAME=FILE")
@@ -92,7 +115,8 @@ def _measure(args: argparse.Namespace) -> int:
     else:
         measurements, where = _of_run(args)
     if args.json:
-        write_json({**dataclass_to_json(measurements), **({} if args.id is None else {"run": args.id})})
+        of_run = {} if args.id is None else {"run": args.id}
+        write_json({**dataclass_to_json(measurements), **of_run}, "measure")
         return 0
     write(table(measurements))
     for note in dict.fromkeys(
@@ -113,7 +137,7 @@ def _over_neighbours(args: argparse.Namespace) -> int:
         allowed = "RUN, without files, --scorer or --lengths"
         raise InputError("--neighbors measures the features of a stored run", allowed=allowed)
     task = NeighboursTask(args.id, numbers_of_neighbours(args.neighbors), _names(args))
-    return show_result(args, task, neighbours_table, lambda found: found.notes, "Gaps and intervals")
+    return show_result(args, "measure", task, neighbours_table, lambda found: found.notes, "Gaps and intervals")
 
 
 def neighbours_table(found: NeighbourTable) -> str:
@@ -134,7 +158,7 @@ def _over_lengths(args: argparse.Namespace) -> int:
     if args.id is None:
         raise InputError("--lengths cuts the texts of a stored run", allowed="RUN, without files")
     task = LengthsTask(args.id, lengths_in(args.lengths), _names(args), args.scorer, args.device)
-    return show_result(args, task, lengths_table, lambda found: found.notes, "Intervals")
+    return show_result(args, "measure", task, lengths_table, lambda found: found.notes, "Intervals")
 
 
 def lengths_table(found: LengthTable) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypedDict
 
 from mauve_core.base.formatting import (
     NONE,
@@ -14,7 +14,9 @@ from mauve_core.base.formatting import (
     with_two_spreads,
     written,
 )
+from mauve_core.base.validation import Joined, Within
 from mauve_core.cli.options import add_again_option, add_device_option, add_output_options, show_result
+from mauve_core.cli.outputs import OfRun
 from mauve_core.experiments.methods import (
     ABOUT_CORRECTIONS,
     ABOUT_EXPECTATIONS,
@@ -29,6 +31,7 @@ from mauve_core.experiments.methods import (
     score_of,
 )
 from mauve_core.experiments.methods.evaluation import SEEDS
+from mauve_core.experiments.methods.ranks import Joined as HowJoined
 from mauve_core.experiments.methods.ranks import about_ranks
 from mauve_core.figures.agreement import LEAST_CORRELATED, answer
 from mauve_core.figures.method_tests import LEVEL, Tested, about_corrections, about_expectations, p_values_of
@@ -70,11 +73,67 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_methods)
 
 
+class _PlaceJson(TypedDict):
+    """A candidate under one method.
+
+    Attributes
+    ----------
+    candidate : str
+        Its name.
+    rank : int
+        Place of the first of its group, from 1, the closest to the human texts.
+    tied : bool
+        Whether the group has other members.
+    joined : {"", "test", "overlap", "unknown"}
+        How the candidate joins the previous one's group: not at all, because a test does not tell it from the group's
+        first, because their intervals overlap, or because one of the two has no interval.
+    """
+
+    candidate: str
+    rank: Annotated[int, Within(1)]
+    tied: bool
+    joined: HowJoined
+
+
+class _RanksJson(TypedDict):
+    """The ranks of the candidates under one method.
+
+    Attributes
+    ----------
+    method : str
+        Its specification.
+    as_leaderboard : bool
+        Whether these are the ranks of the leaderboard.
+    candidates : list of _PlaceJson
+        From the closest on.
+    """
+
+    method: str
+    as_leaderboard: bool
+    candidates: list[_PlaceJson]
+
+
+class _RankedJson(TypedDict):
+    """Several methods on the candidates of a run, and their ranks; the first method is the reference for the others.
+
+    Attributes
+    ----------
+    ranks : list of _RanksJson
+        One per method.
+    """
+
+    ranks: list[_RanksJson]
+
+
+MethodsJson: TypeAlias = Annotated[dict[str, Any], Joined(MethodTable, OfRun, _RankedJson)]
+
+
 def _methods(args: argparse.Namespace) -> int:
     task = task_of(args)
     comparison = task.load().comparison
     return show_result(
         args,
+        "methods",
         task,
         lambda table: "\n\n".join(filter(None, [scores_table(table, comparison), agreement_table(table)])),
         lambda table: _notes(table, comparison),

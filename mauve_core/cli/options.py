@@ -25,6 +25,7 @@ from mauve_core.base.formatting import UNBROKEN, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.cli import pace
+from mauve_core.cli.outputs import FIELD, shape_of
 from mauve_core.cli.parser import Store
 from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
@@ -281,8 +282,13 @@ def write(text: str) -> None:
     sys.stdout.flush()
 
 
-def write_json(values: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
-    """Write exactly one JSON value to standard output; with escapes where its encoding lacks a character."""
+def write_json(values: Mapping[str, Any] | Sequence[Mapping[str, Any]], command: str | None = None) -> None:
+    """Write exactly one JSON value to standard output; with escapes where its encoding lacks a character.
+
+    An object that a command prints with ``--json`` begins with the name and version of its shape.
+    """
+    if command is not None and isinstance(values, Mapping):
+        values = {FIELD: shape_of(command).id, **values}
     text = json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
@@ -320,7 +326,7 @@ def make_run(
         run = task.make(progress_of(args), stored=unheeded if as_json else show, **more_arguments)
     more = "" if as_json else measured(run)
     if as_json:
-        write_json(run_json(run))
+        write_json(run_json(run), "compare")
     elif more:
         write(f"\n{more}")
     return 0
@@ -371,6 +377,7 @@ def verdict_text(run: Run) -> str:
 
 def show_result(
     args: argparse.Namespace,
+    command: str,
     task: RunTask,
     table: Callable[[Any], str],
     notes: Callable[[Any], Iterable[str]],
@@ -383,7 +390,7 @@ def show_result(
     """
     found, where = stored_or_computed(args, task)
     if args.json:
-        write_json({**dataclass_to_json(found), **derived(found), "run": task.run})
+        write_json({**dataclass_to_json(found), **derived(found), "run": task.run}, command)
         return 0
     write(table(found))
     for note in notes(found):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypedDict
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, as_percent, printable, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.validation import Joined
 from mauve_core.cli.options import add_device_option, add_output_options, show_result
+from mauve_core.cli.outputs import OfRun
 from mauve_core.experiments.perturbations import PERTURBATIONS, usage
 from mauve_core.experiments.robustness import (
     PAPER,
@@ -21,6 +23,7 @@ from mauve_core.experiments.robustness import (
     positions_sentence,
     summary,
 )
+from mauve_core.experiments.robustness.detection import Detection
 from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
 from mauve_core.scoring.tables import aligned
 from mauve_core.tasks.probe import ProbeTask
@@ -65,11 +68,41 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_probe)
 
 
+class _SaidJson(TypedDict):
+    """What the test says of one perturbation.
+
+    Attributes
+    ----------
+    sentence : str
+        The same in words.
+    """
+
+    sentence: str
+
+
+class _ProbedJson(TypedDict):
+    """How the score responds to deliberately changed texts.
+
+    Attributes
+    ----------
+    summary : str
+        What MAUVE detects, in words; empty if nothing was tested.
+    detections : list
+        One per perturbation, those detected first.
+    """
+
+    summary: str
+    detections: list[Annotated[dict[str, Any], Joined(Detection, _SaidJson)]]
+
+
+ProbeJson: TypeAlias = Annotated[dict[str, Any], Joined(ProbeTable, OfRun, _ProbedJson)]
+
+
 def _probe(args: argparse.Namespace) -> int:
     positions = [item.spec for item in POSITIONS] if args.positions else []
     specs = tuple(dict.fromkeys([*args.perturbation, *positions])) or ProbeTask.perturbations
     task = ProbeTask(args.id, specs, args.source, None, args.splits, args.seeds, args.device)
-    return show_result(args, task, table, _notes, "The cluster of every text before and after", _derived)
+    return show_result(args, "probe", task, table, _notes, "The cluster of every text before and after", _derived)
 
 
 def _derived(found: ProbeTable) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _show(args: argparse.Namespace) -> int:
     if args.json:
-        write_json(as_dict())
+        write_json(as_dict(), "published")
         return 0
     parts = [_table(paper) for paper in PAPERS]
     parts.append("Between columns of the tables (NeurIPS 2021, supplement)\n" + _columns())

@@ -6,19 +6,65 @@ import argparse
 import dataclasses
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
+from typing import TypedDict
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import file_size, printable, with_plain_spaces
+from mauve_core.base.validation import Count
 from mauve_core.cli import library
 from mauve_core.cli.options import LINE, add_output_options, progress_of, run_json, run_table, write, write_json
 from mauve_core.scoring import empty_clusters
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import RunStore, RunSummary
+from mauve_core.store.trash import DeletedRun
 
 _Command = Callable[[argparse.Namespace], int]
+
+
+class RunsJson(TypedDict):
+    """Stored runs.
+
+    Attributes
+    ----------
+    runs : list of RunSummary
+        The newest first.
+    """
+
+    runs: list[RunSummary]
+
+
+class BinJson(TypedDict):
+    """Deleted runs.
+
+    Attributes
+    ----------
+    deleted : list of DeletedRun
+        With the tokens that restore them.
+    """
+
+    deleted: list[DeletedRun]
+
+
+class DiskJson(TypedDict):
+    """Disk space that runs take.
+
+    Attributes
+    ----------
+    root : str
+        Folder of the runs.
+    runs : mapping of str to int
+        Bytes of each run by id.
+    bin, total : int
+        Bytes of deleted runs, and of all.
+    """
+
+    root: str
+    runs: Mapping[str, Count]
+    bin: Count
+    total: Count
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -88,7 +134,7 @@ def _list(args: argparse.Namespace) -> int:
     store, search, tags = RunStore(), getattr(args, "search", ""), getattr(args, "tag", [])
     summaries = store.list(search, tags)
     if _asks_json(args):
-        write_json({"runs": [dataclasses.asdict(summary) for summary in summaries]})
+        write_json({"runs": [dataclasses.asdict(summary) for summary in summaries]}, "runs")
     elif summaries:
         rows = [["Run", "Name", "Created", "n", "Encoder", "Candidates", "Human texts", "Tags", "Size"]]
         write(aligned(rows + [_cells(summary) for summary in summaries]))
@@ -111,7 +157,7 @@ def _cells(summary: RunSummary) -> list[str]:
 def _show(args: argparse.Namespace) -> int:
     run = RunStore().load(args.id)
     if _asks_json(args):
-        write_json(run_json(run))
+        write_json(run_json(run), "runs show")
         return 0
     about = f"\nTags: {printable(', '.join(run.tags))}" if run.tags else ""
     about += "".join(f"\n> {printable(line)}" for line in run.notes.splitlines())
@@ -158,7 +204,7 @@ def _delete(args: argparse.Namespace) -> int:
 def _bin(args: argparse.Namespace) -> int:
     entries = RunStore().deleted()
     if _asks_json(args):
-        write_json({"deleted": [dataclasses.asdict(entry) for entry in entries]})
+        write_json({"deleted": [dataclasses.asdict(entry) for entry in entries]}, "runs bin")
     elif entries:
         rows = [["Run", "Name", "Deleted", "Size", "Token"]]
         for entry in entries:
@@ -216,7 +262,8 @@ def _disk(args: argparse.Namespace) -> int:
     store = RunStore()
     use = store.disk_use()
     if _asks_json(args):
-        write_json({"root": str(store.root), "runs": dict(use.runs), "bin": use.bin, "total": use.total})
+        sizes = {"runs": dict(use.runs), "bin": use.bin, "total": use.total}
+        write_json({"root": str(store.root), **sizes}, "runs disk")
         return 0
     largest = sorted(use.runs.items(), key=lambda item: -item[1])
     rows = [

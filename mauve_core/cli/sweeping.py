@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import Annotated, Any, TypeAlias
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, printable, with_two_spreads
+from mauve_core.base.validation import Joined
 from mauve_core.cli.options import add_device_option, add_output_options, show_result
+from mauve_core.cli.outputs import OfRun
 from mauve_core.experiments.methods import ESTIMATORS
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.sweeps import EVERY_AXIS, EstimatorSweep, Sweep
@@ -40,9 +43,15 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.set_defaults(run=_sweep)
 
 
+SweepJson: TypeAlias = (
+    Annotated[dict[str, Any], Joined(OfRun, Sweep)] | Annotated[dict[str, Any], Joined(OfRun, EstimatorSweep)]
+)
+"""Over a setting, and over a parameter of estimators without bins."""
+
+
 def _sweep(args: argparse.Namespace) -> int:
     task = SweepTask(args.id, args.over, numbers(args.values), args.seeds, args.device)
-    return show_result(args, task, _shown, lambda sweep: sweep.notes, "Every score")
+    return show_result(args, "sweep", task, _shown, lambda sweep: sweep.notes, "Every score")
 
 
 def _shown(sweep: Sweep | EstimatorSweep) -> str:

@@ -6,13 +6,57 @@ import argparse
 import dataclasses
 import sys
 from collections.abc import Sequence
+from typing import Annotated, Any, TypeAlias, TypedDict
 
 from mauve_core.base.formatting import printable
 from mauve_core.base.progress import format_seconds
+from mauve_core.base.validation import Count, Joined, NotNegative
 from mauve_core.cli.options import write, write_json
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
 from mauve_core.scoring.tables import aligned
+
+
+class _PaceJson(TypedDict):
+    """A job and its progress.
+
+    Attributes
+    ----------
+    jobs_before : int
+        Jobs ahead of it, if it waits; otherwise 0.
+    seconds_left : float or None
+        Time left in this stage, at its pace so far; None if unknown.
+    """
+
+    jobs_before: Count
+    seconds_left: NotNegative | None
+
+
+class _LogJson(TypedDict):
+    """A job, its progress and its log.
+
+    Attributes
+    ----------
+    log : list of str
+        The last lines.
+    """
+
+    log: list[str]
+
+
+class JobsJson(TypedDict):
+    """Background jobs.
+
+    Attributes
+    ----------
+    jobs : list
+        All that are there.
+    """
+
+    jobs: list[Annotated[dict[str, Any], Joined(JobState, _PaceJson)]]
+
+
+LogJson: TypeAlias = Annotated[dict[str, Any], Joined(JobState, _PaceJson, _LogJson)]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,7 +84,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _list(args: argparse.Namespace) -> int:
     jobs = queue.list()
     if args.json:
-        write_json({"jobs": [_as_dict(job, jobs) for job in jobs]})
+        write_json({"jobs": [_as_dict(job, jobs) for job in jobs]}, "jobs")
         return 0
     if not jobs:
         write(f"There are no jobs in {queue.jobs_folder()}. Jobs are started in the app")
@@ -56,7 +100,7 @@ def _list(args: argparse.Namespace) -> int:
 def _log(args: argparse.Namespace) -> int:
     state, lines = queue.status(args.id), queue.log_lines(args.id, max(1, args.lines))
     if getattr(args, "json", False):
-        write_json({**_as_dict(state, queue.list()), "log": list(lines)})
+        write_json({**_as_dict(state, queue.list()), "log": list(lines)}, "jobs log")
         return 0
     for line in lines:
         write(printable(line))

@@ -70,7 +70,9 @@ class JobState:
     started : str or None
         Time of its last turn.
     stage_started : str or None
+        Time at which the current stage began.
     updated : str
+        Time at which this was written.
     message : str
         For the reader: why it failed; empty otherwise.
     run : str or None

@@ -42,6 +42,7 @@ class Correlation:
     Attributes
     ----------
     indicator : str
+        The score, measure or method.
     spearman : float or None
         None if it is undefined; ``note`` says why.
     worst : WorstCase or None
@@ -49,6 +50,7 @@ class Correlation:
     n : int
         Players with both a value and a rank.
     note : str
+        What a reader must know; may be empty.
     over : str
         What the standard deviations of the worst case are over.
     """

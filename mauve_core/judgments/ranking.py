@@ -52,6 +52,7 @@ class Player:
     Attributes
     ----------
     name : str
+        The source.
     rank : int or None
         1 is the most preferred of its group; players whose intervals overlap that of the first with a rank share it.
         None if the ratings do not place the player.
@@ -89,7 +90,9 @@ class Ranking:
     Attributes
     ----------
     question : str
+        What was asked; empty if the table of ratings does not say.
     players : tuple of Player
+        The best first, group by group.
     wins : tuple of tuple of float
         wins[i][j]: times player i was preferred to player j, with ties by ``tie_rule``; in the order of ``players``.
     n : int
@@ -97,8 +100,11 @@ class Ranking:
     raters, ties, excluded : int
         Raters and ties among them, and ratings of this question left out.
     tie_rule : {"half", "random"}
+        A tie is half a win for each, or a win for one by coin flip.
     bootstrap : int
+        Number of replicates behind the intervals.
     confidence : float
+        Confidence level of the intervals.
     notes : tuple of str
         Sentences that a reader must know.
     """

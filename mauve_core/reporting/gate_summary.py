@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Annotated, Any, TypeAlias, TypedDict
 from xml.etree import ElementTree
 
 from mauve_core.analysis.gate import Finding, GateResult
@@ -23,6 +23,7 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.validation import Joined
 from mauve_core.scoring.gate import RULE, GateTest, Verdict
 from mauve_core.scoring.tables import TITLES, aligned
 
@@ -59,8 +60,44 @@ def sentence(result: GateResult) -> str:
     )
 
 
+class _JudgedJson(TypedDict):
+    """The gate under one measure.
+
+    Attributes
+    ----------
+    verdict : {"pass", "fail", "undecided"}
+        By this measure alone.
+    """
+
+    verdict: Verdict
+
+
+class _GateJson(TypedDict):
+    """What a gate found.
+
+    Attributes
+    ----------
+    verdict : {"pass", "fail", "undecided"}
+        "fail" if any measure fails; else "undecided", too few texts to tell, if any is; else "pass".
+    sentence : str
+        The verdict in one sentence.
+    rule : str
+        How the verdict follows from the tests.
+    tests : list
+        One per measure.
+    """
+
+    verdict: Verdict
+    sentence: str
+    rule: str
+    tests: list[Annotated[dict[str, Any], Joined(GateTest, _JudgedJson)]]
+
+
+GateJson: TypeAlias = Annotated[dict[str, Any], Joined(GateResult, _GateJson)]
+
+
 def to_json(result: GateResult) -> dict[str, Any]:
-    """All of the result as plain JSON values, with the verdicts, the sentence and the rule."""
+    """All of the result as plain JSON values, with the verdicts, the sentence and the rule: as :data:`GateJson`."""
     values = dataclass_to_json(result)
     for entry, test in zip(values["tests"], result.tests, strict=True):
         entry["verdict"] = test.verdict

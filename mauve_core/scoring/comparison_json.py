@@ -4,32 +4,244 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from mauve_core.base.config import SCORES
+from mauve_core.base.config import SCORE_BOUNDS, SCORES, CompareConfig
+from mauve_core.base.validation import Count, Joined, NotNegative, PValue, Ranged, Within
+from mauve_core.corpus.normalizing_steps import Change
+from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeForLike, Source
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import standings
 
+ScoreName: TypeAlias = Literal["mauve", "mauve_star", "frontier_integral", "mid"]
+
+Apart: TypeAlias = Annotated[float, Within(-1, 1)]
+"""A difference of two scores."""
+
+
+class EstimateJson(TypedDict):
+    """A score with its spread.
+
+    Attributes
+    ----------
+    mean : float
+        Mean over the k-means seeds.
+    sd : float or None
+        Standard deviation over the seeds; None with one seed.
+    low, high : float
+        Ends of the bootstrap interval over texts.
+    generations_sd : float
+        Standard deviation over the generations; only where there are several.
+    generations : list of float
+        The score of each generation; only where there are several.
+    """
+
+    mean: float
+    sd: NotNegative | None
+    low: float
+    high: float
+    generations_sd: NotRequired[NotNegative]
+    generations: NotRequired[list[float]]
+
+
+class ScoresJson(TypedDict):
+    """The scores of a candidate.
+
+    Attributes
+    ----------
+    mauve : EstimateJson
+        MAUVE, 0 to 1; 1 is the closest to the human texts.
+    mauve_star : EstimateJson
+        MAUVE*, 0 to 1: MAUVE of histograms with half a text added to every cluster; 1 is the closest.
+    frontier_integral : EstimateJson
+        Frontier integral, 0 to 1; 0 is the closest.
+    mid : EstimateJson
+        Mid-point of the divergence frontier, in nats, 0 to ln 2; 0 is the closest.
+    """
+
+    mauve: Annotated[EstimateJson, Ranged(*SCORE_BOUNDS["mauve"])]
+    mauve_star: Annotated[EstimateJson, Ranged(*SCORE_BOUNDS["mauve_star"])]
+    frontier_integral: Annotated[EstimateJson, Ranged(*SCORE_BOUNDS["frontier_integral"])]
+    mid: Annotated[EstimateJson, Ranged(*SCORE_BOUNDS["mid"])]
+
+
+class _SizesJson(TypedDict):
+    """Scores at a number of texts of their own.
+
+    Attributes
+    ----------
+    n : int
+        Texts per side.
+    k : int
+        Number of clusters.
+    """
+
+    n: Count
+    k: Count
+
+
+SizedJson: TypeAlias = Annotated[dict[str, Any], Joined(ScoresJson, _SizesJson)]
+
+
+class SourceJson(TypedDict):
+    """One side as it entered the comparison.
+
+    Attributes
+    ----------
+    name : str
+        ``human``, or the candidate's name.
+    n : int
+        Number of texts, of all generations.
+    origin : str
+        File of the texts, or "memory".
+    digest : str
+        SHA-256 of ids and texts.
+    tokens_median : float or None
+        Median length in the encoder's tokens, after cutting; None if features were given.
+    cut : int
+        Number of texts that the encoder cut at its maximum length.
+    notes : list of str
+        Notes from reading the file: exclusions, duplicates, guesses.
+    normalized : list of Change
+        What normalizing did to the texts; empty if they are as they were read.
+    generations : int
+        Number of generations; only if there are several.
+    n_scored : int
+        Texts that one score takes; only if there are several generations.
+    """
+
+    name: str
+    n: Count
+    origin: str
+    digest: str
+    tokens_median: NotNegative | None
+    cut: Count
+    notes: list[str]
+    normalized: list[Change]
+    generations: NotRequired[Count]
+    n_scored: NotRequired[Count]
+
+
+class _PlacedJson(TypedDict):
+    """A candidate: how its texts entered the comparison, and its scores from pairwise partitions.
+
+    Attributes
+    ----------
+    k : int
+        Number of clusters.
+    rank : int
+        From 1, by MAUVE; candidates that no test tells apart from the first of their group share its rank.
+    letters : str
+        Two candidates share a letter exactly if they are not told apart; empty for one candidate.
+    like_for_like : SizedJson or None
+        Its scores at the size of ``halves``; None if there are none.
+    """
+
+    k: Count
+    rank: Annotated[int, Within(1)]
+    letters: str
+    like_for_like: SizedJson | None
+
+
+CandidateJson: TypeAlias = Annotated[dict[str, Any], Joined(SourceJson, ScoresJson, _PlacedJson)]
+
+
+class DifferenceJson(TypedDict):
+    """Test of two candidates under one score.
+
+    Attributes
+    ----------
+    score : str
+        Name of the score.
+    a, b : str
+        The candidates.
+    difference : float
+        Score of ``a`` minus that of ``b``, pairwise, averaged over seeds; mid in nats.
+    low, high : float
+        Ends of its bootstrap interval over texts.
+    joint_difference : float
+        The same from joint partitions, which is what is tested.
+    p : float
+        p-value of the exchange of texts between the two.
+    p_adjusted : float
+        By Holm's method over all pairs of candidates.
+    told_apart : bool
+        Whether the difference is significant and has the same sign in the pairwise and the joint partitions.
+    paired : bool
+        Whether texts were exchanged within prompts.
+    n : int
+        Prompts in common, or, without any, texts of both.
+    """
+
+    score: ScoreName
+    a: str
+    b: str
+    difference: Apart
+    low: Apart
+    high: Apart
+    joint_difference: Apart
+    p: PValue
+    p_adjusted: PValue
+    told_apart: bool
+    paired: bool
+    n: Count
+
+
+class PairingJson(TypedDict):
+    """Which texts belong to one prompt.
+
+    Attributes
+    ----------
+    by : {"prompts", "ids"} or None
+        What tells; None if unknown.
+    shared : mapping of str to int
+        By candidate, the number in common with the human side.
+    """
+
+    by: MatchedBy | None
+    shared: Mapping[str, Count]
+
+
+class ComparisonJson(TypedDict):
+    """A comparison without its arrays.
+
+    Attributes
+    ----------
+    human : SourceJson
+        The human side.
+    settings : CompareConfig
+        All settings.
+    warnings : list of str
+        Advice that applies to these scores, and anything else a reader must know.
+    candidates : list of CandidateJson
+        In the order given.
+    halves : SizedJson or None
+        Human vs. human: about the scores of a candidate that writes like people, at that size; None if the human texts
+        could not be split.
+    differences : list of DifferenceJson or None
+        Of every two candidates under every score; None if they were not tested.
+    normalization : list of str
+        Steps applied to the texts of every side.
+    pairing : PairingJson or None
+        None if no candidate has a prompt in common with the human side.
+    environment : mapping
+        Versions, device, start time (ISO 8601, UTC) and seconds of each stage.
+    """
+
+    human: SourceJson
+    settings: CompareConfig
+    warnings: list[str]
+    candidates: list[CandidateJson]
+    halves: SizedJson | None
+    differences: list[DifferenceJson] | None
+    normalization: list[str]
+    pairing: PairingJson | None
+    environment: Mapping[str, Any]
+
 
 def to_json(comparison: Comparison) -> dict[str, Any]:
-    """Return the comparison without its arrays, as JSON values.
-
-    Returns
-    -------
-    dict
-        ``human`` (name, n, origin, digest, tokens_median, cut, notes, normalized), ``settings`` (from
-        :meth:`CompareConfig.as_dict`), ``warnings`` (list of str), ``candidates`` (list in the order given: the
-        entries of ``human``, ``k``, ``rank``, ``letters`` (two candidates share one exactly if they are not told
-        apart; empty for one candidate), for each score an object with ``mean``, ``sd`` (None with one seed),
-        ``low`` and ``high``, with several generations also ``generations``, the score of each, and
-        ``generations_sd``, and ``like_for_like``: ``n``, ``k`` and the scores at the size of ``halves``, or None),
-        ``halves`` (human vs. human: ``n``, ``k`` and the scores; None if the texts could not be split),
-        ``differences`` (of every two candidates under every score, as :func:`difference_json`; None if they were not
-        tested), ``normalization`` (steps applied to the texts of every side), ``pairing`` (``by``: "prompts", "ids" or
-        None if unknown; ``shared``: by candidate, the number in common with the human side; None without any) and
-        ``environment``.
-    """
+    """Return the comparison without its arrays, as JSON values: the entries of :class:`ComparisonJson`."""
     places = {standing.candidate.name: standing for standing in standings(comparison)}
     return {
         "human": _source_json(comparison.human),

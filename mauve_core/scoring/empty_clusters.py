@@ -8,12 +8,13 @@ for k.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_spread
+from mauve_core.base.validation import Count, NotNegative, Share
 from mauve_core.scoring.result import Candidate, Comparison
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.scoring.tables import standings
@@ -93,11 +94,48 @@ def _cell(number: SeedSpread, of: int) -> str:
     return f"{with_spread(number.mean, number.sd, 1)} ({as_percent(number.mean / of, 1)})"
 
 
-def empty_clusters_json(comparison: Comparison) -> list[dict[str, Any]]:
-    """Return JSON values by candidate: ``k``; ``human``, ``model`` and ``both``, each with ``mean``, ``sd``, ``share``.
+class EmptyNumberJson(TypedDict):
+    """A number of empty clusters.
 
-    ``share`` is that of ``mean`` in k, or in 2k for ``both``, 0 to 1; ``sd`` is None with one seed.
+    Attributes
+    ----------
+    mean : float
+        Over the k-means seeds.
+    sd : float or None
+        Standard deviation over the seeds; None with one seed.
+    share : float
+        That of ``mean`` in k, or in 2k for both sides, 0 to 1.
     """
+
+    mean: NotNegative
+    sd: NotNegative | None
+    share: Share
+
+
+class EmptyClustersJson(TypedDict):
+    """The empty clusters of one candidate's pairwise partitions.
+
+    Attributes
+    ----------
+    candidate : str
+        Its name.
+    k : int
+        Number of clusters.
+    human, model : EmptyNumberJson
+        Clusters without a human text, and without a text of the candidate.
+    both : EmptyNumberJson
+        The sum of the two, of 2k.
+    """
+
+    candidate: str
+    k: Count
+    human: EmptyNumberJson
+    model: EmptyNumberJson
+    both: EmptyNumberJson
+
+
+def empty_clusters_json(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return JSON values by candidate, each with the entries of :class:`EmptyClustersJson`."""
     found = []
     for each in empty_clusters(comparison):
         bins = {"human": (each.human, each.k), "model": (each.model, each.k), "both": (each.both, 2 * each.k)}

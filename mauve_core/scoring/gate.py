@@ -29,7 +29,7 @@ from scipy.special import ndtri, stdtr, stdtrit
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import check_fields
-from mauve_core.base.validation import Holds
+from mauve_core.base.validation import Count, Holds, NotNegative, Share, Within
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.jackknife import jackknife_parts
@@ -117,19 +117,19 @@ class GateTest:
     """
 
     measure: str
-    baseline: float
-    candidate: float
-    difference: float
+    baseline: Share
+    candidate: Share
+    difference: Annotated[float, Within(-1, 1)]
     low: float
     high: float
-    sd: float
-    p_value: float
-    alpha: float
-    margin: float
-    smallest_effect: float
-    n: int
-    groups: int
-    enough: int | None
+    sd: NotNegative
+    p_value: Share
+    alpha: Share
+    margin: Share
+    smallest_effect: Share
+    n: Count
+    groups: Count
+    enough: Count | None
 
     @property
     def verdict(self) -> Verdict:

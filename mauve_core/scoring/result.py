@@ -191,6 +191,7 @@ class Difference:
     Attributes
     ----------
     score : str
+        Name of the score.
     first, second : str
         The candidates.
     difference : float

@@ -89,6 +89,7 @@ class SeedSpread:
     Attributes
     ----------
     mean : float
+        Mean of the values.
     sd : float or None
         Standard deviation of the values (denominator: their number - 1); None with one value.
     values : tuple of float

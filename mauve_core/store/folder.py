@@ -94,12 +94,15 @@ class RunSummary:
     human : str
         Origin of the human texts.
     candidates : tuple of str
+        Their names.
     n : int
         Number of human texts.
     encoder : str or None
         The encoder's model; None if features were given.
     tags : tuple of str
+        Given by people.
     notes : str
+        Written by people.
     bytes : int
         Size of the folder's files, as far as the index knows.
     """

@@ -37,6 +37,7 @@ class DeletedRun:
     Attributes
     ----------
     token : str
+        Restores it.
     summary : RunSummary
         As it was; only an id if that is damaged.
     deleted : str

@@ -66,6 +66,7 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     assert record == json.loads(
         json.dumps(
             {
+                "schema": "mauve-lens/compare/1",
                 "verdict": verdict(run).as_dict(),
                 **to_json(run.comparison),
                 "preflight": found,
@@ -74,7 +75,7 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
             }
         )
     )
-    assert next(iter(record)) == "verdict"
+    assert list(record)[:2] == ["schema", "verdict"]
     assert record["verdict"]["closest"].startswith("close is closer to the human texts than collapsed: MAUVE 0.")
     assert record["verdict"]["leaders"] == ["close"]
     assert len(found["rows"]) == 24, "two candidates, twelve kinds"

@@ -18,7 +18,7 @@ def test_without_jobs_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["jobs"]) == DONE
     assert "There are no jobs" in capsys.readouterr().out
     assert main(["jobs", "--json"]) == DONE
-    assert json.loads(capsys.readouterr().out) == {"jobs": []}
+    assert json.loads(capsys.readouterr().out) == {"schema": "mauve-lens/jobs/1", "jobs": []}
 
 
 def test_jobs_are_listed_with_how_far_they_are(capsys: pytest.CaptureFixture[str]) -> None:

@@ -339,7 +339,7 @@ def test_the_command_shows_a_table_and_keeps_it(run: Run, capsys: pytest.Capture
 def test_the_command_gives_one_json_object(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["attributes", run.id, "--k", "16", "--source", ALL, "--candidate", "close", "--json", "--quiet"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values.pop("run") == run.id
+    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/attributes/1", run.id)
     found = from_json(AttributeTable, values)
     assert found.settings["texts"] == {HUMAN: N, "close": N}
     assert found.settings["partition"] == "pairwise"

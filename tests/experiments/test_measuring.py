@@ -133,7 +133,9 @@ def test_the_command_measures_files(tmp_path, capsys):
     model.write_text("".join(f"a fox {i} ran on and on and on\n" for i in range(50)))
     files = ["--human", str(human), "--model", f"loop={model}", "--quiet", "--json"]
     assert main(["measure", *files]) == 0
-    found = from_json(Measurements, {k: v for k, v in json.loads(capsys.readouterr().out).items() if k != "run"})
+    values = json.loads(capsys.readouterr().out)
+    assert values.pop("schema") == "mauve-lens/measure/1"
+    found = from_json(Measurements, values)
     assert found.row("repetition", "loop").model.value == 1
     assert found.row("repetition", "loop").human.value == 0
     assert any(note.startswith("discriminator: left out") for note in found.notes)

@@ -213,7 +213,7 @@ def test_task_command_and_what_is_kept(encoded: Run, own_home: Path, capsys: pyt
     file.write_text("".join(json.dumps({"text": text}) + "\n" for text in other.corpora[HUMAN].texts))
     assert main([*arguments, "--clusters-from", str(file), "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values.pop("run") == encoded.id
+    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/attributes/1", encoded.id)
     by_file = from_json(AttributeTable, values)
     assert by_file.clusters_from == "texts.jsonl"
     assert by_file.other_rows == made.other_rows

@@ -356,6 +356,7 @@ class TestCommand:
     def test_json_is_one_object_with_everything(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["published", "--json"]) == 0
         record = json.loads(capsys.readouterr().out)
+        assert record.pop("schema") == "mauve-lens/published/1"
         assert record == json.loads(json.dumps(as_dict()))
         assert set(record) == {"answers", "correlations", "columns", "notes"}
         assert len(record["correlations"]) == 60

@@ -530,7 +530,7 @@ def test_the_command_prints_a_table_and_keeps_the_sweep(run: Run, capsys: pytest
 def test_the_command_prints_one_json_object(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["sweep", run.id, "--over", "scale", "--json", "--quiet"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record.pop("run") == run.id
+    assert (record.pop("schema"), record.pop("run")) == ("mauve-lens/sweep/1", run.id)
     assert from_json(Sweep, record) == stored_sweep(run, "scale")
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Count, Settings
+from mauve_core.base.validation import As, Count, Ranged, Settings
 from mauve_core.encoders.catalogue import check_model
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.encoders.request import encoder_titles
@@ -44,6 +44,9 @@ TEXTS = 512
 _Array = NDArray[np.float32]
 
 
+_Spread: TypeAlias = Annotated[SeedSpread, Ranged(*FIVE_BOUNDS[POSITION_SCORE])]
+
+
 @dataclass(frozen=True)
 class EncoderPositions:
     """Jensen-Shannon divergence, in nats, of a half of the human texts from the other, untouched half.
@@ -51,15 +54,16 @@ class EncoderPositions:
     Attributes
     ----------
     encoder : EncoderConfig
+        All settings of the encoder.
     untouched, beginning, end : SeedSpread
         Of the half as it is, with the first 70% of the words shuffled, and with the last 30%; over k-means seeds, the
         same ones for all three.
     """
 
     encoder: EncoderConfig
-    untouched: SeedSpread
-    beginning: SeedSpread
-    end: SeedSpread
+    untouched: _Spread
+    beginning: _Spread
+    end: _Spread
 
     def __post_init__(self) -> None:
         counts = {len(each.values) for each in (self.untouched, self.beginning, self.end)}
@@ -86,6 +90,7 @@ class PositionTable:
     Attributes
     ----------
     results : tuple of EncoderPositions
+        By encoder.
     n : int
         Texts of each half.
     settings : mapping

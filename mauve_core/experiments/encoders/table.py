@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import SCORES, EncoderConfig
+from mauve_core.base.config import SCORE_BOUNDS, SCORES, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, NotNegative, Settings, Within
+from mauve_core.base.validation import As, Count, NotNegative, RangedByName, Settings, Within
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.numerics.statistics.rank_correlation import spearman
 from mauve_core.scoring.result import Difference
@@ -30,6 +30,9 @@ ATTACHMENT = "encoders"
 
 FEWEST = 3
 """Fewest candidates for a rank correlation: two have only two orders."""
+
+
+_Scores: TypeAlias = Annotated[Mapping[str, Estimate], RangedByName(SCORE_BOUNDS)]
 
 
 @dataclass(frozen=True)
@@ -57,8 +60,8 @@ class EncoderResult:
     """
 
     encoder: EncoderConfig | None
-    scores: Mapping[str, Mapping[str, Estimate]]
-    ceiling: Mapping[str, Estimate]
+    scores: Mapping[str, _Scores]
+    ceiling: _Scores
     differences: tuple[Difference, ...] | None
     dimension: Annotated[int, Within(1, 2**31)] | None = None
     tokens_median: NotNegative | None = None
@@ -129,8 +132,11 @@ class EncoderTable:
     Attributes
     ----------
     results : tuple of EncoderResult
+        By encoder.
     settings : mapping
         Inputs of the numbers, as plain JSON.
+    notes : tuple of str
+        What a reader of the table must know.
     """
 
     results: tuple[EncoderResult, ...]

@@ -86,6 +86,8 @@ class MethodResult:
 
     Attributes
     ----------
+    method : Method
+        Its specification, such as ``kmeans:divergence=js``.
     scores : mapping of str to MethodScore
         By candidate.
     ceiling : MethodScore
@@ -93,6 +95,8 @@ class MethodResult:
         many texts.
     seconds : float
         Time of the estimator for all candidates, shared by methods with that estimator.
+    notes : tuple of str
+        Choices and events of the estimator.
     """
 
     method: Annotated[Method, Written(str, attrgetter("spec"), parse_method)]
@@ -136,8 +140,12 @@ class MethodTable:
 
     Attributes
     ----------
+    results : tuple of MethodResult
+        By method.
     settings : mapping
         Inputs of the numbers, as plain JSON.
+    notes : tuple of str
+        Methods that are left out, and other caveats.
     """
 
     results: tuple[MethodResult, ...]

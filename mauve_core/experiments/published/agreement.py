@@ -14,9 +14,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from scipy.stats import t as student
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, written
+from mauve_core.base.validation import Joined
 from mauve_core.experiments.published.tables import (
     DOMAINS,
     PAPERS,
@@ -108,7 +109,23 @@ class Agreement:
 
 @dataclass(frozen=True)
 class ColumnAgreement:
-    """A published plain correlation between two columns of one table, including human text if it has both."""
+    """A published plain correlation between two columns of one table, including human text if it has both.
+
+    Attributes
+    ----------
+    paper, table, first, second : str
+        Names of the paper, the table and the two columns.
+    n : int
+        Number of settings.
+    ours : float
+        The recomputed Spearman correlation; equal figures share their mean rank.
+    published : float
+        Three decimals.
+    low, high : float
+        Limits over all distinct figures that round to the printed ones; both are attained.
+    outcome : {"reproduced", "rounding", "undecided", "different"}
+        As for :class:`Agreement`.
+    """
 
     paper: str
     table: str
@@ -187,8 +204,56 @@ def _highest(rows: Iterable[Agreement]) -> list[str]:
     return [measure for measure, value in values.items() if value > most - TOLERANCE]
 
 
+class _RecomputedJson(TypedDict):
+    """A published correlation of a measure with a reference, and ours.
+
+    Attributes
+    ----------
+    ours : float
+        The recomputed value of the published statistic.
+    difference : float
+        Recomputed minus published value.
+    """
+
+    ours: float
+    difference: float
+
+
+class _ColumnJson(TypedDict):
+    """A published plain correlation between two columns of one table, and ours.
+
+    Attributes
+    ----------
+    difference : float
+        Recomputed minus published value.
+    """
+
+    difference: float
+
+
+class PublishedJson(TypedDict):
+    """The papers' correlation tables, recomputed from their printed figures.
+
+    Attributes
+    ----------
+    answers : mapping of str to str
+        In a sentence, by paper.
+    correlations : list
+        With human ratings and other references.
+    columns : list
+        Between columns of one table.
+    notes : list of str
+        How the numbers were recomputed.
+    """
+
+    answers: Mapping[str, str]
+    correlations: list[Annotated[dict[str, Any], Joined(Agreement, _RecomputedJson)]]
+    columns: list[Annotated[dict[str, Any], Joined(ColumnAgreement, _ColumnJson)]]
+    notes: list[str]
+
+
 def as_dict() -> dict[str, Any]:
-    """All results as JSON values: ``answers`` by paper, ``correlations`` and ``columns`` (objects), ``notes``."""
+    """All results as JSON values: the entries of :class:`PublishedJson`."""
     return {
         "answers": {paper: answer(paper) for paper in PAPERS},
         "correlations": [

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import ArrayLike, NDArray
 
+from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import significant, with_spread
+from mauve_core.base.validation import Ranged, Share
 from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.resampling.multiple_tests import holm
@@ -106,10 +108,10 @@ class Detection:
     name: str
     title: str
     outcome: Outcome
-    score: SeedSpread
-    control: SeedSpread
-    p_value: float | None = None
-    p_adjusted: float | None = None
+    score: Annotated[SeedSpread, Ranged(*SCORE_BOUNDS["mauve"])]
+    control: Annotated[SeedSpread, Ranged(*SCORE_BOUNDS["mauve"])]
+    p_value: Share | None = None
+    p_adjusted: Share | None = None
 
     @property
     def sentence(self) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, Later, PValue, Settings, Share, require_different
+from mauve_core.base.validation import As, Count, Later, PValue, RangedByName, Settings, Share, require_different
 from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
 from mauve_core.numerics.divergences.summaries import FIVE, FIVE_BOUNDS
 from mauve_core.scoring.spread import SeedSpread
@@ -36,7 +36,14 @@ LineKind = Literal["control", "perturbation", "source"]
 class Flow:
     """Clusters of n texts before and after a perturbation; the run's clusters stay fixed.
 
-    ``before`` and ``after`` are (n,) int32 arrays with the cluster of each text, 0 to k - 1.
+    Attributes
+    ----------
+    k : int
+        Number of clusters.
+    ids : tuple of str
+        Of the texts.
+    before, after : (n,) int32 array
+        The cluster of each text, 0 to k - 1.
     """
 
     k: int
@@ -100,7 +107,7 @@ class ProbeLine:
     n: Count
     k: Count
     changed: Share
-    scores: Mapping[str, SeedSpread]
+    scores: Annotated[Mapping[str, SeedSpread], RangedByName(_BOUNDS)]
     flow: Flow | None = None
     notes: tuple[str, ...] = ()
     p_values: Annotated[tuple[PValue, ...] | None, Later()] = None
@@ -133,6 +140,8 @@ class ProbeTable:
         The control first.
     settings : mapping
         Inputs of the numbers, as plain JSON.
+    notes : tuple of str
+        Caveats.
     """
 
     source: str

@@ -71,6 +71,7 @@ class EstimatorPoint:
     method : str
         A name of ``experiments.methods.ESTIMATORS``; all other parts of the method are defaults.
     candidate : str
+        Its name.
     score : MethodScore
         With ``sd_texts`` over texts and, if the estimator draws, ``sd_seeds`` over seeds.
     notes : tuple of str
@@ -95,6 +96,7 @@ class EstimatorSweep:
     Attributes
     ----------
     over : {"neighbors", "components", "bandwidth"}
+        The parameter.
     points : tuple of EstimatorPoint
         Grouped by estimator and candidate, each in ascending value.
     settings : mapping

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, get_args
 from mauve_core.base.config import SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, Settings, require_different, require_within
+from mauve_core.base.validation import As, Count, RangedByName, Settings, require_different, require_within
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 
@@ -50,7 +50,7 @@ class SweepPoint:
     source: str
     n: Count
     k: Count
-    scores: Mapping[str, SeedSpread]
+    scores: Annotated[Mapping[str, SeedSpread], RangedByName(SCORE_BOUNDS)]
 
     def __post_init__(self) -> None:
         if not set(SCORES) <= set(self.scores):
@@ -68,6 +68,7 @@ class Sweep:
     Attributes
     ----------
     over : {"length", "n", "k", "scale", "decoder"}
+        The setting.
     points : tuple of SweepPoint
         Grouped by line in the run's order of candidates, each in ascending value.
     settings : mapping

@@ -46,6 +46,8 @@ class Value:
 
     Attributes
     ----------
+    value : float
+        In units of the measure.
     sd : float or None
         Standard deviation from the delete-a-group jackknife over texts; None if there are too few texts or every
         group gives the same value. The row's note gives the reason.
@@ -79,6 +81,8 @@ class Row:
 
     Attributes
     ----------
+    measure, candidate : str
+        Their names.
     model : Value or None
         T(Q); None if undefined for this candidate, with the reason in ``note``.
     human : Value or None
@@ -104,6 +108,7 @@ class MeasureDifference:
     Attributes
     ----------
     measure : str
+        Its name.
     of : {"gap", "value"}
         Whether the gaps |T(Q) - T(P)| or the values T(Q) are compared.
     first, second : str
@@ -150,6 +155,14 @@ class MeasureDifference:
 
 
 class _MeasureSettings(TypedDict, total=False):
+    """How one measure was computed.
+
+    Attributes
+    ----------
+    n : mapping of str to int
+        Number of texts by source.
+    """
+
     n: Mapping[str, Count]
 
 

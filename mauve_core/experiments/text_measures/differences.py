@@ -24,12 +24,13 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
+from mauve_core.base.validation import Count, Share
 from mauve_core.experiments.text_measures.base import Measure, MeasureDifference, Quantity
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, Groups, Replicates
@@ -95,16 +96,54 @@ def measure_differences(
     return tuple(each for tests in found.values() for each in _adjusted(tests))
 
 
-def difference_json(tests: Sequence[MeasureDifference]) -> dict[str, Any]:
-    """Return the tests of one pair under one measure as JSON values, as ``mauve-lens test --measure`` prints them.
+class MeasureDifferenceJson(TypedDict):
+    """Test of two candidates under one text measure, T.
 
-    Returns
-    -------
-    dict
-        ``measure``, ``a``, ``b``; of the values T(Q) ``difference``, ``low``, ``high``, ``p``, ``p_adjusted`` and
-        ``told_apart``; the same of the gaps as ``gap_difference``, ``gap_low`` ..., None where T(P) is not defined;
-        ``paired``, ``n``.
+    Attributes
+    ----------
+    measure : str
+        Its name.
+    a, b : str
+        The candidates.
+    difference : float
+        T(Q) of ``a`` minus that of ``b``, in units of the measure.
+    low, high : float or None
+        Ends of its 95% interval; None if there is no spread.
+    p, p_adjusted : float or None
+        Two-sided p-value, and after Holm's correction for all pairs; None if there is no spread.
+    told_apart : bool
+        Whether the difference is significant after the correction.
+    gap_difference, gap_low, gap_high, gap_p, gap_p_adjusted, gap_told_apart : float, bool or None
+        The same of the gaps |T(Q) - T(P)|; below 0 if ``a`` is closer to the human texts. None where T(P) is not
+        defined.
+    paired : bool
+        Whether the two have texts of the same prompts.
+    n : int
+        Prompts in common, or, without any, texts of both; human texts if the measure reads no candidate's texts.
     """
+
+    measure: str
+    a: str
+    b: str
+    difference: float
+    low: float | None
+    high: float | None
+    p: Share | None
+    p_adjusted: Share | None
+    told_apart: bool
+    gap_difference: float | None
+    gap_low: float | None
+    gap_high: float | None
+    gap_p: Share | None
+    gap_p_adjusted: Share | None
+    gap_told_apart: bool | None
+    paired: bool
+    n: Count
+
+
+def difference_json(tests: Sequence[MeasureDifference]) -> dict[str, Any]:
+    """Return the tests of one pair under one measure as JSON values, as ``mauve-lens test --measure`` prints them: the
+    entries of :class:`MeasureDifferenceJson`."""
     by = {each.of: each for each in tests}
     value = by["value"]
     return {

@@ -22,7 +22,10 @@ class OrderOver:
 
     Attributes
     ----------
-    measure, first, second : str
+    measure : str
+        Its name.
+    first, second : str
+        The candidates.
     larger, smaller : tuple of int
         The places at which ``first`` is told apart from ``second`` as larger, and as smaller, ascending.
     """

@@ -70,7 +70,13 @@ OVER_LENGTH: dict[str, Measure] = {item.name: item for item in (Frechet(), *MEAS
 
 @dataclass(frozen=True)
 class RowAtLength(Row):
-    """One measure of one candidate with all texts cut to ``length`` tokens."""
+    """One measure of one candidate with all texts cut to one length.
+
+    Attributes
+    ----------
+    length : int
+        In tokens.
+    """
 
     length: OnAxis = field(kw_only=True)
 

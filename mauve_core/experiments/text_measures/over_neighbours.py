@@ -60,7 +60,13 @@ OVER_K: dict[str, ManifoldMeasure] = {
 
 @dataclass(frozen=True)
 class RowAtK(Row):
-    """One measure of one candidate at one number of neighbors ``k``."""
+    """One measure of one candidate at one number of neighbors.
+
+    Attributes
+    ----------
+    k : int
+        Number of neighbors.
+    """
 
     k: OnAxis = field(kw_only=True)
 

@@ -263,7 +263,7 @@ def test_the_command_prints_scores_agreement_and_one_object(run, capsys):
     assert "Expectations:" not in said
     assert main(["methods", run.id, "--method", "kmeans", "--quiet", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values.pop("run") == run.id
+    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/methods/1", run.id)
     assert [row["method"] for row in values.pop("ranks")] == ["kmeans"]
     assert from_json(MethodTable, values).results[0].method == Method()
     assert RunStore().load(run.id).attachment("methods")["results"] == values["results"]

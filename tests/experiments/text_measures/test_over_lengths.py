@@ -262,7 +262,7 @@ def test_the_command_shows_every_length_and_keeps_it(run, capsys):
         assert order_sentence(kept, name) in said
     assert main([*arguments, "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values.pop("run") == run.id
+    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/measure/1", run.id)
     assert from_json(LengthTable, values).rows == kept.rows
 
 

@@ -211,7 +211,7 @@ def test_the_command_shows_every_k_and_keeps_it(run, capsys):
     assert order_sentence(kept, "recall") in said
     assert main(["measure", run.id, "--neighbors", "1-3,5", "--measure", "recall", "--quiet", "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
-    assert values.pop("run") == run.id
+    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/measure/1", run.id)
     assert from_json(NeighbourTable, values).rows == kept.rows
 
 
