@@ -54,6 +54,7 @@ set_views(
         "run.clusters": "mauve_core.analysis.frames:clusters",
         "run.texts": "mauve_core.analysis.frames:texts",
         "run.save": "mauve_core.experiments.saved_runs:save_run",
+        "run.log": "mauve_core.reporting.trackers.log_run:log_run",
         "run.open": "mauve_core.cli.app_process:open_run",
         "figure": "mauve_core.figures.by_name:figure",
     }
