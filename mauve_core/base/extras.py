@@ -34,6 +34,7 @@ SEPARATE = {
     "images": ("kaleido",),
     "mcp": ("mcp",),
     "mlflow": ("alembic", "mlflow", "sqlalchemy"),
+    "peft": ("peft",),
     "wandb": ("wandb",),
 }
 """Those that ``mauve-lens[all]`` leaves out."""

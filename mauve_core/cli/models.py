@@ -45,7 +45,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     generate.add_argument(
         "--model",
         required=True,
-        help="a causal model: catalog name, hub id, folder or GGUF file; or behind a server openai:URL#model, which "
+        help="a causal model: catalog name, hub id, folder, GGUF file or LoRA adapter; or behind a server "
+        "openai:URL#model, which "
         "continues prompts, or openai-chat:URL#model, which answers them",
     )
     generate.add_argument("--prompts", required=True, metavar="FILE", help="file of prompts")

@@ -33,7 +33,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "was stopped resumes where it left off when run again.",
     )
     parser.add_argument("--human", required=True, metavar="FILE", help=TEXT_FILE)
-    parser.add_argument("--model", required=True, help="a causal model: catalog name, hub id, folder or GGUF file")
+    parser.add_argument(
+        "--model", required=True, help="a causal model: catalog name, hub id, folder, GGUF file or LoRA adapter"
+    )
     parser.add_argument("--out", required=True, metavar="RUN", help="name of the stored run")
     parser.add_argument(
         "--prompt-tokens", type=int, metavar="N", help="length of the prompt if the file has no prompts"
