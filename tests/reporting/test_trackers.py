@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
@@ -118,8 +119,10 @@ def test_keys_are_distinct_and_plain(run: Run) -> None:
 
 def wandb_records(folder: Path) -> Iterator[Any]:
     """The records of an offline run: a log of LevelDB after a header of seven bytes."""
+    import wandb
     from wandb.proto import wandb_internal_pb2
 
+    wandb.teardown()  # the process that writes the log has written all of it when it has ended
     (path,) = folder.glob("*.wandb")
     data, at, part = path.read_bytes(), 7, b""
     assert data.startswith(b":W&B")
@@ -354,3 +357,46 @@ def test_wrong_names_are_wrong_input(run: Run, capsys: pytest.CaptureFixture[str
         run.log("mlflow", project=" ")
     assert main(["log", "unknown", "--to", "mlflow"]) == 2
     assert "No run has the id 'unknown'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_logging_that_fails_midway_is_marked_as_failed_and_can_be_repeated(
+    run: Run, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    def refuse(*_: object, **__: object) -> None:
+        raise MlflowException("the disk of the server is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MlflowClient, "log_figure", refuse)
+        with pytest.raises(InputError, match="MLflow did not take the run: the disk of the server is full"):
+            run.log("mlflow")
+    experiment = client.get_experiment_by_name("mauve-lens")
+    (found,) = client.search_runs([experiment.experiment_id])
+    assert found.info.status == "FAILED"
+    assert run.log("mlflow").id == found.info.run_id
+    assert client.get_run(found.info.run_id).info.status == "FINISHED"
+    assert artifacts(client, found.info.run_id, "figures") == ["figures/frontier.html", "figures/leaderboard.html"]
+
+
+def test_a_run_that_wandb_takes_online_is_named_by_its_address(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in with the signatures of W&B's own run, which would need an account."""
+    import wandb
+
+    begun = create_autospec(wandb.Run, instance=True)
+    begun.configure_mock(offline=False, project="theirs", url="https://wandb.ai/me/theirs/runs/x", resumed=True)
+    init = create_autospec(wandb.init, return_value=begun)
+    monkeypatch.setattr(wandb, "init", init)
+    monkeypatch.delenv("WANDB_MODE")
+    logged = run.log("wandb", project="theirs")
+    assert (logged.where, logged.again, logged.todo) == ("https://wandb.ai/me/theirs/runs/x", True, "")
+    assert str(logged).endswith(f": {logged.where}")
+    asked = init.call_args.kwargs
+    assert (asked["id"], asked["resume"], asked["mode"]) == (tracked(run).key, "allow", None)
+    begun.finish.assert_called_once_with(exit_code=0)
+    begun.log.side_effect = wandb.Error("the connection was lost")
+    with pytest.raises(InputError, match="W&B did not take the run: the connection was lost"):
+        run.log("wandb")
+    begun.finish.assert_called_with(exit_code=1)

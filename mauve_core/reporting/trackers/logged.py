@@ -44,8 +44,8 @@ class Logged:
 
     def __str__(self) -> str:
         before = ", which had it already" if self.again else ""
-        todo = f" {self.todo}" if self.todo else ""
-        return f"Logged to {self.tracker} (project {self.project}, run {self.id}{before}): {self.where}.{todo}"
+        todo = f". {self.todo}" if self.todo else ""  # no full stop touches an address
+        return f"Logged to {self.tracker} (project {self.project}, run {self.id}{before}): {self.where}{todo}"
 
 
 def not_taken(tracker: str, error: BaseException, todo: str) -> InputError:

@@ -22,9 +22,13 @@ TAG = "mauve_lens.run"
 
 WAY_OUT = "Start or name a server, or write to a database: MLFLOW_TRACKING_URI=sqlite:///mlflow.db"
 
-_ENVIRONMENT = {"MLFLOW_DISABLE_TELEMETRY": "true", "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2"}
-"""No statistics of use go to MLflow's makers, and a server that does not answer is given up after seconds, not minutes,
-unless the user's environment says otherwise."""
+_ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+}
+"""No statistics of use go to MLflow's makers, a server that does not answer is given up after seconds, not minutes, and
+MLflow prints no address beside ours, unless the user's environment says otherwise."""
 
 _LIBRARIES = ("mlflow", "alembic")
 _DATABASES = ("sqlite", "postgresql", "mysql", "mssql")
