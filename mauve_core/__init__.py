@@ -56,6 +56,7 @@ set_views(
         "run.ledger": "mauve_core.analysis.frames:ledger",
         "run.texts": "mauve_core.analysis.frames:texts",
         "run.save": "mauve_core.experiments.saved_runs:save_run",
+        "run.log": "mauve_core.reporting.trackers.log_run:log_run",
         "run.open": "mauve_core.cli.app_process:open_run",
         "figure": "mauve_core.figures.by_name:figure",
     }

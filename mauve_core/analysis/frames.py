@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ from mauve_core.analysis.precomputed import (
 )
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.errors import InputError
+from mauve_core.corpus.metadata import python_values
 from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.store import Run
 
@@ -270,6 +272,12 @@ def texts(
         central = central_texts(run_why_source(run, kind, candidate, partition.seed), cluster)
         sides = [side.iloc[rows] for side, rows in zip(sides, central, strict=True)]
     return pd.concat(sides, ignore_index=True)
+
+
+def storable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return :func:`texts` with metadata of mixed types as JSON, for formats whose columns have one type."""
+    mixed = [name for name in map(str, table) if name.startswith(METADATA) and table[name].dtype == object]
+    return table.assign(**{name: [json.dumps(value) for value in python_values(table[name])] for name in mixed})
 
 
 def _side(run: Run, source: str, labels: NDArray[np.int32], vectors: bool) -> pd.DataFrame:

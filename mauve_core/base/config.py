@@ -77,13 +77,15 @@ class EncoderConfig(_Settings):
     Attributes
     ----------
     model : str
-        A catalog name (``smollm2-135m``, ``minilm``), a Hugging Face id, a local folder or GGUF file, a model behind an
+        A catalog name (``smollm2-135m``, ``minilm``), a Hugging Face id, a local folder or GGUF file, a LoRA adapter
+        (its id or folder, or ``BASE+ADAPTER`` on another base than it names), a model behind an
         OpenAI-compatible server (``openai:http://localhost:8000/v1#bge-m3``), or a file of word vectors (.txt or .vec,
         also .gz; JMLR 2023 section 7.5.3). With word vectors and servers, only ``max_tokens`` and
         ``with_prompt`` may differ from the defaults (pooling may be "mean" for word vectors); the encoder refuses
         anything else.
     revision : str or None
-        Commit, tag or branch of a hub model; None means the default branch.
+        Commit, tag or branch of a hub model; None means the default branch. Of an adapter in a folder, it is that of
+        the base.
     pooling : {"auto", "last", "first", "mean"}
         Which token stands for the text. "auto" follows the files of a sentence-transformers model (pooling, dense
         layers, unit length, prompt, length). Otherwise it takes the last real token of a causal model, the first token

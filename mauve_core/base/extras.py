@@ -29,7 +29,15 @@ EXTRAS = {
 }
 """Names under which each extra's packages are imported."""
 
-SEPARATE = {"completion": ("shtab",), "hf": ("datasets",), "images": ("kaleido",), "mcp": ("mcp",)}
+SEPARATE = {
+    "completion": ("shtab",),
+    "hf": ("datasets",),
+    "images": ("kaleido",),
+    "mcp": ("mcp",),
+    "mlflow": ("alembic", "mlflow", "sqlalchemy"),
+    "peft": ("peft",),
+    "wandb": ("wandb",),
+}
 """Those that ``mauve-lens[all]`` leaves out."""
 
 _EXTRA_OF = {name: extra for extra, names in (EXTRAS | SEPARATE).items() for name in names}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import shlex
 import textwrap
@@ -231,7 +230,7 @@ def _texts(args: argparse.Namespace) -> int:
     run, candidate, most = *_shown(args), _most(args)
     if args.parquet is not None:
         vectors = run.features(HUMAN) is not None and run.features(candidate) is not None
-        table = _storable(_first(_frame(run, candidate, args, vectors=vectors), most))
+        table = frames.storable(_first(_frame(run, candidate, args, vectors=vectors), most))
         write_atomically(Path(args.parquet), lambda stream: table.to_parquet(stream, index=False))
         write(f"Wrote {len(table):,} texts with {'' if vectors else 'no '}features to {args.parquet}.")
         return 0
@@ -278,12 +277,6 @@ def _about(run: Run, candidate: str, args: argparse.Namespace) -> dict[str, Any]
         "k": partition.k,
         "explains": run_gap_test(run, args.partition, candidate).explains,
     }
-
-
-def _storable(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with metadata of mixed types as JSON: a column of Parquet has one type."""
-    mixed = [name for name in map(str, table) if name.startswith(frames.METADATA) and table[name].dtype == object]
-    return table.assign(**{name: [json.dumps(value) for value in python_values(table[name])] for name in mixed})
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:

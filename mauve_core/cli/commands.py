@@ -35,6 +35,7 @@ COMMANDS: dict[str, dict[str, str | None]] = {
     },
     "published": {"published": "recompute the papers' correlation tables from their figures"},
     "reporting": {"report": "write a stored run as one HTML file that works offline, or as text"},
+    "tracking": {"log": "log a stored run to Weights & Biases or MLflow"},
     "sweeping": {"sweep": "show a stored run's scores over one setting, or over one parameter of an estimator"},
     "working": {"jobs": "list background jobs; see jobs --help for other actions"},
     "serving": {

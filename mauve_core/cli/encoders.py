@@ -48,7 +48,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="ENCODER",
-        help="one or more: catalog name, Hugging Face id, local folder or GGUF file, or a file of word vectors; "
+        help="one or more: catalog name, Hugging Face id, local folder, GGUF file or LoRA adapter, or a file of "
+        "word vectors; "
         f"default: {', '.join(USUAL)}",
     )
     parser.add_argument("--score", choices=SCORES, default=SCORES[0], help=f"score to print; default: {SCORES[0]}")

@@ -88,7 +88,8 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
     """
     group = parser.add_argument_group("encoder")
     models = (
-        "catalog name, Hugging Face id, local folder or GGUF file, a file of word vectors (.txt, .vec, also .gz), "
+        "catalog name, Hugging Face id, local folder or GGUF file, LoRA adapter or BASE+ADAPTER, "
+        "a file of word vectors (.txt, .vec, also .gz), "
         "or openai:URL#model; "
         f"default: {default}"
     )

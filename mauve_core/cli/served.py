@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from mauve_core.decoding.served import ServerOptions
 
 MODEL = (
-    "a causal model: catalog name, hub id, folder or GGUF file; or behind a server openai:URL#model, which continues "
-    "prompts, or openai-chat:URL#model, which answers them"
+    "a causal model: catalog name, hub id, folder, GGUF file or LoRA adapter; or behind a server openai:URL#model, "
+    "which continues prompts, or openai-chat:URL#model, which answers them"
 )
 """What ``--model`` may be, for help."""
 

@@ -4,6 +4,10 @@ A name is one of six kinds: a name of :data:`PACKAGED` (weights from a Python pa
 folder, a local GGUF file, a local file of word vectors, a model behind an OpenAI-compatible server, or a Hugging Face
 id. :func:`identify` returns an identity whose digest changes whenever the weights do, so that cached features are
 reliable. Only of a server the weights are not known: its digest is that of its address and the model's name there.
+
+A folder or hub id that holds a LoRA adapter stands for its base model with the adapter merged into it. The adapter
+names its base; ``BASE+ADAPTER`` names another, such as a copy on this machine. No hub id has a plus sign, and a folder
+that has one is found first.
 """
 
 from __future__ import annotations
@@ -13,17 +17,19 @@ import hashlib
 import importlib.util
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
-from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError
 from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.base.server_names import FORM, names_server, parse_server_name
 from mauve_core.encoders import hub
-from mauve_core.encoders.model_files import files_in, require_plain_files, transformer_folder
+from mauve_core.encoders.adapters import ADAPTER_CONFIG, Adapter, read_adapter
+from mauve_core.encoders.hub_files import hub_file, is_here
+from mauve_core.encoders.model_files import CONFIG, FindFile, files_in, require_plain_files, transformer_folder
 
 _WEIGHTS = ("*.safetensors", "*.bin", "*.gguf")
 _TOKENIZER = (
@@ -117,12 +123,16 @@ class ModelIdentity:
     location : str
         Path of the folder or file; the hub id for kind "hub", the URL for kind "server".
     digest : str
-        SHA-256 that changes with the weights or the tokenizer; with the URL and the model's name for kind "server".
+        SHA-256 that changes with the weights, those of an adapter too, or the tokenizer; with the URL and the model's
+        name for kind "server".
     revision : str or None
         Commit of a hub model.
     mean_pooling : bool
         Whether "auto" pooling is the mean, as for word vectors. The files of a sentence-transformers model say more
         (:mod:`mauve_core.encoders.sentence_modules`).
+    adapter : Adapter or None
+        What is merged into the weights. Kind, location and revision are those of the base model then, and so is
+        ``base_digest``.
     """
 
     name: str
@@ -131,6 +141,13 @@ class ModelIdentity:
     digest: str
     revision: str | None = None
     mean_pooling: bool = False
+    adapter: Adapter | None = field(default=None, compare=False)
+    base_digest: str = ""
+
+    @property
+    def base(self) -> ModelIdentity:
+        """The identity of the base model alone; of a model without an adapter, its own."""
+        return self if self.adapter is None else replace(self, digest=self.base_digest, adapter=None, base_digest="")
 
 
 @dataclass(frozen=True)
@@ -170,13 +187,14 @@ def identify(name: str, revision: str | None = None) -> ModelIdentity:
     InputError
         The file is named like one of word vectors but does not start like one.
     """
-    identity = _on_this_machine(name, revision)
+    identity = _on_this_machine(name, revision, ask=True)
     if identity is not None:
         return identity
     try:
-        return _of_hub(name, hub.commit_of(name, revision))
+        commit = hub.commit_of(_base_and_own(name)[1], revision)
     except ModelUnavailableError as error:
         raise _unavailable(error.wrong) from error
+    return _of_hub(name, commit, ask=True)
 
 
 def check_model(name: str, revision: str | None = None) -> None:
@@ -188,24 +206,52 @@ def check_model(name: str, revision: str | None = None) -> None:
     if hub.is_offline():
         identify(name, revision)
     else:
-        _on_this_machine(name, revision)
+        with suppress(_NotHereError):
+            _on_this_machine(name, revision, ask=False)
 
 
 def must_be_fetched(name: str, revision: str | None = None) -> bool:
-    """Return whether ``name`` is a hub model that is not in the local cache, without asking the hub."""
+    """Return whether ``name``, or the base of an adapter, is a hub model that is not in the local cache.
+
+    The hub is not asked.
+    """
+    base, own = _base_and_own(name)
+    if base is not None:
+        return must_be_fetched(base) or must_be_fetched(own, revision)
+    path = _path_of(name)
+    if path is not None and (path / ADAPTER_CONFIG).is_file():
+        with suppress(MauveLensError):  # damage is told where the adapter is used
+            base = read_adapter(files_in(path), name).base
+            return base is not None and not _holds_adapter(base, None) and must_be_fetched(base)
     is_local = name in PACKAGED or names_word_vectors(name) or _path_of(name) is not None
     return not is_local and not names_server(name) and hub.is_id(name) and hub.cached_commit(name, revision) is None
 
 
-def _on_this_machine(name: str, revision: str | None) -> ModelIdentity | None:
-    """Return the identity of a local or served model; None for a hub model that is not in the local cache."""
+class _NotHereError(Exception):
+    """Only the hub knows whether it has the base model of an adapter."""
+
+
+def _on_this_machine(name: str, revision: str | None, *, ask: bool) -> ModelIdentity | None:
+    """Return the identity of a local or served model; None for a hub model that is not in the local cache.
+
+    ``ask`` allows asking the hub about the base model of an adapter; else it raises _NotHereError.
+    """
     if names_server(name):
         return _identify_served(name)
     if name in PACKAGED:
         return _identify_packaged(name)
-    path = _path_of(name)
+    base, own = _base_and_own(name)
+    path = _path_of(own)
     if path is not None and path.is_dir():
-        return _identify_folder(name, path)
+        if base is None and not (path / ADAPTER_CONFIG).exists():
+            return _identify_folder(name, path)
+        require_plain_files(path)
+        return _adapted(name, files_in(path), revision, ask=ask)
+    if base is not None:
+        if not hub.is_id(own):
+            raise _unavailable(f"No adapter named {own!r}: it is neither a folder on this machine nor a hub id")
+        commit = hub.cached_commit(own, revision)
+        return None if commit is None else _of_hub(name, commit, ask=ask)
     if path is not None and path.suffix.lower() == ".gguf" and path.exists():
         require_plain_file(path, "GGUF file")
         return ModelIdentity(name, "gguf", str(path.resolve()), _digest_of_files((path,)))
@@ -214,12 +260,85 @@ def _on_this_machine(name: str, revision: str | None) -> ModelIdentity | None:
     if not hub.is_id(name):
         raise _unavailable(f"No model named {name!r}: it is neither a folder on this machine nor a hub id")
     commit = hub.cached_commit(name, revision)
-    return None if commit is None else _of_hub(name, commit)
+    return None if commit is None else _of_hub(name, commit, ask=ask)
 
 
-def _of_hub(name: str, commit: str) -> ModelIdentity:
+def _of_hub(name: str, commit: str, *, ask: bool) -> ModelIdentity:
+    """Return the identity of a hub model, or adapter, at that commit."""
+    base, own = _base_and_own(name)
+
+    def find(file: str) -> Path | None:
+        return hub_file(own, commit, file) if ask else is_here(own, commit, file)
+
+    adapted = base is not None or is_here(own, commit, ADAPTER_CONFIG) is not None
+    if adapted or (find(CONFIG) is None and find(ADAPTER_CONFIG) is not None):
+        return _adapted(name, find, None, ask=ask)
     digest = hashlib.sha256(f"hub:{name}@{commit}".encode()).hexdigest()
     return ModelIdentity(name, "hub", name, digest, revision=commit)
+
+
+def _adapted(name: str, find: FindFile, base_revision: str | None, *, ask: bool) -> ModelIdentity:
+    """Return the identity of an adapter on its base model.
+
+    Raises
+    ------
+    ModelUnavailableError, InputError
+        The adapter cannot be used (:func:`mauve_core.encoders.adapters.read_adapter`), or its base cannot.
+    _NotHereError
+        The hub must be asked about the base but may not.
+    """
+    named, own = _base_and_own(name)
+    adapter = read_adapter(find, own)
+    base = named or adapter.base
+    if base is None:
+        raise ModelUnavailableError(f"The adapter {own} names no base model", todo=f"Name it: BASE+{own}")
+    revision = base_revision or (adapter.base_revision if named is None else None)
+    if _base_and_own(base)[0] is not None or _holds_adapter(base, revision):
+        raise _no_base(own, base)
+    try:
+        identity = identify(base, revision) if ask else _on_this_machine(base, revision, ask=False)
+    except ModelUnavailableError as error:
+        wrong = f"The base model of the adapter {own} cannot be used: {error.wrong}"
+        raise ModelUnavailableError(wrong, todo=f"Name a base that this machine has: BASE+{own}") from error
+    if identity is None:
+        raise _NotHereError(base)
+    if identity.adapter is not None or identity.kind in ("word-vectors", "server"):
+        raise _no_base(own, base)
+    files = _digest_of_files((adapter.config, adapter.weights))
+    digest = hashlib.sha256(f"adapter:{identity.digest}+{files}".encode()).hexdigest()
+    return replace(identity, name=name, digest=digest, adapter=adapter, base_digest=identity.digest)
+
+
+def _holds_adapter(name: str, revision: str | None) -> bool:
+    """Whether this machine knows that the name is an adapter's, which may name itself as its base."""
+    path = _path_of(name)
+    if path is not None or not hub.is_id(name):
+        return path is not None and (path / ADAPTER_CONFIG).exists()
+    commit = hub.cached_commit(name, revision)
+    return commit is not None and is_here(name, commit, ADAPTER_CONFIG) is not None
+
+
+def _no_base(own: str, base: str) -> InputError:
+    return InputError(
+        f"The base of the adapter {own} is no model with weights of its own",
+        allowed="a language model: catalog name, hub id, folder or GGUF file",
+        received=base,
+    )
+
+
+def _base_and_own(name: str) -> tuple[str | None, str]:
+    """Split ``BASE+ADAPTER``; None and the name itself for any other name."""
+    base, plus, own = name.rpartition("+")
+    if (
+        not plus
+        or not base
+        or not own
+        or names_server(name)
+        or _path_of(name) is not None
+        or _WORD_VECTORS.search(name)
+    ):
+        return None, name
+    return base, own
 
 
 def has_no_tokenizer(name: str) -> bool:
@@ -229,7 +348,8 @@ def has_no_tokenizer(name: str) -> bool:
 
 def names_files(name: str) -> bool:
     """Whether the name is that of a file or folder here, whose contents may change under the same name."""
-    return name not in PACKAGED and Path(name).expanduser().exists()
+    parts = (part for part in _base_and_own(name) if part is not None)
+    return any(part not in PACKAGED and _path_of(part) is not None for part in parts)
 
 
 def folder_named(name: str) -> Path | None:

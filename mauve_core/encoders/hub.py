@@ -60,11 +60,14 @@ def is_id(name: str) -> bool:
 
 
 def cached_commit(name: str, revision: str | None) -> str | None:
-    """Return the commit of a hub model whose configuration is in the local cache, or None."""
+    """Return the commit of a hub model, or adapter, whose configuration is in the local cache, or None."""
     from huggingface_hub import try_to_load_from_cache
 
-    found = try_to_load_from_cache(name, "config.json", revision=revision)
-    return Path(found).parent.name if isinstance(found, str) else None
+    for file in ("config.json", "adapter_config.json"):
+        found = try_to_load_from_cache(name, file, revision=revision)
+        if isinstance(found, str):
+            return Path(found).parent.name
+    return None
 
 
 def commit_of(name: str, revision: str | None) -> str:

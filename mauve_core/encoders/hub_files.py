@@ -36,6 +36,14 @@ def hub_file(name: str, commit: str, file: str) -> Path | None:
     return _downloaded(name, commit, file, str(constants.HF_HUB_CACHE)) if found is None else None
 
 
+def is_here(name: str, commit: str, file: str) -> Path | None:
+    """Return a model's file at ``commit`` if it is in the local cache, without asking the hub."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(name, file, revision=commit)
+    return Path(found) if isinstance(found, str) else None
+
+
 def is_known(name: str, commit: str, file: str) -> bool:
     """Return whether the local cache knows if the model has this file."""
     from huggingface_hub import try_to_load_from_cache

@@ -139,8 +139,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     """
     if (folder / "adapter_config.json").exists():
         raise ModelUnavailableError(
-            f"The folder {folder} holds an adapter (adapter_config.json), which is not usable without its base model",
-            todo="Merge the adapter into its base model (peft: merge_and_unload), save the result, and use its folder",
+            f"The folder {folder} holds an adapter (adapter_config.json) beside a model",
+            todo="Name the base and the adapter: BASE+ADAPTER",
         )
     path = folder / CONFIG
     if not path.exists():

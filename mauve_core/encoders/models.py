@@ -12,6 +12,7 @@ from mauve_core.base.config import Dtype, Pooling
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress, silent
+from mauve_core.encoders.adapters import merge_adapter
 from mauve_core.encoders.catalogue import ModelIdentity, folder_named, identify
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import converted, converted_tokenizer
@@ -82,7 +83,7 @@ def load_model(
     with_head: bool = False,
     progress: Progress = silent,
 ) -> LoadedModel:
-    """Load a model by catalog name, hub id, local folder or GGUF file.
+    """Load a model by catalog name, hub id, local folder or GGUF file; an adapter is merged into its base.
 
     Parameters
     ----------
@@ -105,6 +106,8 @@ def load_model(
     """
     require("transformers")
     identity = _language_model(name, revision)
+    if identity.adapter is not None:
+        require("peft")
     target = resolve_device(device)
     with quiet_libraries():
         import torch
@@ -119,6 +122,8 @@ def load_model(
         positions = _max_positions(config, tokenizer, folder)
         ends = read_text_ends(folder, name, config, tokenizer) if with_head else TextEnds((), ())
         model = load_weights(folder, name, config, getattr(torch, dtype), with_head=with_head, ends=ends.ids)
+        if identity.adapter is not None:
+            merge_adapter(model, identity.adapter, name)
     check_vocabulary(model, tokenizer, name)
     return LoadedModel(
         model=model.eval().requires_grad_(requires_grad=False).to(target),
@@ -250,7 +255,7 @@ def _checked_folder(identity: ModelIdentity, progress: Progress = silent) -> Pat
 def _plain_folder(identity: ModelIdentity, progress: Progress) -> Path:
     """Return the model's folder; convert a GGUF file or fetch a hub model first."""
     if identity.location.endswith(".gguf"):
-        return converted(identity, progress)
+        return converted(identity.base, progress)
     if identity.kind == "hub":
         name, commit = identity.location, identity.revision or "main"
         return hub_snapshot(name, commit, transformer_folder(lambda file: hub_file(name, commit, file)))

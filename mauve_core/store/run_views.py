@@ -88,6 +88,14 @@ class RunViews:
         file: Path = view("run.save")(self, path, ratings=ratings)
         return file
 
+    def log(self, to: str, *, project: str | None = None, texts: bool = False) -> Any:
+        """Log the run to an experiment tracker, ``wandb`` or ``mlflow``, and return where it went.
+
+        See :func:`mauve_core.reporting.trackers.log_run.log_run`. Texts, which may be private, are logged only with
+        ``texts``.
+        """
+        return view("run.log")(self, to, project=project, texts=texts)
+
     def open(self, port: int | None = None) -> Any:
         """Start the app on this run and return at once; see :func:`mauve_core.cli.app_process.open_run`.
 

@@ -1,0 +1,122 @@
+"""Write a run to Weights & Biases.
+
+The id of the W&B run is the run's key, so that W&B finds it again: a second logging resumes it, adds a step with the
+same names, and replaces its summary. Offline, each logging has a folder of its own, and ``wandb sync`` brings them
+together. What W&B would collect by itself (the machine, packages, the program's code and its repository) is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mauve_core.base.errors import InputError
+from mauve_core.corpus.metadata import python_values
+from mauve_core.reporting.trackers.logged import DEFAULT_PROJECT, Logged, not_taken, quiet, variables
+from mauve_core.reporting.trackers.record import Tracked
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NOTHING_SENT = {"WANDB_ERROR_REPORTING": "false"}
+"""No report of a fault goes to W&B unless the user's environment says so."""
+
+_OWN_MODES = ("disabled", "shared")
+_SETTINGS: dict[str, Any] = {
+    "silent": True,
+    "console": "off",
+    "host": "",
+    "disable_git": True,
+    "disable_code": True,
+    "save_code": False,
+    "x_disable_stats": True,
+    "x_disable_meta": True,
+    "x_disable_machine_info": True,
+    "x_save_requirements": False,
+}
+
+WAY_OUT = "Log in with: wandb login; write to a folder with WANDB_MODE=offline; or name another project"
+
+
+def log(run: Tracked, project: str | None) -> Logged:
+    """Log to the W&B project; raises as :func:`mauve_core.reporting.trackers.log_run.log_run`."""
+    if os.environ.get("WANDB_MODE") in _OWN_MODES:
+        mode = os.environ["WANDB_MODE"]
+        raise InputError(
+            f"W&B cannot be used with WANDB_MODE={mode}", allowed="online, offline", todo="Change or unset it"
+        )
+    with variables(_NOTHING_SENT), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import wandb
+
+        with quiet("wandb"):
+            values, artifact = _values(wandb, run), _texts(wandb, run)  # what is refused is refused before a run begins
+            begun = _begin(wandb, run, project or os.environ.get("WANDB_PROJECT") or DEFAULT_PROJECT)
+            return _log(wandb, begun, run, values, artifact)
+
+
+def _begin(wandb: Any, run: Tracked, project: str) -> Any:
+    try:
+        return wandb.init(
+            project=project,
+            id=run.key,
+            name=run.name,
+            config=dict(run.settings),
+            mode=os.environ.get("WANDB_MODE"),  # W&B itself reads its environment only once in a process
+            dir=os.environ.get("WANDB_DIR") or str(Path.cwd()),
+            resume="allow",
+            reinit="create_new",
+            settings=wandb.Settings(**_SETTINGS),
+        )
+    except (wandb.Error, ValueError, OSError) as error:
+        raise not_taken("W&B", error, WAY_OUT) from error
+
+
+def _log(wandb: Any, begun: Any, run: Tracked, values: Mapping[str, Any], artifact: Any) -> Logged:
+    failed = True
+    try:
+        begun.log(values)
+        if artifact is not None:
+            begun.log_artifact(artifact)
+        failed = False
+    except (wandb.Error, ValueError, TypeError, OSError) as error:
+        raise not_taken("W&B", error, WAY_OUT) from error
+    finally:
+        begun.finish(exit_code=int(failed))
+    if begun.offline:
+        folder = str(Path(begun.dir).parent)
+        return Logged("W&B", begun.project, run.key, folder, None, f"Upload it with: wandb sync {folder}")
+    return Logged("W&B", begun.project, run.key, str(begun.url), bool(begun.resumed))
+
+
+def _values(wandb: Any, run: Tracked) -> dict[str, Any]:
+    """Metrics, tables and figures: one step of the run's history, whose values the summary keeps."""
+    tables = {f"tables/{name}": _table(wandb, name, table, wandb.Table.MAX_ROWS) for name, table in run.tables.items()}
+    return {**run.metrics, **tables, **{f"figures/{name}": wandb.Plotly(each) for name, each in run.figures.items()}}
+
+
+def _texts(wandb: Any, run: Tracked) -> Any:
+    """An artifact, because W&B keeps more rows in one than in a table of a step; None without texts."""
+    if run.report is None:
+        return None
+    artifact = wandb.Artifact(f"{run.key}-texts", type="mauve-lens-texts")
+    for name, table in run.texts.items():
+        artifact.add(_table(wandb, name, table, wandb.Table.MAX_ARTIFACT_ROWS), name)
+    with artifact.new_file("report.html", mode="wb") as stream:
+        stream.write(run.report)
+    return artifact
+
+
+def _table(wandb: Any, name: str, table: pd.DataFrame, most: int) -> Any:
+    """A table of plain numbers and strings, which W&B shows as such; it would cut one of more rows without a word."""
+    if len(table) > most:
+        raise InputError(
+            f"The table {name} is too long for W&B", allowed=f"up to {most:,} rows", received=f"{len(table):,}"
+        )
+    columns = [python_values(table[column]) for column in table]
+    return wandb.Table(
+        columns=[str(column) for column in table], data=[list(row) for row in zip(*columns, strict=True)]
+    )
