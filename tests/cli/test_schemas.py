@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -65,7 +66,6 @@ CALLS = {
         "measure repeated --measure length",
         f"measure {FILES} --measure length",
         "measure synthetic --neighbors 1,3 --measure recall",
-        "measure synthetic --lengths 4,8 --measure length",
     ),
     "methods": ("methods synthetic --method kmeans --method frechet --method mmd --seeds 2 --permutations 9",),
     "encoders": ("encoders one --encoder other.txt", "encoders one --encoder other.txt --positions --texts 40"),
@@ -160,12 +160,10 @@ def test_what_is_printed_is_what_the_schema_says(outputs: Mapping[str, list[Any]
             assert next(iter(output.items())) == (FIELD, shape_of(command).id)
 
 
-def objects(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where the objects of an output are."""
-    if isinstance(value, dict):
-        yield path
-    for key, each in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from objects(each, (*path, key))
+@pytest.mark.slow  # loads a tokenizer, and with it transformers
+def test_measures_over_lengths_are_what_the_schema_says(own_home: Path) -> None:
+    make_run(own_home, n=60, seeds=2, projection=False)
+    assert not wrong("measure", printed("measure", "measure synthetic --lengths 4,8 --measure length"))
 
 
 def at(value: Any, path: tuple[Any, ...]) -> Any:
