@@ -190,14 +190,14 @@ class _Attachments:
 def _in_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows by epoch and id, as a log holds them as they were finished; of one epoch, without its number."""
 
-    def place(row: Mapping[str, Any]) -> tuple[int, str]:
+    def location(row: Mapping[str, Any]) -> tuple[int, str]:
         epoch = row.get(GENERATION)
         return epoch if isinstance(epoch, int) else 0, str(row.get("id")).zfill(ID_WIDTH)
 
-    several = len(_epochs(rows)) > 1
-    return [
-        {name: value for name, value in row.items() if several or name != GENERATION} for row in sorted(rows, key=place)
-    ]
+    ordered = sorted(rows, key=location)
+    if len(_epochs(rows)) > 1:
+        return ordered
+    return [{name: value for name, value in row.items() if name != GENERATION} for row in ordered]
 
 
 def _epochs(rows: Sequence[Mapping[str, Any]]) -> set[str]:

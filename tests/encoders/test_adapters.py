@@ -34,7 +34,7 @@ Tiny = Callable[[str], str]
 TARGETS = {"gpt2": ["c_attn", "c_fc"], "llama": ["q_proj", "down_proj"], "roberta": ["query", "dense"]}
 HEADS = {"gpt2": AutoModelForCausalLM, "llama": AutoModelForCausalLM, "roberta": AutoModelForMaskedLM}
 TEXTS = SENTENCES[:4]
-CLOSE = 1e-6
+CLOSE = 1e-5
 """Of a feature's length. Merging sums in another order; where an adapter changes every layer, or logits are compared,
 the roundings of wide random weights add up, and the bound is that of other batch sizes (RELATIVE)."""
 
