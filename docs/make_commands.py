@@ -24,6 +24,14 @@ its JSON Schema (draft 2020-12): types, ranges, what may be null, and what each 
 and its version in its first field, such as `"schema": "mauve-lens/compare/1"`; `test` prints a list of pairs, or one of
 its objects, and has no such field. The number rises with every change of the fields, their types or their ranges, and
 the changelog says what changed. Commands that print the same, such as `compare` and `runs show`, share a schema.
+
+Options that you give every time can stand in a TOML file that `MAUVE_LENS_SETTINGS` names: a table for each command,
+with the names of its options as keys. The command line overrides it, and what a command takes from it is said on
+standard error.
+
+    [compare]
+    encoder = "gpt2-large"
+    seeds = 10
 """
 
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from mauve_core.base import files
 from mauve_core.base.errors import InputError
-
-MOST_BYTES = 2**16
+from mauve_core.cli.toml_files import read_toml
 
 _KINDS = {
     **dict.fromkeys(("alpha", "margin", "smallest-effect", "scale"), "a number"),
@@ -31,10 +28,10 @@ def apply_settings(args: argparse.Namespace, path: Path) -> None:
     Raises
     ------
     InputError
-        The file cannot be read, is larger than ``MOST_BYTES``, is not TOML, or has an unknown key or a value of
-        another kind. Ranges are checked where they are used, as those of options are.
+        The file cannot be read, or has an unknown key or a value of another kind. Ranges are checked where they are
+        used, as those of options are.
     """
-    for key, value in _read(path).items():
+    for key, value in read_toml(path).items():
         kind = _KINDS.get(key)
         if kind is None:
             near = difflib.get_close_matches(key, _KINDS, n=1)
@@ -45,20 +42,6 @@ def apply_settings(args: argparse.Namespace, path: Path) -> None:
         name = key.replace("-", "_")
         if getattr(args, name) is None:
             setattr(args, name, _as_option(kind, value))
-
-
-def _read(path: Path) -> dict[str, Any]:
-    if files.require_plain_file(path, "file of settings") > MOST_BYTES:
-        raise InputError(f"{path} is too large for a file of settings", allowed=f"at most {MOST_BYTES:,} bytes")
-    try:
-        with files.open_regular(path) as stream:
-            return tomllib.loads(stream.read(MOST_BYTES).decode("utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}", todo="Check its permissions") from error
-    except (ValueError, RecursionError) as error:  # neither UTF-8 nor TOML, or nested without end
-        raise InputError(
-            f"{path} is not a TOML file", received=str(error), allowed="lines such as margin = 0.02"
-        ) from error
 
 
 def _fits(kind: str, value: Any) -> bool:

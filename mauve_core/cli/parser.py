@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from mauve_core.base.errors import InputError
+from mauve_core.cli.settings import VARIABLE, as_arguments, say, settings_of
 
 QUOTE_PATTERNS = "To read several files as one side, quote their pattern: --human 'out/*.jsonl'"
 """What to do where the shell has put the names of files in place of a pattern."""
@@ -24,7 +26,11 @@ class Parser(argparse.ArgumentParser):
     ----------
     given : dict of str to str
         Values of options on the command line, by destination.
+    is_first : bool
+        Whether its commands are those that a file of settings names.
     """
+
+    is_first = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
@@ -53,6 +59,36 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InputError(message, todo=f"See: {self.prog} --help")
 
+    def take_settings(self, settings: Mapping[str, Any], where: str) -> None:
+        """Let settings, by the names of options, stand for what the command line leaves out.
+
+        Raises
+        ------
+        InputError
+            An option does not exist, or cannot have that value.
+        """
+        for key, value in settings.items():
+            action = self._option_string_actions.get(f"--{key}")
+            if action is None or action.default is argparse.SUPPRESS:
+                options = [name.removeprefix("--") for name in self._option_string_actions if name.startswith("--")]
+                near = difflib.get_close_matches(key, options, n=1)
+                todo = f"Did you mean {near[0]}?" if near else f"See: {self.prog} --help"
+                raise InputError(f"{where} has a key that is no option of {self.prog}", received=key, todo=todo)
+            arguments = as_arguments(action, value, f"The key {key} of {where}")
+            if arguments is not None:
+                action.default = self._setting(action, arguments, f"The key {key} of {where}")
+                action.required = False
+
+    def _setting(self, action: argparse.Action, arguments: list[str], where: str) -> Any:
+        """Return what the option gives for these arguments."""
+        found = argparse.Namespace()
+        try:
+            for argument in [[each] for each in arguments] or [[]]:
+                action(self, found, self._get_values(action, argument), None)
+        except argparse.ArgumentError as error:
+            raise InputError(f"{where} cannot be used", received=", ".join(arguments), todo=error.message) from error
+        return getattr(found, action.dest)
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse an unknown command; those without a line in the help are hidden, and are not named."""
         if isinstance(action, Commands) and value not in action.choices:
@@ -76,7 +112,10 @@ class Store(argparse._StoreAction):
 
 class _Append(argparse._AppendAction):
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        parser.given[self.dest] = " ".join(filter(None, (parser.given.get(self.dest), _written(values))))
+        if option_string is not None and self.dest not in parser.given:
+            setattr(namespace, self.dest, None)  # what a file of settings has is replaced, not added to
+        if option_string is not None:
+            parser.given[self.dest] = " ".join(filter(None, (parser.given.get(self.dest), _written(values))))
         super().__call__(parser, namespace, values, option_string)
 
 
@@ -112,6 +151,10 @@ class Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         own = self.load(values[0])
+        if parser.is_first:
+            settings = settings_of(values[0], self.choices)
+            own.take_settings(settings, f"[{values[0]}] in {os.environ.get(VARIABLE)}")
+            say(settings, values[1:])
         super().__call__(parser, namespace, values, option_string)
         for argument in getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, ()):
             todo = QUOTE_PATTERNS if Path(argument).exists() else f"See: {own.prog} --help"

@@ -34,9 +34,6 @@ Tiny = Callable[[str], str]
 TARGETS = {"gpt2": ["c_attn", "c_fc"], "llama": ["q_proj", "down_proj"], "roberta": ["query", "dense"]}
 HEADS = {"gpt2": AutoModelForCausalLM, "llama": AutoModelForCausalLM, "roberta": AutoModelForMaskedLM}
 TEXTS = SENTENCES[:4]
-CLOSE = 1e-5
-"""Of a feature's length. Merging sums in another order; where an adapter changes every layer, or logits are compared,
-the roundings of wide random weights add up, and the bound is that of other batch sizes (RELATIVE)."""
 
 
 def save_adapter(base: str, folder: Path, *, kind: str, bare: bool = False, zero: bool = False, **settings: Any) -> Any:
@@ -79,7 +76,7 @@ def features(name: str) -> NDArray[np.float32]:
 def test_features_are_those_of_peft(tiny: Tiny, tmp_path: Path, kind: str, bare: bool) -> None:
     adapted = save_adapter(tiny(kind), tmp_path / "adapter", kind=kind, bare=bare)
     found = features(str(tmp_path / "adapter"))
-    assert relative_error(found, by_hand(adapted, tiny(kind), last=kind != "roberta")) < CLOSE
+    assert relative_error(found, by_hand(adapted, tiny(kind), last=kind != "roberta")) < RELATIVE
     assert np.abs(found - features(tiny(kind))).max() > 0.1, "the adapter changes nothing"
 
 
@@ -144,7 +141,7 @@ def test_the_base_is_part_of_the_identity(tiny: Tiny, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         adapted = peft.PeftModel.from_pretrained(model, adapter)
-    assert relative_error(features(named), by_hand(adapted, other, last=True)) < CLOSE
+    assert relative_error(features(named), by_hand(adapted, other, last=True)) < RELATIVE
     assert names_files(named)
 
 
