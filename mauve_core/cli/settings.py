@@ -51,8 +51,8 @@ def settings_of(command: str, known: Mapping[str, Any]) -> dict[str, Any]:
                 received=name,
                 todo=f"Did you mean [{near[0]}]?" if near and isinstance(table, dict) else "",
             )
-    table: dict[str, Any] = tables.get(command, {})
-    return table
+    own: dict[str, Any] = tables.get(command, {})
+    return own
 
 
 def as_arguments(action: argparse.Action, value: Any, where: str) -> list[str] | None:

@@ -8,6 +8,7 @@ with MAUVE in Su and Collier 2023.
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -39,18 +40,20 @@ class ContrastiveSearch:
     ) -> torch.Tensor:
         """Continue a left-padded batch until every row has ended; return prompts and continuations, padded."""
         import torch
+        from transformers import DynamicCache
 
         mask = model_kwargs.get("attention_mask")
         mask = torch.ones_like(input_ids) if mask is None else mask
         going = torch.ones(len(input_ids), dtype=torch.bool, device=input_ids.device)
-        states, logits, cache = _forward(model, input_ids, mask, None)
+        cache = DynamicCache()
+        states, logits = _forward(model, input_ids, mask, cache)
         while True:
             scores = logits_processor(input_ids, logits.float())
             probabilities, tried = scores.softmax(dim=-1).topk(min(self._k, scores.shape[-1]), dim=-1)
             rows, k = tried.shape
             cache.batch_repeat_interleave(k)
             longer = torch.cat([mask, mask.new_ones(rows, 1)], dim=1)
-            new, new_logits, cache = _forward(model, tried.reshape(-1, 1), longer.repeat_interleave(k, dim=0), cache)
+            new, new_logits = _forward(model, tried.reshape(-1, 1), longer.repeat_interleave(k, dim=0), cache)
             likeness = torch.einsum("rkd,rtd->rkt", new.reshape(rows, k, -1), states)
             likeness = likeness.masked_fill(mask[:, None, :] == 0, -torch.inf).amax(dim=-1)
             choice = ((1 - self._alpha) * probabilities - self._alpha * likeness).argmax(dim=-1)
@@ -67,21 +70,25 @@ class ContrastiveSearch:
                 return input_ids
 
 
-def _forward(model: Any, ids: torch.Tensor, mask: torch.Tensor, cache: Any) -> tuple[torch.Tensor, torch.Tensor, Any]:
-    """Unit-length hidden states (rows, t, d) of the new tokens, logits (rows, V) of the last, and the cache."""
+def _forward(model: Any, ids: torch.Tensor, mask: torch.Tensor, cache: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    """Unit-length hidden states (rows, t, d) of the new tokens, and logits (rows, V) of the last; the cache grows."""
     import torch
-    from transformers import DynamicCache
 
     positions = (mask.cumsum(dim=-1) - 1).clamp_min(0)[:, -ids.shape[1] :]
     output = model(
+        **{cache_argument(model): cache},
         input_ids=ids,
         attention_mask=mask,
         position_ids=positions,
-        past_key_values=DynamicCache() if cache is None else cache,
         use_cache=True,
         output_hidden_states=True,
         logits_to_keep=1,
         return_dict=True,
     )
     states = torch.nn.functional.normalize(output.hidden_states[-1].float(), dim=-1)
-    return states, output.logits[:, -1], output.past_key_values
+    return states, output.logits[:, -1]
+
+
+def cache_argument(model: Any) -> str:
+    """Return what the model calls its cache: ``cache`` from transformers 5.24 on, ``past_key_values`` before."""
+    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"

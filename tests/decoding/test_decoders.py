@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import itertools
 import math
 
@@ -11,6 +12,7 @@ import pytest
 from scipy.stats import chisquare
 
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, parse_decoder
+from mauve_core.decoding.contrastive import cache_argument
 from mauve_core.decoding.decoders import DECODERS, Decoder, Writing, stream_key
 from mauve_core.encoders.models import load_model
 from tests.tiny_models import make_gpt2, make_llama
@@ -147,6 +149,26 @@ def test_contrastive_search_is_its_formula(loaded, prompts):
             # The loop compares float32 states: a token is asked for only where it leads by more than their rounding.
             assert token == max(scores, key=scores.__getitem__) or best - second < 1e-5
             ids.append(token)
+
+
+@pytest.mark.parametrize("name", ["cache", "past_key_values"])
+def test_contrastive_search_gives_the_cache_under_the_name_of_the_model(loaded, monkeypatch, name):
+    """transformers calls it ``cache`` from 5.24 on, and ``past_key_values`` before: each refuses the other name."""
+    written = write(loaded, "contrastive:alpha=0.6,k=4", tokens=8)
+    model, own = loaded.model, cache_argument(loaded.model)
+    forward = model.forward
+    parameters = inspect.signature(forward).parameters.values()
+
+    def renamed(**given):
+        assert given.keys().isdisjoint({"cache", "past_key_values"} - {name})
+        return forward(**{own if key == name else key: value for key, value in given.items()})
+
+    renamed.__signature__ = inspect.Signature(
+        [each.replace(name=name if each.name == own else each.name) for each in parameters]
+    )
+    monkeypatch.setattr(model, "forward", renamed)
+    assert cache_argument(model) == name
+    assert write(loaded, "contrastive:alpha=0.6,k=4", tokens=8) == written
 
 
 def test_contrastive_search_without_penalty_is_greedy(loaded):
