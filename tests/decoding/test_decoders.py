@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import itertools
 import math
@@ -229,6 +230,7 @@ def preferring(loaded, token):
     model = copy.deepcopy(loaded.model)
     original = model.forward
 
+    @functools.wraps(original)
     def forward(*args, **kwargs):
         output = original(*args, **kwargs)
         output.logits[..., token] += 50
