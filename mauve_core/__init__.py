@@ -50,6 +50,7 @@ set_views(
         "scores": "mauve_core.analysis.frames:scores",
         "comparison.pairs": "mauve_core.analysis.frames:pairs_of_comparison",
         "comparison.clusters": "mauve_core.analysis.frames:clusters_of_comparison",
+        "divergence": "mauve_core.scoring.own_divergence:divergence",
         "comparison.ledger": "mauve_core.analysis.frames:ledger_of_comparison",
         "run.pairs": "mauve_core.analysis.frames:pairs",
         "run.clusters": "mauve_core.analysis.frames:clusters",

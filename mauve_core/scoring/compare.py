@@ -29,6 +29,7 @@ from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
 from mauve_core.scoring.advice import advice
 from mauve_core.scoring.differences import differences_of
 from mauve_core.scoring.estimates import scored
+from mauve_core.scoring.own_clustering import CLUSTERED_BY, OwnClustering, name_of, require_clustering
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
 from mauve_core.scoring.settings import Encoding, settled
@@ -49,6 +50,7 @@ def compare(
     *,
     encoder: Encoding | None = None,
     encoder_name: str | None = None,
+    clustering: OwnClustering | None = None,
     k: int | None = None,
     seeds: int | None = None,
     seed: int | None = None,
@@ -76,6 +78,9 @@ def compare(
     encoder_name : str, optional
         What a function's or an object's features, or given ones, are known as. Without it their origin is unknown.
         Runs rank together only where names and the features of the human texts are equal.
+    clustering : callable or object with ``fit_predict``, optional
+        Clusters in place of k-means: a function of (n, d) features, k and a seed, or an object as of scikit-learn, with
+        k and the seed set; see :mod:`mauve_core.scoring.own_clustering`. Such a comparison cannot be stored.
     k, seeds, seed : int, optional
         As in :class:`mauve_core.base.config.ScoreConfig`, which has the defaults.
     features : mapping of str to (n, d) array or path, optional
@@ -115,6 +120,8 @@ def compare(
     <Estimate 0... ± 0... (0... to ...), 3 seeds>
     """
     progress = progress_for(progress)
+    if clustering is not None:
+        require_clustering(clustering)
     given = features is not None
     config, function = settled(config, encoder, encoder_name, given=given, k=k, seeds=seeds, seed=seed)
     if config.projection and draw_map:
@@ -133,7 +140,7 @@ def compare(
     generations = {name: corpora[name].generation_codes for name in candidates if corpora[name].generation_codes.any()}
     texts = {name: side.source.n_scored for name, side in encoded.items()}
     prompts, used = None if matched is None else matched.codes, _clustering_device(device, used_device)
-    partitioned = partition_all(arrays, prompts, config.score, used, progress, texts, generations)
+    partitioned = partition_all(arrays, prompts, config.score, used, progress, texts, generations, clustering)
     clock.lap("clustering")
     comparison = Comparison(
         human=encoded[HUMAN].source,
@@ -154,8 +161,13 @@ def compare(
     comparison = dataclasses.replace(
         comparison,
         differences=differences,
-        warnings=(*advice(comparison.sources, corpora, config), *comparison.warnings),
-        environment=_environment(libraries, used_device, clock),
+        warnings=(
+            *advice(comparison.sources, corpora, config),
+            *comparison.warnings,
+            *([] if clustering is None else [f"Clusters are those of {name_of(clustering)}, not of k-means."]),
+        ),
+        environment=_environment(libraries, used_device, clock)
+        | ({} if clustering is None else {CLUSTERED_BY: name_of(clustering)}),
     )
     return mapped(comparison, partitioned.sides, progress) if config.projection and draw_map else comparison
 

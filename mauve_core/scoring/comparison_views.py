@@ -13,7 +13,9 @@ from mauve_core.base.views import view
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mauve_core.scoring.own_divergence import Divergence
     from mauve_core.scoring.result import Candidate
+    from mauve_core.scoring.spread import Estimate
 
 
 class ComparisonViews:
@@ -100,6 +102,18 @@ class ComparisonViews:
             "A comparison holds labels and scores, no texts",
             todo="Store it with its corpora, run = RunStore().save(name, comparison, corpora), then use run.texts()",
         )
+
+    def divergence(
+        self,
+        function: Divergence,
+        *,
+        kind: PartitionKind = "pairwise",
+        smoothing: str = "none",
+        bounds: tuple[float, float] = (0.0, float("inf")),
+    ) -> dict[str, Estimate]:
+        """Apply a divergence of your own; see :func:`mauve_core.scoring.own_divergence.divergence`."""
+        found: dict[str, Estimate] = view("divergence")(self, function, kind=kind, smoothing=smoothing, bounds=bounds)
+        return found
 
     def figure(self, name: str, **settings: Any) -> Any:
         """Draw a figure; arguments as in :func:`mauve_core.figures.by_name.figure`."""

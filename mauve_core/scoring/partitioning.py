@@ -22,7 +22,8 @@ from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.numerics.feature_space.reduction import Side, common_length_of, measure_side, reduce_sides
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.numerics.kmeans.clustering import default_k, kmeans
-from mauve_core.numerics.threads import parallel_map
+from mauve_core.numerics.threads import one_by_one, parallel_map
+from mauve_core.scoring.own_clustering import OwnClustering, labels_by, sum_of_squares
 from mauve_core.scoring.result import OTHER_HALF, Partition
 from mauve_core.scoring.splits import splits
 from mauve_core.scoring.streams import half_seeds, stream
@@ -81,6 +82,7 @@ def partition_all(
     progress: Progress,
     texts: Mapping[str, int] | None = None,
     generations: Mapping[str, NDArray[np.int32]] | None = None,
+    own: OwnClustering | None = None,
 ) -> Clusterings:
     """Cluster the human side with each candidate, each two, and all of them; and parts of it like for like.
 
@@ -98,6 +100,8 @@ def partition_all(
         Texts of each side that one score takes, which decide k: those of one generation. Default: all.
     generations : mapping of str to (n,) int32 array, optional
         As in ``Comparison.generations``.
+    own : function or object, optional
+        Clusters in place of k-means (:mod:`mauve_core.scoring.own_clustering`).
 
     Raises
     ------
@@ -108,16 +112,16 @@ def partition_all(
     candidates = list(sides)[1:]
     joint_seeds, pairwise_seeds = clustering_seeds(score, len(candidates))
     advance = counted(progress, "clustering", (1 + len(candidates)) * score.seeds)
-    joint = _partitions_of("joint", sides, joint_seeds, score, advance, device, texts)
+    joint = _partitions_of("joint", sides, joint_seeds, score, advance, device, texts, own)
     pairs = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in candidates}
     seeds = dict(zip(candidates, pairwise_seeds, strict=True))
-    pairwise = grouped_partitions("pairwise", pairs, seeds, score, advance, device, texts)
+    pairwise = grouped_partitions("pairwise", pairs, seeds, score, advance, device, texts, own)
     smaller = min(len(features[name]) if texts is None else texts[name] for name in (HUMAN, candidates[0]))
     texts_per_cluster = smaller / pairwise[candidates[0]][0].k
     rows = {name: np.arange(len(table)) for name, table in features.items()}
     rows |= {name: np.flatnonzero(codes == 0) for name, codes in (generations or {}).items()}
-    parts = _like_for_like(features, rows, prompts, texts_per_cluster, score, device, progress)
-    return Clusterings(sides, joint, pairwise, *parts, pair_partitions(sides, score, device, progress, texts))
+    parts = _like_for_like(features, rows, prompts, texts_per_cluster, score, device, progress, own)
+    return Clusterings(sides, joint, pairwise, *parts, pair_partitions(sides, score, device, progress, texts, own))
 
 
 def pair_partitions(
@@ -126,6 +130,7 @@ def pair_partitions(
     device: str = "cpu",
     progress: Progress = silent,
     texts: Mapping[str, int] | None = None,
+    own: OwnClustering | None = None,
 ) -> dict[Pair, tuple[Partition, ...]]:
     """Cluster the human side with every two candidates, in their order; one joint partition per seed.
 
@@ -138,7 +143,7 @@ def pair_partitions(
     children = stream(score.seed, "pairs").spawn(len(groups))
     seeds = {name: child.spawn(score.seeds) for name, child in zip(groups, children, strict=True)}
     advance = counted(progress, "clustering pairs of candidates", len(groups) * score.seeds)
-    found = grouped_partitions("joint", groups, seeds, score, advance, device, texts)
+    found = grouped_partitions("joint", groups, seeds, score, advance, device, texts, own)
     return dict(zip(combinations(candidates, 2), found.values(), strict=True))
 
 
@@ -150,6 +155,7 @@ def _like_for_like(
     score: ScoreConfig,
     device: str,
     progress: Progress,
+    own: OwnClustering | None,
 ) -> tuple[tuple[Partition, ...], str, dict[str, tuple[Partition, ...]]]:
     """Cluster part of the human texts with another part, and with each candidate's texts in the place of that.
 
@@ -185,8 +191,9 @@ def _like_for_like(
             sides = measured({HUMAN: Stacked([features[HUMAN]], rows=split.one), **tables}, score)
             groups = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in found}
             seeds = {name: [seed] for name in found}
-            for name, (own,) in grouped_partitions("pairwise", groups, seeds, settings, advance, device).items():
-                found[name].append(dataclasses.replace(own, seed=index))
+            parts = grouped_partitions("pairwise", groups, seeds, settings, advance, device, own=own)
+            for name, (part,) in parts.items():
+                found[name].append(dataclasses.replace(part, seed=index))
     except InputError as error:
         return (), f"The two halves of the human texts cannot be compared: {error}", {}
     partitions_of = {name: tuple(parts) for name, parts in found.items()}
@@ -246,9 +253,10 @@ def _partitions_of(
     advance: Callable[[], None],
     device: str,
     texts: Mapping[str, int] | None = None,
+    own: OwnClustering | None = None,
 ) -> tuple[Partition, ...]:
     """:func:`grouped_partitions` of a single group of sides."""
-    found = grouped_partitions(kind, {_ONLY_GROUP: sides}, {_ONLY_GROUP: seeds}, score, advance, device, texts)
+    found = grouped_partitions(kind, {_ONLY_GROUP: sides}, {_ONLY_GROUP: seeds}, score, advance, device, texts, own)
     return found[_ONLY_GROUP]
 
 
@@ -260,6 +268,7 @@ def grouped_partitions(
     advance: Callable[[], None],
     device: str = "cpu",
     texts: Mapping[str, int] | None = None,
+    own: OwnClustering | None = None,
 ) -> dict[str, tuple[Partition, ...]]:
     """As :func:`partitions` for many groups of sides, such as the pairs of all candidates, spread over all cores.
 
@@ -271,6 +280,8 @@ def grouped_partitions(
         Seeds of each group; the result has one partition per seed.
     texts : mapping of str to int, optional
         As in :func:`partition_all`.
+    own : function or object, optional
+        Clusters in place of k-means, on one core: nothing says that it may run on several.
     """
     partitions_of_group: dict[str, list[Partition]] = {name: [] for name in groups}
     reduce = partial(reduce_sides, explained_variance=score.explained_variance)
@@ -286,11 +297,12 @@ def grouped_partitions(
             name, array, seed_index, seed = task
             sizes = {source: len(side.table) for source, side in groups[name].items()}
             found = partition(
-                kind, array, sizes, seed_index=seed_index, seed=seed, score=score, device=device, texts=texts
+                kind, array, sizes, seed_index=seed_index, seed=seed, score=score, device=device, texts=texts, own=own
             )
             return name, found
 
-        for name, found in parallel_map(cluster, tasks, advance):
+        spread = parallel_map if own is None else one_by_one
+        for name, found in spread(cluster, tasks, advance):
             partitions_of_group[name].append(found)
     return {name: tuple(found) for name, found in partitions_of_group.items()}
 
@@ -324,15 +336,23 @@ def partition(
     score: ScoreConfig,
     device: str = "cpu",
     texts: Mapping[str, int] | None = None,
+    own: OwnClustering | None = None,
 ) -> Partition:
     """Cluster the rows of :func:`reduced_together` under one seed.
 
-    ``sizes`` are the sides' numbers of texts; ``seed_index`` is kept with the partition as its seed; ``texts`` are as
-    in :func:`partition_all`.
+    ``sizes`` are the sides' numbers of texts; ``seed_index`` is kept with the partition as its seed; ``texts`` and
+    ``own`` are as in :func:`partition_all`.
     """
     human, *others = (size if texts is None else texts[source] for source, size in sizes.items())
     k = score.k or default_k(human, min(others))
-    found = kmeans(reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device)
-    pieces = np.split(found.labels, np.cumsum(list(sizes.values()))[:-1])
+    if own is None:
+        found = kmeans(
+            reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device
+        )
+        all_labels, objective = found.labels, found.objective
+    else:
+        all_labels = labels_by(own, reduced, k, seed)
+        objective = sum_of_squares(reduced, all_labels, k)
+    pieces = np.split(all_labels, np.cumsum(list(sizes.values()))[:-1])
     labels = dict(zip(sizes, pieces, strict=True))
-    return Partition(kind=kind, seed=seed_index, k=k, objective=found.objective, labels=labels)
+    return Partition(kind=kind, seed=seed_index, k=k, objective=objective, labels=labels)

@@ -12,6 +12,9 @@ from mauve_core.scoring.result import Comparison
 if TYPE_CHECKING:
     import pandas as pd
 
+    from mauve_core.scoring.own_divergence import Divergence
+    from mauve_core.scoring.spread import Estimate
+
 
 class RunViews:
     """Methods of :class:`mauve_core.store.Run` that packages above the store carry out."""
@@ -78,6 +81,17 @@ class RunViews:
         """
         frame: pd.DataFrame = view("run.texts")(self, candidate, cluster=cluster, kind=kind, seed=seed, vectors=vectors)
         return frame
+
+    def divergence(
+        self,
+        function: Divergence,
+        *,
+        kind: PartitionKind = "pairwise",
+        smoothing: str = "none",
+        bounds: tuple[float, float] = (0.0, float("inf")),
+    ) -> dict[str, Estimate]:
+        """Apply a divergence of your own; see :func:`mauve_core.scoring.own_divergence.divergence`."""
+        return self.comparison.divergence(function, kind=kind, smoothing=smoothing, bounds=bounds)
 
     def figure(self, name: str, **settings: Any) -> Any:
         """Draw a figure; arguments as in :func:`mauve_core.figures.by_name.figure`."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import home, make_folder, remove, storage_errors, write_atomically
 from mauve_core.corpus import Corpus
+from mauve_core.scoring.own_clustering import CLUSTERED_BY
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import trash
 from mauve_core.store.about import About, checked_name, checked_notes, checked_tags, merged, write_about
@@ -108,11 +109,19 @@ class RunStore:
         Raises
         ------
         InputError
-            The name is empty, a source has no corpus, or a corpus or array has a wrong number of rows.
+            The name is empty, a source has no corpus, a corpus or array has a wrong number of rows, or clusters are not
+            those of k-means.
         StorageError
             The disk refused; runs stored so far are unchanged.
         """
         base = run_id(name)
+        if CLUSTERED_BY in comparison.environment:
+            raise InputError(
+                "A comparison whose clusters are not those of k-means cannot be stored: much of what is computed of a "
+                "stored run clusters its texts by k-means",
+                received=str(comparison.environment[CLUSTERED_BY]),
+                todo="Keep it in Python; or compare again without clustering, and store that",
+            )
         check_sources(comparison, corpora, features)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         with storage_errors(self.root), partial_folder(self.root) as partial:

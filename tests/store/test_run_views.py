@@ -24,6 +24,7 @@ from mauve_core.cli import app_process
 from mauve_core.cli.app_process import RunningApp, open_run
 from mauve_core.experiments.saved_runs import load_run
 from mauve_core.scoring.comparison_views import ComparisonViews
+from mauve_core.scoring.own_divergence import divergence
 from mauve_core.store import Run, RunStore
 from mauve_core.store.run_views import RunViews
 from tests.synthetic import make_run
@@ -49,6 +50,8 @@ def test_methods_have_the_arguments_of_what_they_call() -> None:
         (RunViews.clusters, frames.clusters),
         (RunViews.ledger, frames.ledger),
         (ComparisonViews.ledger, frames.ledger_of_comparison),
+        (RunViews.divergence, divergence),
+        (ComparisonViews.divergence, divergence),
         (RunViews.texts, frames.texts),
         (RunViews.pairs, frames.pairs),
         (ComparisonViews.clusters, frames.clusters_of_comparison),
