@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.extras import require
+from mauve_core.base.extras import MissingPackageError, asking_for_packages, require
 from mauve_core.base.files import HOME_VARIABLE, home
 from mauve_core.cli.options import add_output_options, progress_of, results_only, write
 from mauve_core.corpus import limits
@@ -161,7 +161,7 @@ def _app(args: argparse.Namespace) -> int:
     shown = None if args.read_only is None else tuple(args.read_only)
     command = app_command(args.port, SharingOptions(args.host, tuple(args.name), args.without_sign_in, shown))
     if not args.no_demo and shown is None:
-        _prepare(args)
+        _prepare_if_possible(args)
     write(f"MAUVE Lens on http://{args.host}:{args.port} (press Ctrl-C to stop)")
     os.chdir(command.folder)
     os.execve(command.arguments[0], command.arguments, command.environment)
@@ -203,6 +203,15 @@ def _prepare(args: argparse.Namespace) -> str:
 
     with results_only():
         return prepare_demo(progress=progress_of(args))
+
+
+def _prepare_if_possible(args: argparse.Namespace) -> None:
+    """Prepare the demo study; where its texts cannot be read, say what to install and do without."""
+    try:
+        with asking_for_packages():
+            _prepare(args)
+    except MissingPackageError as error:
+        sys.stderr.write(f"The app starts without the demo study. {error}\n")
 
 
 def _work(args: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from mauve_core.__main__ import main
 from mauve_core.base.extras import EXTRAS, SEPARATE, MissingPackageError, asking_for_packages, require
 from tests.supply.closure import ROOT
 
@@ -120,6 +121,25 @@ def test_other_failures_to_import_are_faults(name: str | None) -> None:
     with pytest.raises(ModuleNotFoundError) as caught, asking_for_packages():
         raise ModuleNotFoundError("No module", name=name)
     assert not isinstance(caught.value, MissingPackageError)
+
+
+def test_the_app_starts_without_the_texts_of_the_demo_study(
+    own_home: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started: list[str] = []
+
+    def missing(**_: Any) -> str:
+        raise ModuleNotFoundError("No module named 'gensim'", name="gensim")
+
+    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None if name == "gensim" else True)
+    monkeypatch.setattr("mauve_core.demo.demo_run.prepare_demo", missing)
+    monkeypatch.setattr("os.chdir", started.append)
+    monkeypatch.setattr("os.execve", lambda program, *_: started.append(program))
+    assert not main(["app"])
+    assert len(started) == 2
+    told = capsys.readouterr().err
+    assert "The app starts without the demo study." in told
+    assert "pip install 'mauve-lens[demo]'" in told
 
 
 @pytest.mark.slow
