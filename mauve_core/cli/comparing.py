@@ -26,7 +26,7 @@ from mauve_core.cli.options import (
     source_fields,
 )
 from mauve_core.cli.parser import QUOTE_PATTERNS
-from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.standard_input import file_of, files_of
 from mauve_core.corpus import Table, read_table
 from mauve_core.corpus.by_source import guess_column, names_of, reference_among, source_columns, sources_of
 from mauve_core.corpus.folders import spelled_out
@@ -50,7 +50,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--equalize",
         action="store_true",
-        help="draw as many texts of every side as the smallest has, with --seed; texts of one prompt stay together",
+        help="draw as many texts of every side as the smallest has, with --seed; the same prompts where sides share them",
     )
     add_encoder_options(parser)
     parser.add_argument(
@@ -115,7 +115,7 @@ def _separate_files(args: argparse.Namespace) -> dict[str, TextFile]:
     """Return the file of each source, ``human`` first."""
     if args.file is not None or args.reference is not None:
         raise InputError(
-            "FILE holds the texts of all sources, and --reference names one of them",
+            "FILE, or --reference, was given together with --human or --model",
             allowed="FILE [--by FIELD] [--reference VALUE], or --human FILE --model NAME=FILE",
             todo=QUOTE_PATTERNS if args.file is not None and args.human is not None else "",
         )
@@ -129,7 +129,7 @@ def _separate_files(args: argparse.Namespace) -> dict[str, TextFile]:
     if HUMAN in models:
         raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
     paths = {HUMAN: args.human, **models}
-    return {name: TextFile(file_of(path, quiet=args.quiet)) for name, path in paths.items()}
+    return {name: TextFile(path) for name, path in files_of(paths, quiet=args.quiet).items()}
 
 
 def _parts_of(args: argparse.Namespace) -> dict[str, TextFile]:
@@ -159,8 +159,9 @@ def _guessed_column(args: argparse.Namespace, table: Table) -> str:
     guessed = guess_column(columns)
     if guessed is None:
         raise InputError(
-            f"No field of {table.path} is known to name the source of each text",
-            received="; ".join(f"{column}: {sources}" for column, sources in columns.items()),
+            f"Which field of {table.path} names the source of each text cannot be told",
+            received="; ".join(f"{column}: {sources}" for column, sources in columns.items())
+            or ", ".join(table.columns),
             todo="Name it: --by FIELD, and --reference VALUE for the human texts",
         )
     _note(args, f"Sources: the field {guessed!r}, guessed because a value of it names human texts.")

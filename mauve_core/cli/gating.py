@@ -36,7 +36,7 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
-from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.standard_input import files_of
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.normalizing import normalize
 from mauve_core.encoders.feature_store import FeatureStore
@@ -214,7 +214,7 @@ def _corpora(args: argparse.Namespace, with_features: bool) -> Mapping[str, Corp
     missing = [name for name in FILES if getattr(args, name) is None]
     if missing:
         raise InputError(f"--{missing[0]} is missing", todo=f"Give --{missing[0]} FILE, or {missing[0]} in --config")
-    files = {name: file_of(getattr(args, name), quiet=args.quiet) for name in FILES}
+    files = files_of({name: getattr(args, name) for name in FILES}, quiet=args.quiet)
     corpora = {name: TextFile(file, **source_fields(args, name, FILES)).read(name) for name, file in files.items()}
     steps = None if with_features else normalize_steps(args)
     return normalize(corpora, steps, progress_of(args)) if steps else corpora

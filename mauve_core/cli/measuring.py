@@ -29,7 +29,7 @@ from mauve_core.cli.options import (
     write_json,
 )
 from mauve_core.cli.outputs import OfRun
-from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.standard_input import files_of
 from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure, over_lengths
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title, lengths_in
 from mauve_core.experiments.text_measures.over_neighbours import (
@@ -202,7 +202,7 @@ def _of_files(args: argparse.Namespace) -> Measurements:
     models = named(args.model, "--model")
     if HUMAN in models:
         raise InputError(f"A model cannot be named {HUMAN!r}", todo="Choose another name: --model NAME=FILE")
-    paths = {name: file_of(path, quiet=args.quiet) for name, path in {HUMAN: args.human, **models}.items()}
+    paths = files_of({HUMAN: args.human, **models}, quiet=args.quiet)
     files = {name: TextFile(path, **source_fields(args, name, list(paths))) for name, path in paths.items()}
     corpora = {name: file.read(name) for name, file in files.items()}
     sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}

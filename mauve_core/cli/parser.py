@@ -73,7 +73,7 @@ class Parser(argparse.ArgumentParser):
                 options = [name.removeprefix("--") for name in self._option_string_actions if name.startswith("--")]
                 near = difflib.get_close_matches(key, options, n=1)
                 todo = f"Did you mean {near[0]}?" if near else f"See: {self.prog} --help"
-                raise InputError(f"{where} has a key that is no option of {self.prog}", received=key, todo=todo)
+                raise InputError(f"{where} sets {key!r}, which is not an option of {self.prog}", todo=todo)
             arguments = as_arguments(action, value, f"The key {key} of {where}")
             if arguments is not None:
                 action.default = self._setting(action, arguments, f"The key {key} of {where}")
@@ -154,8 +154,9 @@ class Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
         if parser.is_first:
             settings = settings_of(values[0], self.choices)
             own.take_settings(settings, f"[{values[0]}] in {os.environ.get(VARIABLE)}")
-            say(settings, values[1:])
         super().__call__(parser, namespace, values, option_string)
+        if parser.is_first:
+            say({key: value for key, value in settings.items() if key.replace("-", "_") not in own.given}, values[1:])
         for argument in getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, ()):
             todo = QUOTE_PATTERNS if Path(argument).exists() else f"See: {own.prog} --help"
             raise InputError("Unexpected argument", received=repr(argument), todo=todo)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import json
 import os
 import sys
 from collections.abc import Mapping
@@ -79,5 +80,5 @@ def as_arguments(action: argparse.Action, value: Any, where: str) -> list[str] |
 def say(settings: Mapping[str, Any], arguments: list[str]) -> None:
     """Say what a command takes from the file, unless it was told to be quiet."""
     if settings and "--quiet" not in arguments:
-        written = ", ".join(f"{key} = {value}" for key, value in settings.items())
+        written = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items())
         sys.stderr.write(f"Settings from {os.environ[VARIABLE]}: {written}\n")

@@ -6,19 +6,34 @@ some days, as uploads are.
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import re
 import sys
+from collections.abc import Mapping
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus import limits
-from mauve_core.corpus.streams import first_bytes
+from mauve_core.corpus.streams import PACKED, first_bytes
+from mauve_core.corpus.table import DELIMITERS
 from mauve_core.jobs import leftovers
 
 STANDARD_INPUT = "-"
 
 BEGINNINGS = {b"{": "jsonl", b"[": "json", b"PAR1": "parquet", b"PK\x03\x04": "eval"}
-"""Format by the first bytes after white space; anything else is text, one per line."""
+"""Format by the first bytes after white space. A header tells CSV and TSV; anything else is one text per line."""
+
+_COLUMN = re.compile(r'"?[A-Za-z_][\w.-]{0,40}"?')
+"""Name of a column of a header: one word."""
+
+
+def files_of(names: Mapping[str, str], *, quiet: bool = False) -> dict[str, str]:
+    """Return the names of files by side, with standard input stored as in :func:`file_of`; for one side at most."""
+    if list(names.values()).count(STANDARD_INPUT) > 1:
+        sides = ", ".join(side for side, name in names.items() if name == STANDARD_INPUT)
+        raise InputError("Standard input can serve only one side", received=f"{STANDARD_INPUT} for {sides}")
+    return {side: file_of(name, quiet=quiet) for side, name in names.items()}
 
 
 def file_of(name: str, *, quiet: bool = False) -> str:
@@ -27,25 +42,40 @@ def file_of(name: str, *, quiet: bool = False) -> str:
     Raises
     ------
     InputError
-        Nothing came, or more than a file may hold.
+        Nothing came, it is compressed, or it is more than a file may hold.
     StorageError
         The disk refuses.
     """
     if name != STANDARD_INPUT:
         return name
-    stream = sys.stdin.buffer
     if sys.stdin.isatty():
         sys.stderr.write("Reading texts from the terminal; end them with Ctrl-D.\n")
-    data = first_bytes(stream, limits.unpacked_bytes())
+    data = first_bytes(sys.stdin.buffer, limits.unpacked_bytes())
     if data is None:
         raise InputError("Standard input is too long", allowed=f"at most {limits.unpacked_bytes():,} bytes")
     if not data.strip():
-        todo = f"Send texts, or use {STANDARD_INPUT} for one side alone: they can be read once"
-        raise InputError("Standard input is empty", todo=todo)
-    form = next((form for begins, form in BEGINNINGS.items() if data.lstrip().startswith(begins)), "txt")
+        raise InputError("Standard input is empty", todo=f"Pipe texts into the command, or name a file for {name}")
+    packed = next((what for begins, what in PACKED.items() if data.startswith(begins) and begins[:2] != b"PK"), None)
+    if packed is not None:
+        raise InputError("Standard input is compressed", received=packed, todo="Unpack it: gunzip, bunzip2 or unzstd")
+    form = _form_of(data)
     path = leftovers.uploads_folder() / hashlib.sha256(data).hexdigest() / f"standard-input.{form}"
     if not leftovers.use_upload(path.parent) or not path.is_file() or path.stat().st_size != len(data):
         write_atomically(path, lambda file: file.write(data))
     if not quiet:
-        sys.stderr.write(f"Standard input was read as .{form} ({len(data):,} bytes).\n")
+        lines = ", one text per line" if form == "txt" else ""
+        sys.stderr.write(f"Standard input was read as .{form}{lines} ({len(data):,} bytes).\n")
     return str(path)
+
+
+def _form_of(data: bytes) -> str:
+    """Return the format that the content suggests."""
+    for begins, form in BEGINNINGS.items():
+        if data.lstrip().startswith(begins):
+            return form
+    header = data.lstrip(b"\xef\xbb\xbf").partition(b"\n")[0].decode(errors="replace").rstrip("\r")
+    for form, delimiter in DELIMITERS.items():
+        cells = next(csv.reader([header], delimiter=delimiter), [])
+        if len(cells) > 1 and all(map(_COLUMN.fullmatch, cells)):
+            return form
+    return "txt"

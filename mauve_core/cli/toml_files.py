@@ -23,5 +23,5 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read: {error.strerror}", todo="Check its permissions") from error
     except (ValueError, RecursionError) as error:  # neither UTF-8 nor TOML, or nested without end
         raise InputError(
-            f"{path} is not a TOML file", received=str(error), allowed="lines such as margin = 0.02"
+            f"{path} is not a TOML file", received=str(error), allowed="lines such as seeds = 10"
         ) from error

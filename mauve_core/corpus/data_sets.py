@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
 PREFIX = "hf:"
 FORM = "hf:NAME[#configuration][:split[:column]]"
+PATH_STARTS = (".", "/", "~")
+"""Beginnings of a name that is a path, not an id of the hub."""
+
 MADE_BY_SAVING = ("state.json", "dataset_dict.json")
 """Files of which a folder that ``save_to_disk`` wrote has one."""
 
 _NAME = re.compile(
     r"hf:(?P<name>[^#:]+)(#(?P<configuration>[^:]+))?"
-    r"(:(?P<split>[^:\[]+(\[[^\]]*\])?)(:(?P<column>.+))?)?"
+    r"(:(?P<split>([^:\[]|\[[^\]]*\])+)(:(?P<column>.+))?)?"
 )
 
 
@@ -118,35 +121,45 @@ def read_data_set(name: str) -> Table:
     return Table(rows.kept, tuple(names), path, "dataset", notes, text_field=asked.column)
 
 
-def _loaded(asked: DataSetName, name: str) -> Any:
-    """Return a Dataset, or a DatasetDict by split."""
+def _loaded(asked: DataSetName, name: str) -> dict[str, Dataset]:
+    """Return the data by split; a saved data set without a split is called ``train``, as the package would call it."""
     import datasets
 
+    folder = asked.folder
+    if folder is None and asked.name.startswith(PATH_STARTS):
+        what = "is a file, which is read without hf:" if Path(asked.name).is_file() else "does not exist"
+        raise InputError(f"{asked.name} {what}", allowed=FORM, received=repr(name))
     with _refusals(name):
-        folder = asked.folder
         if folder is not None and any((folder / made).is_file() for made in MADE_BY_SAVING):
             if asked.configuration is not None:
                 raise InputError(f"{name} is a saved folder, which has no configurations", allowed="hf:FOLDER[:split]")
-            return datasets.load_from_disk(str(folder))
-        slices = asked.split if asked.split is not None and "[" in asked.split else None
-        return datasets.load_dataset(
-            str(folder.absolute()) if folder else asked.name, asked.configuration, split=slices
-        )
+            data = datasets.load_from_disk(str(folder))
+        else:
+            data = datasets.load_dataset(str(folder.absolute()) if folder else asked.name, asked.configuration)
+    if isinstance(data, Mapping):
+        return {str(split): part for split, part in data.items()}
+    return {str(data.split or "train"): data}
 
 
-def _split_of(data: Any, asked: DataSetName, name: str) -> Dataset:
-    if not isinstance(data, Mapping):
-        saved_alone = asked.split is not None and "[" not in asked.split
-        if saved_alone and str(data.split) not in ("None", asked.split):
-            raise InputError(f"{name} has no such split", allowed=str(data.split), received=repr(asked.split))
-        return data
-    if asked.split is None and len(data) == 1:
-        return next(iter(data.values()))
-    if asked.split not in data:
-        splits = ", ".join(map(str, data))
-        wrong = f"{name} has several splits" if asked.split is None else f"{name} has no such split"
-        raise InputError(wrong, allowed=splits, todo=f"Name one: {PREFIX}{asked.name}:{next(iter(data))}")
-    return data[asked.split]
+def _split_of(data: Mapping[str, Dataset], asked: DataSetName, name: str) -> Dataset:
+    """Return the split that is asked for, or the part of it: ``train[:1000]``, ``train+test``."""
+    import datasets
+
+    if asked.split is None and len(data) > 1:
+        todo = f"Name one: {PREFIX}{asked.name}:{next(iter(data))}"
+        raise InputError(f"{name} has several splits", allowed=", ".join(data), todo=todo)
+    wanted = asked.split or next(iter(data))
+    try:
+        lengths = {split: len(part) for split, part in data.items()}
+        slices = datasets.ReadInstruction.from_spec(wanted).to_absolute(lengths)
+    except (ValueError, AssertionError) as error:
+        raise InputError(
+            f"{name} has no such split",
+            allowed=f"{', '.join(data)}; or a part, such as {next(iter(data))}[:100]",
+            received=repr(wanted),
+        ) from error
+    parts = [data[each.splitname].select(range(each.from_, each.to)) for each in slices]
+    return parts[0] if len(parts) == 1 else datasets.concatenate_datasets(parts)
 
 
 def _values(data: Dataset, names: list[str]) -> Iterator[dict[str, Any]]:
@@ -174,7 +187,7 @@ def _holds_media(feature: Any) -> bool:
 
 
 def _described(data: Dataset, asked: DataSetName) -> str:
-    parts = [asked.configuration and f"configuration {asked.configuration}", data.split and f"split {data.split}"]
+    parts = [asked.configuration and f"configuration {asked.configuration}", asked.split and f"split {asked.split}"]
     version = getattr(data.info, "version", None)
     return ", ".join([f"Data set {asked.name}", *filter(None, parts), *([f"version {version}"] if version else [])])
 

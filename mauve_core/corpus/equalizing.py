@@ -1,8 +1,8 @@
 """Draw equal numbers of texts from sides of unequal sizes: a score depends on how many texts each side has.
 
-Every side is drawn alike: each prompt gets a random number that depends on the seed and the prompt alone, and the texts
-of those with the lowest are drawn. So texts of one prompt stay together, across sides and across generations, and the
-draw of a side does not depend on the order of its texts.
+Every side is drawn alike: each text gets a random number that depends on the seed, its prompt and its place among the
+side's texts of that prompt alone, and the texts with the lowest are drawn. So sides that share prompts keep the same
+ones, all generations of a text stay together, and the draw of a side does not depend on the order of its prompts.
 
 Source: bottom-k sampling with coordinated ranks (Cohen and Kaplan, PODC 2007).
 """

@@ -7,6 +7,7 @@ Hugging Face data set (``data_sets.py``).
 from __future__ import annotations
 
 import glob
+import os
 import re
 from itertools import islice
 from pathlib import Path
@@ -72,9 +73,9 @@ def files_of(pattern: Path) -> list[Path]:
     found = map(Path, glob.iglob(str(pattern), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
     files = sorted(islice((path for path in found if path.is_file()), MOST_FILES + 1))
     if not files:
-        raise InputError(f"No file has the pattern {pattern}", todo="Check the names and the folder")
+        raise InputError(f"No file matches {pattern}", todo="Check the names and the folder")
     if len(files) > MOST_FILES:
-        raise InputError(f"Too many files have the pattern {pattern}", allowed=f"at most {MOST_FILES:,}")
+        raise InputError(f"Too many files match {pattern}", allowed=f"at most {MOST_FILES:,}")
     return files
 
 
@@ -84,18 +85,25 @@ def _read_files(pattern: Path) -> Table:
     if sum(path.stat().st_size for path in files) > limits.unpacked_bytes():
         raise limits.too_large(pattern, limits.unpacked_bytes())
     rows, parts, notes, before = Rows(pattern), [], [], 0
+    names = _names(files)
     formats: dict[str, str] = {}
-    for path in files:
+    for path, name in zip(files, names, strict=True):
         table = read_file(path)
-        formats.setdefault(table.format, path.name)
+        formats.setdefault(table.format, name)
         if len(formats) > 1:
             received = " and ".join(formats.values())
             raise InputError(f"The files of {pattern} have different formats", allowed="the same", received=received)
-        parts.append(Part(spelled_out(path.name), before))
-        notes += [f"{spelled_out(path.name)}: {note}" for note in table.notes]
+        parts.append(Part(name, before))
+        notes += [f"{name}: {note}" for note in table.notes]
         for number, row in table.rows:
             rows.add(before + number, row)
         before += table.rows[-1][0]
     (form,) = formats
-    which = f"Texts are those of {len(files):,} files: {listing([part.name for part in parts])}."
+    which = f"Texts are those of {len(files):,} {'file' if len(files) == 1 else 'files'}: {listing(names)}."
     return Table(rows.kept, tuple(rows.columns), pattern, form, (which, *notes), tuple(parts))
+
+
+def _names(files: list[Path]) -> list[str]:
+    """Return what files are called in messages: their names, with their folders below the common one if they differ."""
+    common = Path(os.path.commonpath([path.absolute().parent for path in files]))
+    return [spelled_out(path.absolute().relative_to(common)) for path in files]

@@ -110,8 +110,8 @@ def test_a_field_that_cannot_be_guessed_is_asked_for(study: Path, capsys: pytest
     ("options", "wrong"),
     [
         (["FILE", "--reference", "y"], "'human' (40)"),
-        (["FILE", "--human", "h.jsonl"], "FILE holds the texts of all sources"),
-        (["--reference", "y", "--human", "h.jsonl", "--model", "m=m.jsonl"], "--reference names one of them"),
+        (["FILE", "--human", "h.jsonl"], "was given together with --human"),
+        (["--reference", "y", "--human", "h.jsonl", "--model", "m=m.jsonl"], "was given together with --human"),
         (["--by", "g"], "--by needs one file"),
         (["FILE", "--by", "g", "--human", "h.jsonl"], "--by needs one file"),
         (["--human", "h.jsonl"], "--model"),

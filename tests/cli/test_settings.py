@@ -37,16 +37,17 @@ def test_settings_stand_for_what_the_command_line_leaves_out(
     assert (args.text_field, args.prompt_field) == (["human=text", "m=output"], ["prompt"])
     assert (args.k, plain.k) == (7, None)
     said = capsys.readouterr().err
-    assert f"Settings from {settings}: encoder = minilm, seeds = 10" in said
+    assert f'Settings from {settings}: encoder = "minilm", seeds = 10, scale = 4, with-prompt = true' in said
     assert "repeats" not in said
     parsed(*COMPARE, "--quiet")
     assert capsys.readouterr().err == ""
 
 
-def test_the_command_line_overrides_them(settings: Path) -> None:
+def test_the_command_line_overrides_them(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings.write_text('[compare]\nencoder = "minilm"\nseeds = 10\ntext-field = ["human=text", "m=output"]\n')
     args = parsed(*COMPARE, "--seeds", "2", "--text-field", "body", "--text-field", "m=x")
     assert (args.encoder, args.seeds, args.text_field) == ("minilm", 2, ["body", "m=x"])
+    assert capsys.readouterr().err == f'Settings from {settings}: encoder = "minilm"\n'
 
 
 def test_equal_to_the_same_command_line(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,8 +75,11 @@ def test_required_options_may_be_settings(settings: Path) -> None:
         ('[compare]\npooling = "max"', "The key pooling .* invalid choice: 'max'"),
         ("[compare]\nwith-prompt = 1", "Allowed: true or false. Received: 1"),
         ("[compare]\nencoder = [1, [2]]", "The key encoder"),
-        ("[compare]\nencodr = 'x'", "no option of mauve-lens compare. Received: encodr. Did you mean encoder?"),
-        ("[compare]\nhelp = true", "no option of mauve-lens compare. Received: help"),
+        (
+            "[compare]\nencodr = 'x'",
+            r"sets 'encodr', which is not an option of mauve-lens compare\. Did you mean encoder\?",
+        ),
+        ("[compare]\nhelp = true", "sets 'help', which is not an option"),
         ("[compare]\ndevice = 'cuda:99'", "cuda:99"),
         ("[compar]\nseeds = 1", r"Did you mean \[compare\]\?"),
         ("seeds = 1", "is not the table of a command"),

@@ -97,6 +97,35 @@ def test_the_name_chooses_split_and_column(splits: Path) -> None:
     assert read_corpus(f"hf:{splits}:train:prompt", text_field="text").texts == tuple(map(text, range(N)))
 
 
+@pytest.mark.parametrize(
+    ("split", "places"),
+    [
+        ("train[:7]", range(7)),
+        ("train[20:]", range(20, N)),
+        ("train[25%:50%]", range(N // 4, N // 2)),
+        ("train[:3]+test", (*range(3), *range(5))),
+    ],
+)
+def test_parts_of_splits_that_were_saved(split: str, places: tuple[int, ...], splits: Path) -> None:
+    corpus = read_corpus(f"hf:{splits}:{split}:text")
+    assert corpus.texts == tuple(text(i) for i in places)
+    assert f"split {split}" in corpus.notes[0]
+
+
+def test_a_saved_data_set_without_a_split_is_train(saved: Path) -> None:
+    assert read_corpus(f"hf:{saved}:train[:9]:text").texts == tuple(map(text, range(9)))
+    with pytest.raises(InputError, match=r"no such split. Allowed: train; .*Received: 'validation'"):
+        read_corpus(f"hf:{saved}:validation")
+
+
+def test_paths_that_are_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nosuch does not exist"):
+        read_corpus(f"hf:{tmp_path / 'nosuch'}")
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}')
+    with pytest.raises(InputError, match="is a file, which is read without hf:"):
+        read_corpus(f"hf:{tmp_path / 'a.jsonl'}")
+
+
 def test_what_a_name_may_not_choose(splits: Path, saved: Path) -> None:
     with pytest.raises(InputError, match=r"has several splits. Allowed: train, test"):
         read_corpus(f"hf:{splits}")
@@ -116,7 +145,7 @@ def test_a_folder_of_data_files_and_its_slices(tmp_path: Path) -> None:
     assert read_corpus(f"hf:{folder}").texts == tuple(map(text, range(N)))
     assert read_corpus(f"hf:{folder}:train[:7]").texts == tuple(map(text, range(7)))
     assert read_corpus(f"hf:{folder}:train[20:]:text").texts == tuple(map(text, range(20, N)))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="no such split"):
         read_corpus(f"hf:{folder}:test[:7]")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
-from mauve_core.cli.standard_input import file_of
+from mauve_core.cli.standard_input import file_of, files_of
 from mauve_core.corpus import read_corpus, read_table
 from mauve_core.corpus.reading import absolute
 from mauve_core.store import RunStore
@@ -50,6 +51,13 @@ def test_kinds_of_patterns(shards: Path, pattern: str, count: int) -> None:
     assert len(read_table(shards / pattern).rows) == count
 
 
+def test_files_of_several_folders_are_named_with_them(shards: Path) -> None:
+    shard(shards / "b" / "part-0.jsonl", range(4))
+    note = read_corpus(shards / "**" / "part-0.jsonl").notes[0]
+    assert note == "Texts are those of 2 files: b/part-0.jsonl, part-0.jsonl."
+    assert read_corpus(shards / "b" / "*").notes[0] == "Texts are those of 1 file: part-0.jsonl."
+
+
 def test_a_file_with_just_that_name_is_no_pattern(shards: Path) -> None:
     shard(shards / "part-[0].jsonl", range(3))
     assert len(read_table(shards / "part-[0].jsonl").rows) == 3
@@ -83,7 +91,7 @@ def test_repeated_ids_give_way_to_numbers(tmp_path: Path) -> None:
 
 
 def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="No file has the pattern"):
+    with pytest.raises(InputError, match="No file matches"):
         read_table(shards / "part-*.csv")
     with pytest.raises(InputError, match=r"different formats.*notes\.txt and part-0\.jsonl"):
         read_table(shards / "*")
@@ -91,7 +99,7 @@ def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(InputError, match="too many rows"):
         read_table(shards / "part-*.jsonl")
     monkeypatch.setattr("mauve_core.corpus.reading.MOST_FILES", 2)
-    with pytest.raises(InputError, match="Too many files"):
+    with pytest.raises(InputError, match="Too many files match"):
         read_table(shards / "part-*.jsonl")
 
 
@@ -122,7 +130,14 @@ class _Input:
 
 @pytest.mark.parametrize(
     ("data", "suffix"),
-    [(b'{"text": "a b"}\n', ".jsonl"), (b'\n [{"text": "a b"}]', ".json"), (b"One text.\nAnother.\n", ".txt")],
+    [
+        (b'{"text": "a b"}\n', ".jsonl"),
+        (b'\n [{"text": "a b"}]', ".json"),
+        (b"One text.\nAnother.\n", ".txt"),
+        (b"id,generator,text\n1,m,Hello there.\n", ".csv"),
+        (b'"id"\t"text"\r\n1\tHello.\r\n', ".tsv"),
+        (b"However, he said, it rained.\nYes, and no.\n", ".txt"),
+    ],
 )
 def test_standard_input_is_kept_as_a_file(
     data: bytes, suffix: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -131,7 +146,7 @@ def test_standard_input_is_kept_as_a_file(
     path = Path(file_of("-"))
     assert path.read_bytes() == data
     assert path.suffix == suffix
-    assert f"read as {suffix} ({len(data)} bytes)" in capsys.readouterr().err
+    assert f"read as {suffix}" in capsys.readouterr().err
     monkeypatch.setattr(sys, "stdin", _Input(data))
     assert file_of("-", quiet=True) == str(path)
     assert capsys.readouterr().err == ""
@@ -140,7 +155,12 @@ def test_standard_input_is_kept_as_a_file(
 
 def test_standard_input_without_texts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", _Input(b" \n"))
-    with pytest.raises(InputError, match="one side alone"):
+    with pytest.raises(InputError, match="is empty"):
+        file_of("-")
+    with pytest.raises(InputError, match=r"only one side\. Received: - for human, m"):
+        files_of({"human": "-", "a": "a.jsonl", "m": "-"})
+    monkeypatch.setattr(sys, "stdin", _Input(gzip.compress(b"One text.")))
+    with pytest.raises(InputError, match=r"is compressed. Received: a gzip file .* gunzip"):
         file_of("-")
     monkeypatch.setattr(sys, "stdin", _Input(b"x" * (2 << 20)))
     monkeypatch.setenv("MAUVE_LENS_MAX_UNPACKED_MB", "1")

@@ -148,7 +148,7 @@ def _equalize(files: Sequence[ReadFile]) -> bool:
         key="equalize",
         persist_state="session",
         help="The sides differ in size, and scores of different sizes cannot be compared. Draws as many texts of each "
-        "as the smallest has, at random; texts of one prompt stay together.",
+        "as the smallest has, at random, of the same prompts where sides share them.",
     )
 
 
