@@ -26,8 +26,8 @@ its objects, and has no such field. The number rises with every change of the fi
 the changelog says what changed. Commands that print the same, such as `compare` and `runs show`, share a schema.
 
 Options that you give every time can stand in a TOML file that `MAUVE_LENS_SETTINGS` names: a table for each command,
-with the names of its options as keys. The command line overrides it, and what a command takes from it is said on
-standard error.
+with the names of its options as keys. The command line overrides it, and each command prints the settings that it took
+from the file to standard error.
 
     [compare]
     encoder = "gpt2-large"

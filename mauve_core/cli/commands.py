@@ -47,7 +47,7 @@ COMMANDS: dict[str, dict[str, str | None]] = {
     "agents": {"mcp": "let a language-model agent read stored runs, over the Model Context Protocol"},
     "schemas": {"schema": "print the JSON Schema of what a command prints with --json"},
     "completing": {"completion": "write a script with which a shell completes commands and options"},
-    "debugging": {"debug": "write a file for a report of a fault, without texts, names or keys"},
+    "debugging": {"debug": "write a file to attach to a bug report, without texts, names or keys"},
 }
 """What each command does, by module and name. None hides it."""
 

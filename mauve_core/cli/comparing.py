@@ -50,7 +50,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--equalize",
         action="store_true",
-        help="draw as many texts of every side as the smallest has, with --seed; the same prompts where sides share them",
+        help="draw as many texts of every side as the smallest has, with --seed; the same prompts where sides share "
+        "them",
     )
     add_encoder_options(parser)
     parser.add_argument(

@@ -87,7 +87,7 @@ def shape_of(command: str) -> Shape:
         if command in shape.commands:
             return shape
     raise InputError(
-        f"No output of a command {command!r} has a schema",
+        f"There is no schema for {command!r}: no command of that name prints JSON",
         allowed=", ".join(name for shape in SHAPES for name in shape.commands),
         todo="See: mauve-lens schema",
     )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.extras import require
 from mauve_core.corpus import limits
+from mauve_core.corpus.folders import SAVED_DATA_SETS
 from mauve_core.corpus.metadata import plain
 from mauve_core.corpus.parquet import ROWS_AT_A_TIME, values_of
 from mauve_core.corpus.rows import Rows, check_field_count
@@ -30,9 +31,6 @@ PREFIX = "hf:"
 FORM = "hf:NAME[#configuration][:split[:column]]"
 PATH_STARTS = (".", "/", "~")
 """Beginnings of a name that is a path, not an id of the hub."""
-
-MADE_BY_SAVING = ("state.json", "dataset_dict.json")
-"""Files of which a folder that ``save_to_disk`` wrote has one."""
 
 _NAME = re.compile(
     r"hf:(?P<name>[^#:]+)(#(?P<configuration>[^:]+))?"
@@ -130,7 +128,7 @@ def _loaded(asked: DataSetName, name: str) -> dict[str, Dataset]:
         what = "is a file, which is read without hf:" if Path(asked.name).is_file() else "does not exist"
         raise InputError(f"{asked.name} {what}", allowed=FORM, received=repr(name))
     with _refusals(name):
-        if folder is not None and any((folder / made).is_file() for made in MADE_BY_SAVING):
+        if folder is not None and any((folder / made).is_file() for made in SAVED_DATA_SETS):
             if asked.configuration is not None:
                 raise InputError(f"{name} is a saved folder, which has no configurations", allowed="hf:FOLDER[:split]")
             data = datasets.load_from_disk(str(folder))

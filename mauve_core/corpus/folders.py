@@ -21,6 +21,12 @@ UTF8_BYTES = 4
 SAMPLES = re.compile(r"samples_.*\.jsonl", re.DOTALL)
 """Names of the samples that lm-evaluation-harness logs for each task, beside results_DATE.json."""
 
+SAVED_DATA_SETS = ("state.json", "dataset_dict.json")
+"""Files of which a folder has one that ``save_to_disk`` of the package datasets wrote."""
+
+OTHER_SUFFIXES = (".jsonl", ".parquet", ".csv", ".tsv", ".json", ".eval", ".jsonl.gz", ".jsonl.zst")
+"""Suffixes of files that a pattern may name, the likeliest first."""
+
 NAMED = 5
 """Maximum number of samples files that the error names."""
 
@@ -64,9 +70,19 @@ def text_files(folder: Path) -> tuple[list[Path], int]:
             f"The folder {folder} holds no .txt files",
             received=f"{others} files of other kinds",
             allowed=".txt, .txt.gz, .txt.bz2, .txt.zst",
-            todo=f"Give one of the samples of lm-evaluation-harness: {', '.join(samples)}" if samples else "",
+            todo=_way_out(folder, samples),
         )
     return sorted(map(Path, wanted)), others
+
+
+def _way_out(folder: Path, samples: Sequence[str]) -> str:
+    """Return what may have been meant by a folder without .txt files; empty for no guess."""
+    if samples:
+        return f"Give one of the samples of lm-evaluation-harness: {', '.join(samples)}"
+    if any((folder / name).is_file() for name in SAVED_DATA_SETS):
+        return f"Read it as a data set: hf:{folder}"
+    other = next((suffix for suffix in OTHER_SUFFIXES if any(folder.glob(f"*{suffix}"))), None)
+    return f"Name its files by a pattern: '{folder}/*{other}'" if other else ""
 
 
 def texts_of(folder: Path, names: Sequence[Path]) -> Iterator[tuple[Path, str]]:

@@ -259,7 +259,10 @@ def test_the_command_prints_a_schema_or_lists_them(capsys: pytest.CaptureFixture
     rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
     assert [row[0].strip() for row in rows[1:]] == [name for shape in SHAPES for name in shape.commands]
     assert main(["schema", "encode"]) == 2
-    assert "No output of a command 'encode' has a schema. Allowed: compare, study," in capsys.readouterr().err
+    assert (
+        "There is no schema for 'encode': no command of that name prints JSON. Allowed: compare, study,"
+        in capsys.readouterr().err
+    )
 
 
 def test_files_of_the_study_are_read(outputs: Mapping[str, list[Any]]) -> None:

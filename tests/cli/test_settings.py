@@ -77,7 +77,7 @@ def test_required_options_may_be_settings(settings: Path) -> None:
         ("[compare]\nencoder = [1, [2]]", "The key encoder"),
         (
             "[compare]\nencodr = 'x'",
-            r"sets 'encodr', which is not an option of mauve-lens compare\. Did you mean encoder\?",
+            r"sets 'encodr', which is not an option of .* compare\. Did you mean encoder\?",
         ),
         ("[compare]\nhelp = true", "sets 'help', which is not an option"),
         ("[compare]\ndevice = 'cuda:99'", "cuda:99"),

@@ -51,6 +51,17 @@ def test_kinds_of_patterns(shards: Path, pattern: str, count: int) -> None:
     assert len(read_table(shards / pattern).rows) == count
 
 
+def test_a_folder_of_other_files_leads_to_its_pattern(shards: Path, tmp_path: Path) -> None:
+    (shards / "notes.txt").unlink()
+    with pytest.raises(InputError) as caught:
+        read_table(shards)
+    assert f"Name its files by a pattern: '{shards}/*.jsonl'" in str(caught.value)
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "dataset_dict.json").write_text("{}")
+    with pytest.raises(InputError, match=f"Read it as a data set: hf:{tmp_path}/saved"):
+        read_table(tmp_path / "saved")
+
+
 def test_files_of_several_folders_are_named_with_them(shards: Path) -> None:
     shard(shards / "b" / "part-0.jsonl", range(4))
     note = read_corpus(shards / "**" / "part-0.jsonl").notes[0]

@@ -241,7 +241,7 @@ def test_without_a_login_to_wandb_the_way_out_is_said(
     monkeypatch.setattr(sys, "stdin", None)
     assert main(["log", "tracked", "--to", "wandb"]) == 2
     said = capsys.readouterr()
-    assert "W&B did not take the run: No API key configured" in said.err
+    assert "The run could not be logged to W&B: No API key configured" in said.err
     assert wandb_writer.WAY_OUT in said.err
     assert said.out == ""
 
@@ -277,7 +277,7 @@ def test_mlflow_has_the_numbers_settings_tables_and_figures(
     said = capsys.readouterr()
     assert said.out == (
         f"Logged to MLflow (project decoders, run {number}): {uri}. "
-        f"Look at it with: mlflow ui --backend-store-uri {uri}\n"
+        f"Look at it with the full package (pip install mlflow): mlflow ui --backend-store-uri {uri}\n"
     )
     assert said.err == ""
     assert (found.info.run_name, found.info.status) == ("tracked", "FINISHED")
@@ -304,7 +304,7 @@ def test_a_run_logged_to_mlflow_again_is_found_and_gets_what_it_lacks(run: Run, 
     assert not any(SECRET.encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
     second = run.log("mlflow", texts=True)
     assert (second.id, second.again) == (first.id, True)
-    assert "which had it already" in str(second)
+    assert "which was there already and got what it lacked" in str(second)
     assert artifact(client, first.id, "tables/scores.json", here) == before
     assert artifacts(client, first.id) == ["figures", "report.html", "tables", "texts"]
     table = json.loads(artifact(client, first.id, "texts/texts_close.json", here))
@@ -332,7 +332,7 @@ def test_a_server_of_mlflow_that_does_not_answer_is_wrong_input(
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     assert main(["log", "tracked", "--to", "mlflow"]) == 2
     said = capsys.readouterr().err
-    assert "MLflow did not take the run: " in said
+    assert "The run could not be logged to MLflow: " in said
     assert "MLFLOW_TRACKING_URI=sqlite:///mlflow.db" in said
     assert "hidden" not in said
 
@@ -371,7 +371,7 @@ def test_a_logging_that_fails_midway_is_marked_as_failed_and_can_be_repeated(
 
     with monkeypatch.context() as patch:
         patch.setattr(MlflowClient, "log_figure", refuse)
-        with pytest.raises(InputError, match="MLflow did not take the run: the disk of the server is full"):
+        with pytest.raises(InputError, match="The run could not be logged to MLflow: the disk of the server is full"):
             run.log("mlflow")
     experiment = client.get_experiment_by_name("mauve-lens")
     (found,) = client.search_runs([experiment.experiment_id])
@@ -397,6 +397,6 @@ def test_a_run_that_wandb_takes_online_is_named_by_its_address(run: Run, monkeyp
     assert (asked["id"], asked["resume"], asked["mode"]) == (tracked(run).key, "allow", None)
     begun.finish.assert_called_once_with(exit_code=0)
     begun.log.side_effect = wandb.Error("the connection was lost")
-    with pytest.raises(InputError, match="W&B did not take the run: the connection was lost"):
+    with pytest.raises(InputError, match="The run could not be logged to W&B: the connection was lost"):
         run.log("wandb")
     begun.finish.assert_called_with(exit_code=1)

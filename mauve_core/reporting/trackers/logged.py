@@ -43,14 +43,14 @@ class Logged:
     todo: str = ""
 
     def __str__(self) -> str:
-        before = ", which had it already" if self.again else ""
+        before = ", which was there already and got what it lacked" if self.again else ""
         todo = f". {self.todo}" if self.todo else ""  # no full stop touches an address
         return f"Logged to {self.tracker} (project {self.project}, run {self.id}{before}): {self.where}{todo}"
 
 
 def not_taken(tracker: str, error: BaseException, todo: str) -> InputError:
     """The error of a tracker that does not take a run."""
-    return InputError(f"{tracker} did not take the run: {words_of(error)}", todo=todo)
+    return InputError(f"The run could not be logged to {tracker}: {words_of(error)}", todo=todo)
 
 
 @contextmanager

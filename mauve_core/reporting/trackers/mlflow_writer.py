@@ -86,7 +86,7 @@ def _log(client: Any, run: Tracked, project: str | None, uri: str) -> Logged:
     if uri.startswith("http"):
         where, todo = f"{uri.rstrip('/')}/#/experiments/{experiment.experiment_id}/runs/{number}", ""
     else:
-        where, todo = uri, f"Look at it with: mlflow ui --backend-store-uri {uri}"
+        where, todo = uri, f"Look at it with the full package (pip install mlflow): mlflow ui --backend-store-uri {uri}"
     return Logged("MLflow", experiment.name, number, where, bool(found), todo)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _NOTHING_SENT = {"WANDB_ERROR_REPORTING": "false"}
 """No report of a fault goes to W&B unless the user's environment says so."""
 
-_OWN_MODES = ("disabled", "shared")
+_MODES = ("online", "offline")
 _SETTINGS: dict[str, Any] = {
     "silent": True,
     "console": "off",
@@ -43,10 +43,10 @@ WAY_OUT = "Log in with: wandb login; write to a folder with WANDB_MODE=offline; 
 
 def log(run: Tracked, project: str | None) -> Logged:
     """Log to the W&B project; raises as :func:`mauve_core.reporting.trackers.log_run.log_run`."""
-    if os.environ.get("WANDB_MODE") in _OWN_MODES:
-        mode = os.environ["WANDB_MODE"]
+    mode = os.environ.get("WANDB_MODE")
+    if mode and mode not in _MODES:
         raise InputError(
-            f"W&B cannot be used with WANDB_MODE={mode}", allowed="online, offline", todo="Change or unset it"
+            f"W&B cannot be used with WANDB_MODE={mode}", allowed=", ".join(_MODES), todo="Change or unset it"
         )
     with variables(_NOTHING_SENT), warnings.catch_warnings():
         warnings.simplefilter("ignore")
