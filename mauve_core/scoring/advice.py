@@ -64,7 +64,8 @@ def minor_advice(sources: Sequence[Source], config: CompareConfig) -> tuple[str,
 def _unequal_sizes(sources: Sequence[Source]) -> str:
     if len({source.n_scored for source in sources}) == 1:
         return ""
-    sizes = ", ".join(f"{source.name} {source.n_scored}" for source in sources)
+    each = {True: "", False: " in each generation"}
+    sizes = ", ".join(f"{source.name} {source.n_scored}{each[source.n_scored == source.n]}" for source in sources)
     return (
         f"The sides differ in size ({sizes}): scores at different sizes are not comparable. Draw equal numbers of "
         "texts, on New run or with compare --equalize."
@@ -106,7 +107,7 @@ def _short(sources: Sequence[Source]) -> str:
     if not medians or min(medians) >= SHORT_TEXTS:
         return ""
     return (
-        f"The encoded texts have a median of {min(medians):.0f} tokens, under {SHORT_TEXTS}: "
+        f"The encoded texts have a median of {min(medians):g} tokens, under {SHORT_TEXTS}: "
         "short texts show less of what sets a model apart."
     )
 
