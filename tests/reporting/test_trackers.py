@@ -8,6 +8,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 from unittest.mock import create_autospec
 
@@ -161,8 +162,9 @@ def media(folder: Path, name: str) -> Any:
 
 @pytest.mark.slow
 def test_wandb_has_the_numbers_settings_tables_and_figures(
-    run: Run, here: Path, capsys: pytest.CaptureFixture[str]
+    run: Run, here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", ModuleType("mcp"))  # on which W&B would recommend Weave
     assert main(["log", "tracked", "--to", "wandb", "--project", "decoders"]) == 0
     (folder,) = offline_runs(here)
     said = capsys.readouterr()

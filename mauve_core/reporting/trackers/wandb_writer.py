@@ -21,8 +21,9 @@ from mauve_core.reporting.trackers.record import Tracked
 if TYPE_CHECKING:
     import pandas as pd
 
-_NOTHING_SENT = {"WANDB_ERROR_REPORTING": "false"}
-"""No report of a fault goes to W&B unless the user's environment says so."""
+_ENVIRONMENT = {"WANDB_ERROR_REPORTING": "false", "WANDB_DISABLE_WEAVE": "true"}
+"""Unless the user's environment says otherwise, no report of a fault goes to W&B, and a program that uses mcp or openai
+is neither traced nor told to install Weave."""
 
 _MODES = ("online", "offline")
 _SETTINGS: dict[str, Any] = {
@@ -48,7 +49,7 @@ def log(run: Tracked, project: str | None) -> Logged:
         raise InputError(
             f"W&B cannot be used with WANDB_MODE={mode}", allowed=", ".join(_MODES), todo="Change or unset it"
         )
-    with variables(_NOTHING_SENT), warnings.catch_warnings():
+    with variables(_ENVIRONMENT), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import wandb
 
