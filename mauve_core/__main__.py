@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def build_parser(*, load: bool = True) -> Parser:
     """Return the parser with all commands; without ``load``, one is imported when a command line names it."""
     parser = Parser(prog="mauve-lens", description="See how machine-written text differs from human text, and why.")
-    parser.is_first = True
+    parser.takes_settings = True
     parser.add_argument("--version", action=_Version, help="show the version and exit")
     add_commands(parser, load=load)
     return parser

@@ -130,6 +130,8 @@ class Look:
     Attributes
     ----------
     texts, left_out : int
+    scored : int
+        Texts that one score takes: those of one generation.
     prompted : bool
         Whether every text has a prompt.
     notes : tuple of str
@@ -141,6 +143,7 @@ class Look:
 
     texts: int
     left_out: int
+    scored: int
     prompted: bool
     notes: tuple[str, ...]
     doubt: str
@@ -281,6 +284,7 @@ def _looked(table: Table, text: str, prompt: str, identifier: str, by: str = "",
     return Look(
         texts=len(corpus),
         left_out=sum(exclusion.count for exclusion in corpus.exclusions),
+        scored=len(corpus) // max(1, len(set(corpus.generations))),
         prompted=corpus.prompts is not None,
         notes=tuple(corpus.notes),
         doubt=doubt_about(corpus.texts),

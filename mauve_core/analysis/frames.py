@@ -173,8 +173,9 @@ def ledger(
     -------
     DataFrame
         direction ("adds", "misses"), cluster (missing where a row sums up several), name (made of words of the texts),
-        clusters (how many the row covers), cost (nats), share (of the frontier integral, 0 to 1), low, high (the
-        simultaneous interval of share; NaN for a sum), human, model (counts). The shares of all rows sum to 1.
+        clusters (how many the row covers), cost (part of the frontier integral), share (of the whole, 0 to 1), low,
+        high (the simultaneous interval of share; NaN for a sum), human, model (counts). The shares of all rows sum to
+        1.
 
     Raises
     ------

@@ -26,11 +26,11 @@ class Parser(argparse.ArgumentParser):
     ----------
     given : dict of str to str
         Values of options on the command line, by destination.
-    is_first : bool
-        Whether its commands are those that a file of settings names.
+    takes_settings : bool
+        Whether a file of settings may have a table for each of its commands.
     """
 
-    is_first = False
+    takes_settings = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"allow_abbrev": False, **kwargs})
@@ -151,12 +151,14 @@ class Commands(argparse._SubParsersAction):  # type: ignore[type-arg]
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         own = self.load(values[0])
-        if parser.is_first:
-            settings = settings_of(values[0], self.choices)
+        shown = [command.dest for command in self._choices_actions]
+        settings: Mapping[str, Any] = {}
+        if parser.takes_settings and values[0] in shown:  # a worker does what its job says, whatever the file says now
+            settings = settings_of(values[0], shown)
             own.take_settings(settings, f"[{values[0]}] in {os.environ.get(VARIABLE)}")
         super().__call__(parser, namespace, values, option_string)
-        if parser.is_first:
-            say({key: value for key, value in settings.items() if key.replace("-", "_") not in own.given}, values[1:])
+        if not getattr(namespace, "quiet", False):
+            say({key: value for key, value in settings.items() if key.replace("-", "_") not in own.given})
         for argument in getattr(namespace, argparse._UNRECOGNIZED_ARGS_ATTR, ()):
             todo = QUOTE_PATTERNS if Path(argument).exists() else f"See: {own.prog} --help"
             raise InputError("Unexpected argument", received=repr(argument), todo=todo)

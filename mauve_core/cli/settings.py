@@ -15,7 +15,7 @@ import difflib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,12 @@ from mauve_core.base.errors import InputError
 VARIABLE = "MAUVE_LENS_SETTINGS"
 
 
-def settings_of(command: str, known: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(command: str, known: Sequence[str]) -> dict[str, Any]:
     """Return the settings of a command; empty without a file, or where the file has none.
 
     Parameters
     ----------
-    known : mapping
+    known : sequence of str
         All commands; a table of another name is an error.
 
     Raises
@@ -77,8 +77,8 @@ def as_arguments(action: argparse.Action, value: Any, where: str) -> list[str] |
     return [str(each) for each in values]
 
 
-def say(settings: Mapping[str, Any], arguments: list[str]) -> None:
-    """Say what a command takes from the file, unless it was told to be quiet."""
-    if settings and "--quiet" not in arguments:
+def say(settings: Mapping[str, Any]) -> None:
+    """Say what a command takes from the file."""
+    if settings:
         written = ", ".join(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in settings.items())
         sys.stderr.write(f"Settings from {os.environ[VARIABLE]}: {written}\n")

@@ -184,16 +184,18 @@ def split_by(
         part = _part(table, sources, column, name)
         _require_text(part, fields.text, column, name)
         prompt = fields.prompt if fields.prompt and part.find(fields.prompt) is not None else ""
+        lacks_ids = bool(id_field) and part.find(str(id_field)) is None
         corpus = corpus_from_table(
             part,
             name=name,
             text_field=fields.text,
             prompt_field=prompt,
-            id_field=id_field,
+            id_field="" if lacks_ids else id_field,
             metadata_fields=metadata,
         )
-        whose = f"Texts are those of the rows with {name!r} in the field {column!r}."
-        corpora[name] = replace(_numbered_within(corpus, part), notes=(whose, *shared, *corpus.notes))
+        own = [f"Texts are those of the rows with {name!r} in the field {column!r}."]
+        own += [f"They lack the field {id_field!r} and are numbered instead."] if lacks_ids else []
+        corpora[name] = replace(_numbered_within(corpus, part), notes=(*own, *shared, *corpus.notes))
     return corpora
 
 

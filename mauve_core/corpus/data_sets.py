@@ -58,7 +58,8 @@ class DataSetName:
     @property
     def folder(self) -> Path | None:
         """Return the folder, if the name is that of one."""
-        return Path(self.name) if Path(self.name).is_dir() else None
+        path = Path(self.name).expanduser()
+        return path if path.is_dir() else None
 
 
 def names_data_set(path: str) -> bool:

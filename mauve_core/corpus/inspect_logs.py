@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import struct
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +41,8 @@ ATTACHMENT = "attachment://"
 """How a text begins that stands in the sample's ``attachments``, under the hash that follows."""
 
 ZSTANDARD_MEMBER = 93
-"""Method of compression of a ZIP member (APPNOTE.TXT of PKWARE, section 4.4.5)."""
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, ZSTANDARD_MEMBER)
+"""Methods of compression of a ZIP member that Inspect uses (APPNOTE.TXT of PKWARE, section 4.4.5)."""
 
 END, END_BYTES, DIRECTORY_SIZE = b"PK\5\6", 22 + 65_535, slice(12, 16)
 """How the record at the end of a ZIP archive begins, its maximum length with a comment, and where in it the size of the
@@ -81,11 +83,16 @@ def rows_of_archive(stream: IO[bytes], rows: Rows, path: Path) -> tuple[str, ...
             members = [info for info in archive.infolist() if SAMPLE.fullmatch(info.filename)]
             if len(members) > limits.rows():
                 raise limits.too_many_rows(path, limits.rows())
+            other = next((info.compress_type for info in archive.infolist() if info.compress_type not in METHODS), None)
+            if other is not None:
+                raise InputError(f"{path} is not a log of Inspect", allowed=ALLOWED, received=f"ZIP method {other}")
             if any(info.compress_type == ZSTANDARD_MEMBER for info in members) and archives is zipfile:
                 zstandard(path)  # says what to install
             samples = list(_samples(archive, members, path))
             status = _status(archive, path)
-    except (zipfile.BadZipFile, archives.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, archives.BadZipFile, EOFError, ValueError, RuntimeError, struct.error) as error:
         raise InputError(f"{path} is not a log of Inspect", allowed=ALLOWED, received=words_of(error)) from error
     if not samples:
         todo = "Run the evaluation with log_samples on"
@@ -211,7 +218,8 @@ def _notes(rows: Sequence[Mapping[str, Any]], status: Any) -> tuple[str, ...]:
     if epochs > 1:
         notes.append(f"The log holds {epochs} epochs; each counts as a generation.")
     if failed:
-        notes.append(f"{failed} samples ended with an error, so that what they had written is not read.")
+        counted = "1 sample" if failed == 1 else f"{failed:,} samples"
+        notes.append(f"{counted} ended with an error; what had been written by then is not read.")
     if status != FINISHED:
         how = "the log was never finished" if status is None else f"its status is {status!r}"
         notes.append(f"The evaluation did not end with success: {how}.")

@@ -1,6 +1,6 @@
 """Read what is named: a file or folder, the files of a pattern such as ``out/shard-*.jsonl``, or a data set.
 
-The files of a pattern are read in the order of their names, as one table. A name that begins with ``hf:`` is that of a
+The files of a pattern are read in the order of their paths, as one table. A name that begins with ``hf:`` is that of a
 Hugging Face data set (``data_sets.py``).
 """
 
@@ -20,9 +20,6 @@ from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import read_file
 from mauve_core.corpus.rows import Rows
 from mauve_core.corpus.table import Part, Table
-
-SOURCES = "JSONL, JSON, CSV, TSV, Parquet, text or a log of Inspect, also compressed; a folder, a pattern or a data set"
-"""What can be read, for messages."""
 
 WILD = re.compile(r"[*?[]")
 """Characters that make a name a pattern, unless a file has just that name."""
@@ -47,7 +44,7 @@ def read_table(path: str | Path) -> Table:
     Raises
     ------
     InputError
-        As in ``read_file`` and ``read_data_set``; no file has the pattern; or its files have different formats or
+        As in ``read_file`` and ``read_data_set``; no file matches the pattern; or the files have different formats or
         exceed the limits of one file.
     """
     if names_data_set(str(path)):
@@ -69,7 +66,7 @@ def absolute(path: str) -> str:
 
 
 def files_of(pattern: Path) -> list[Path]:
-    """Return the files that a pattern names, by name; InputError for none or more than ``MOST_FILES``."""
+    """Return the files that match a pattern, by path; InputError for none, or for more than ``MOST_FILES``."""
     found = map(Path, glob.iglob(str(pattern), recursive=True))  # noqa: PTH207 (Path.glob takes no absolute pattern)
     files = sorted(islice((path for path in found if path.is_file()), MOST_FILES + 1))
     if not files:

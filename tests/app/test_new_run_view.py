@@ -331,6 +331,23 @@ def test_the_human_source_is_chosen_where_no_name_says_so(open_page: OpenPage) -
     assert "From the file" not in markdown(app)
 
 
+def test_what_is_wrong_with_a_candidate_of_the_file_is_said(open_page: OpenPage) -> None:
+    blank = b'{"id": "b", "text": " ", "generator": "greedy"}\n'
+    ids = "".join(json.dumps({"text": f"{i:032x}", "generator": "hashes"}) + "\n" for i in range(N)).encode()
+    app = upload(open_page(VIEW), "human", ("all.jsonl", joined("human", "greedy") + blank + ids))
+    assert not app.error
+    assert "greedy: 1 left out" in [box.value for box in app.caption]
+    assert [box.value for box in app.warning if box.value.startswith("hashes: ")]
+
+
+def test_generations_do_not_make_a_side_larger(open_page: OpenPage) -> None:
+    rows = [{"id": f"t{i}", "text": f"{i}, {g}", "generation": g} for g in range(2) for i in range(30)]
+    repeated = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    app = upload(open_page(VIEW), "human", ("human.jsonl", jsonl(30)))
+    upload(app, "models", ("m.jsonl", repeated))
+    assert not [box for box in app.toggle if box.key == "equalize"]
+
+
 def test_a_source_with_too_few_texts_is_said_by_name(open_page: OpenPage) -> None:
     few = b'{"id": "x", "text": "One text.", "generator": "rare"}\n'
     app = upload(open_page(VIEW), "human", ("all.jsonl", joined("human", "greedy") + few))

@@ -40,6 +40,8 @@ def test_settings_stand_for_what_the_command_line_leaves_out(
     assert f'Settings from {settings}: encoder = "minilm", seeds = 10, scale = 4, with-prompt = true' in said
     assert "repeats" not in said
     parsed(*COMPARE, "--quiet")
+    settings.write_text("[compare]\nseeds = 10\nquiet = true\n")
+    parsed(*COMPARE)
     assert capsys.readouterr().err == ""
 
 
@@ -103,3 +105,11 @@ def test_without_the_variable_no_file_is_read(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(VARIABLE, raising=False)
     assert parsed(*COMPARE).seeds is None
+
+
+def test_a_worker_does_what_its_job_says(settings: Path, tmp_path: Path) -> None:
+    assert not settings.exists()
+    assert parsed("work", str(tmp_path)).folder == tmp_path
+    settings.write_text("[work]\nfolder = 'x'\n")
+    with pytest.raises(InputError, match="is not the table of a command"):
+        parsed(*COMPARE)

@@ -99,3 +99,14 @@ def test_a_stored_file_without_a_source_stays_as_it_is() -> None:
     assert from_json(TextFile, old) == TextFile("/a.jsonl")
     part = TextFile("/a.jsonl", by="g", source="a")
     assert from_json(TextFile, dataclass_to_json(part)) == part
+
+
+def test_a_source_without_the_chosen_ids_is_numbered() -> None:
+    rows = [{"id": f"t{i}", "text": f"One text {i}.", "g": "a"} for i in range(3)]
+    rows += [{"text": f"Other text {i}.", "g": "b"} for i in range(2)]
+    table = Table(list(enumerate(rows, start=1)), ("id", "text", "g"), Path("all.jsonl"), "jsonl")
+    parts = split_by(table, "g", text_field="text", id_field="id")
+    assert (parts["a"].ids, parts["b"].ids) == (("t0", "t1", "t2"), ("1", "2"))
+    assert "They lack the field 'id' and are numbered instead." in parts["b"].notes
+    with pytest.raises(InputError, match="no field named 'key'"):
+        split_by(table, "g", text_field="text", id_field="key")

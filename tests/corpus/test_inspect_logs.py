@@ -100,7 +100,7 @@ def test_failed_samples_and_unfinished_logs_are_told(tmp_path: Path) -> None:
     corpus = read_corpus(log(tmp_path / "a.eval", broken, status="error"))
     assert len(corpus) == N - 1
     assert "t3" not in corpus.ids
-    assert "1 samples ended with an error, so that what they had written is not read." in corpus.notes
+    assert "1 sample ended with an error; what had been written by then is not read." in corpus.notes
     assert "The evaluation did not end with success: its status is 'error'." in corpus.notes
     unfinished = read_corpus(log(tmp_path / "b.eval", samples(), status=None))
     assert "The evaluation did not end with success: the log was never finished." in unfinished.notes
@@ -190,6 +190,31 @@ def test_damaged_logs_are_refused(kind: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message) as caught:
         read_corpus(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, 93])
+def test_every_changed_byte_is_read_or_refused(method: int, tmp_path: Path) -> None:
+    """A byte that is changed gives the texts, or an error of ours: never one of a library."""
+    path = log(tmp_path / "a.eval", samples(2), method=method)
+    data = path.read_bytes()
+    refused = 0
+    for place in range(len(data)):
+        changed = bytearray(data)
+        changed[place] ^= 0x2D
+        path.write_bytes(changed)
+        try:
+            read_corpus(path)
+        except InputError:
+            refused += 1
+    assert refused > len(data) / 2
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_members_packed_by_other_methods_are_refused(method: int, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.eval", "w", method) as archive:
+        archive.writestr("samples/a.json", json.dumps(sample(0)))
+    with pytest.raises(InputError, match=f"Received: ZIP method {method}"):
+        read_corpus(tmp_path / "a.eval")
 
 
 def test_a_damaged_zstandard_member_is_refused(tmp_path: Path) -> None:

@@ -88,7 +88,17 @@ def _read(upload: Upload, name: str, split: bool) -> list[ReadFile | None]:
     files = [_read_source(upload, each, fields, by, source) for source, each in chosen.items()]
     if files and files[0] is not None:
         _preview(upload, files[0].look)
+    for file in filter(None, files[1:]):
+        _caution(file)
     return files or [None]
+
+
+def _caution(file: ReadFile) -> None:
+    """What a candidate in the same file has beside its texts, which its number alone does not say."""
+    if file.look.left_out:
+        st.caption(f"{escaped(file.name)}: {file.look.left_out:,} left out")
+    if file.look.doubt:
+        st.warning(f"{escaped(file.name)}: {escaped(file.look.doubt)}", icon=":material/warning:")
 
 
 def _choose_sources(

@@ -140,7 +140,7 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
 
 def _equalize(files: Sequence[ReadFile]) -> bool:
     """Whether to draw equal numbers of texts, which is asked only if the sides differ in size."""
-    sizes = {file.look.texts for file in files}
+    sizes = {file.look.scored for file in files}
     if len(sizes) < 2:
         return False
     return st.toggle(
