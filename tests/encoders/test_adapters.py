@@ -80,6 +80,26 @@ def test_features_are_those_of_peft(tiny: Tiny, tmp_path: Path, kind: str, bare:
     assert np.abs(found - features(tiny(kind))).max() > 0.1, "the adapter changes nothing"
 
 
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_weights_are_those_of_the_formula(tiny: Tiny, tmp_path: Path, kind: str) -> None:
+    """W + (alpha / r) B A (Hu et al., 2022, section 4.1), in double precision and without peft."""
+    save_adapter(tiny(kind), tmp_path / "adapter", kind=kind)
+    tensors = load_file(tmp_path / "adapter" / "adapter_model.safetensors")
+    before, after = (
+        load_model(name, device="cpu").model.state_dict() for name in (tiny(kind), str(tmp_path / "adapter"))
+    )
+    changed = set()
+    for key in (key for key in tensors if key.endswith(".lora_A.weight")):
+        a, b = tensors[key].double(), tensors[key.replace("lora_A", "lora_B")].double()
+        module = key.removeprefix("base_model.model.").partition(".")[2].removesuffix(".lora_A.weight")
+        name, step = f"{module}.weight", 6 / 4 * b @ a
+        wanted = before[name].double() + (step.T if kind == "gpt2" else step)  # GPT-2 stores its weights transposed
+        assert relative_error(after[name].double().numpy(), wanted.numpy()) < 1e-6
+        changed.add(name)
+    assert len(changed) > 3
+    assert all(torch.equal(before[name], after[name]) for name in before.keys() - changed)
+
+
 @pytest.mark.parametrize(
     "settings",
     [
