@@ -183,7 +183,8 @@ def _finish(
         "those that need none",
     )
     task = None
-    if human is not None and specs:
+    lacks_tokenizer = names_server(model) and tokenizer is None
+    if human is not None and specs and not lacks_tokenizer:
         task = or_error(
             lambda: StudyTask(
                 name=(name or "").strip() or suggested,
@@ -197,6 +198,8 @@ def _finish(
                 tokenizer=tokenizer,
             )
         )
+    if lacks_tokenizer:
+        st.caption("Name the tokenizer: a server does not show its own tokens, in which texts are cut.")
     _preview(human, lengths["max_new_tokens"], lengths["repeats"], specs)
     if task is None or human is None:
         job_button.show(_SLOT, "Start", _no_task, filled=False)
