@@ -79,7 +79,7 @@ TABLES = {
     "scores": Table(
         "From features to a score",
         "Made-up features that begin in main memory, 90 % of the variance, five starts each. Ours are the steps of "
-        "compute_mauve, with reduction on the CPU. MAUVE and objectives are means over seeds. Objectives of one case "
+        "compute_mauve. MAUVE and objectives are means over seeds. Objectives of one case "
         "are comparable because all ways keep as many components.",
         "seconds",
         ("reducing", "k-means", "components", "MAUVE"),

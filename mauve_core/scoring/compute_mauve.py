@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from typing import Any, Literal
 
 import numpy as np
@@ -135,7 +136,8 @@ def compute_mauve(
         With any model, a text's feature is the last layer's state of its last real token; with a model behind a server
         (``openai:URL#model``), it is the server's embedding, which is kept in the feature store.
     device_id : int
-        CUDA device of the encoder; -1 takes the CPU, and so does any other where the machine has no CUDA device.
+        CUDA device of the encoder and the clustering; -1 takes the CPU, and so does any other where the machine has no
+        CUDA device.
     max_text_length : int
         Texts are cut at this many tokens.
     divergence_curve_discretization_size : int >= 2
@@ -200,8 +202,11 @@ def compute_mauve(
     sequence, subset = np.random.SeedSequence(int(seed)).spawn(2)
     stacked = Stacked([q, p])
     fit_rows = _subset(len(stacked), pca_max_data, subset)
-    reduced = reduce_features(stacked, explained_variance=kmeans_explained_var, fit_rows=fit_rows)
-    labels = kmeans(reduced.array, k, restarts=kmeans_num_redo, max_iterations=kmeans_max_iter, seed=sequence).labels
+    device = _clustering_device(device_id)
+    reduced = reduce_features(stacked, explained_variance=kmeans_explained_var, fit_rows=fit_rows, device=device).array
+    labels = kmeans(
+        reduced, k, restarts=kmeans_num_redo, max_iterations=kmeans_max_iter, seed=sequence, device=device
+    ).labels
     q_counts, p_counts = (np.bincount(part, minlength=k) for part in (labels[: len(q)], labels[len(q) :]))
     result = _result(p_counts, q_counts, weights, mauve_scaling_factor)
     if min(len(p), len(q)) < FEWEST_TEXTS:
@@ -271,6 +276,13 @@ def _device_of(device_id: int) -> str:
         _tell_no_gpu(device_id)
         return "cpu"
     return f"cuda:{device_id}"
+
+
+def _clustering_device(device_id: int) -> str:
+    """Return the device for given features, too: the CPU, and nothing is said, where there is no other or no torch."""
+    if device_id == -1 or find_spec("torch") is None or resolve_device("auto") == "cpu":
+        return "cpu"
+    return resolve_device(f"cuda:{device_id}")
 
 
 @cache

@@ -108,7 +108,7 @@ def partition_all(
     InputError
         As :func:`partitions`, except for the parts.
     """
-    sides = measured(features, score)
+    sides = measured(features, score, device)
     candidates = list(sides)[1:]
     joint_seeds, pairwise_seeds = clustering_seeds(score, len(candidates))
     advance = counted(progress, "clustering", (1 + len(candidates)) * score.seeds)
@@ -188,7 +188,7 @@ def _like_for_like(
             tables = {
                 name: Stacked([features[source]], rows=first[source][own]) for name, (source, own) in rows.items()
             }
-            sides = measured({HUMAN: Stacked([features[HUMAN]], rows=split.one), **tables}, score)
+            sides = measured({HUMAN: Stacked([features[HUMAN]], rows=split.one), **tables}, score, device)
             groups = {name: {HUMAN: sides[HUMAN], name: sides[name]} for name in found}
             seeds = {name: [seed] for name in found}
             parts = grouped_partitions("pairwise", groups, seeds, settings, advance, device, own=own)
@@ -206,13 +206,21 @@ def clustering_seeds(score: ScoreConfig, candidates: int) -> tuple[list[SeedSequ
     return joint, pairwise
 
 
-def measured(features: Mapping[str, Features], score: ScoreConfig) -> dict[str, Side]:
-    """Prepare every side for reduction with any others, centered on the mean of the human side, which comes first."""
+def measured(features: Mapping[str, Features], score: ScoreConfig, device: str = "cpu") -> dict[str, Side]:
+    """Prepare every side for reduction with any others, centered on the mean of the human side, which comes first.
+
+    On another device than "cpu", rows stay there for clustering if they fit.
+    """
     human, *others = features
     length = common_length_of(features[human], score.unit_rows)
-    sides = {human: measure_side(features[human], common_length=length)}
+    measure = measure_side
+    if device != "cpu":
+        from mauve_core.numerics.device.reduction import measure_side_on
+
+        measure = partial(measure_side_on, device)
+    sides = {human: measure(features[human], common_length=length)}
     for name in others:
-        sides[name] = measure_side(features[name], reference=sides[human].reference, common_length=length)
+        sides[name] = measure(features[name], reference=sides[human].reference, common_length=length)
     return sides
 
 
@@ -242,7 +250,7 @@ def partitions(
     InputError
         All features are equal, or there are fewer distinct ones than clusters.
     """
-    return _partitions_of(kind, measured(features, score), seeds, score, advance, device)
+    return _partitions_of(kind, measured(features, score, device), seeds, score, advance, device)
 
 
 def _partitions_of(
@@ -270,7 +278,9 @@ def grouped_partitions(
     texts: Mapping[str, int] | None = None,
     own: OwnClustering | None = None,
 ) -> dict[str, tuple[Partition, ...]]:
-    """As :func:`partitions` for many groups of sides, such as the pairs of all candidates, spread over all cores.
+    """As :func:`partitions` for many groups of sides, such as the pairs of all candidates.
+
+    The groups are spread over all cores; a device takes them one by one, each under all of its seeds at once.
 
     Parameters
     ----------
@@ -283,6 +293,11 @@ def grouped_partitions(
     own : function or object, optional
         Clusters in place of k-means, on one core: nothing says that it may run on several.
     """
+    if device != "cpu" and own is None:
+        return {
+            name: _partitioned_on(device, kind, sides, seeds[name], score, advance, texts)
+            for name, sides in groups.items()
+        }
     partitions_of_group: dict[str, list[Partition]] = {name: [] for name in groups}
     reduce = partial(reduce_sides, explained_variance=score.explained_variance)
     for batch in _batches(groups):
@@ -305,6 +320,30 @@ def grouped_partitions(
         for name, found in spread(cluster, tasks, advance):
             partitions_of_group[name].append(found)
     return {name: tuple(found) for name, found in partitions_of_group.items()}
+
+
+def _partitioned_on(
+    device: str,
+    kind: PartitionKind,
+    sides: Mapping[str, Side],
+    seeds: Sequence[SeedSequence],
+    score: ScoreConfig,
+    advance: Callable[[], None],
+    texts: Mapping[str, int] | None,
+) -> tuple[Partition, ...]:
+    """Reduce and cluster one group of sides on a device, under all seeds together."""
+    from mauve_core.numerics.device.clustering import cluster_on
+    from mauve_core.numerics.device.reduction import reduce_sides_on
+
+    sizes = {source: len(side.table) for source, side in sides.items()}
+    k = _clusters_for(sizes, score, texts)
+    reduced = reduce_sides_on(device, list(sides.values()), explained_variance=score.explained_variance)
+    found = cluster_on(device, reduced.array, k, seeds, restarts=score.restarts, max_iterations=score.max_iterations)
+    made = []
+    for index, one in enumerate(found):
+        made.append(_partition_of(kind, index, k, one.objective, one.labels, sizes))
+        advance()
+    return tuple(made)
 
 
 def _batches(groups: Mapping[str, Mapping[str, Side]]) -> list[list[str]]:
@@ -343,8 +382,7 @@ def partition(
     ``sizes`` are the sides' numbers of texts; ``seed_index`` is kept with the partition as its seed; ``texts`` and
     ``own`` are as in :func:`partition_all`.
     """
-    human, *others = (size if texts is None else texts[source] for source, size in sizes.items())
-    k = score.k or default_k(human, min(others))
+    k = _clusters_for(sizes, score, texts)
     if own is None:
         found = kmeans(
             reduced, k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed, device=device
@@ -353,6 +391,18 @@ def partition(
     else:
         all_labels = labels_by(own, reduced, k, seed)
         objective = sum_of_squares(reduced, all_labels, k)
-    pieces = np.split(all_labels, np.cumsum(list(sizes.values()))[:-1])
-    labels = dict(zip(sizes, pieces, strict=True))
-    return Partition(kind=kind, seed=seed_index, k=k, objective=objective, labels=labels)
+    return _partition_of(kind, seed_index, k, objective, all_labels, sizes)
+
+
+def _clusters_for(sizes: Mapping[str, int], score: ScoreConfig, texts: Mapping[str, int] | None) -> int:
+    """The number of clusters for sides of these sizes, the human one first."""
+    human, *others = (size if texts is None else texts[source] for source, size in sizes.items())
+    return score.k or default_k(human, min(others))
+
+
+def _partition_of(
+    kind: PartitionKind, seed: int, k: int, objective: float, labels: NDArray[np.int32], sizes: Mapping[str, int]
+) -> Partition:
+    """The partition with these labels of all sides' texts, in their order."""
+    pieces = np.split(labels, np.cumsum(list(sizes.values()))[:-1])
+    return Partition(kind=kind, seed=seed, k=k, objective=objective, labels=dict(zip(sizes, pieces, strict=True)))

@@ -81,7 +81,7 @@ def test_rows_in_blocks_equal_rows_at_once(monkeypatch):
     x = cloud(100, 9)
     at_once = reduce_features(x).array
     monkeypatch.setattr(reduction, "ROWS_AT_ONCE", 7)
-    monkeypatch.setattr(reduction, "_ROWS_SUMMED", 9)
+    monkeypatch.setattr(reduction, "ROWS_SUMMED", 9)
     np.testing.assert_allclose(reduce_features(x).array, at_once, atol=FLOAT32)
 
 

@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
-from mauve_core.numerics.feature_space.stacked import Stacked, require_usable
+from mauve_core.numerics.feature_space.stacked import Stacked, require_usable, stacked
 from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE
 from mauve_core.numerics.threads import parallel_map, single_threaded_blas
+
+if TYPE_CHECKING:
+    from mauve_core.numerics.device.memory import DeviceTable
 
 UnitRows = Literal["before", "after"]
 """When rows are scaled to unit length: before or after they are projected."""
@@ -30,7 +33,7 @@ UnitRows = Literal["before", "after"]
 _LEAST_VARIANCE = 1e-12
 """Total variance of unit rows at which float32 cannot distinguish the rows: (about 8 units of rounding) squared."""
 
-_ROWS_SUMMED = 4096
+ROWS_SUMMED = 4096
 """Most rows of one product of the covariance: many, because every product is added to a (d, d) sum."""
 
 _GROUPS, _SCATTER_BYTES = 4, 2**30
@@ -73,7 +76,8 @@ class Reduced:
     Attributes
     ----------
     array : (n, c) float32 array
-        Centered coordinates, or coordinates of unit length if rows are scaled after they are projected.
+        Centered coordinates, or coordinates of unit length if rows are scaled after they are projected. A tensor on the
+        device that computed them.
     projection : Projection
     """
 
@@ -99,6 +103,10 @@ class Side:
         Sum of unit rows minus the reference.
     scatter : (d, d) float64 array
         Sum of their outer products.
+    common_length : float or None
+        As in :class:`Projection`.
+    on_device : DeviceTable or None
+        The rows on the device where they were measured (:mod:`mauve_core.numerics.device.reduction`).
     """
 
     table: Stacked
@@ -108,6 +116,7 @@ class Side:
     total: NDArray[np.float64]
     scatter: NDArray[np.float64]
     common_length: float | None = None
+    on_device: DeviceTable | None = None
 
 
 def common_length_of(x: ArrayLike | Stacked, unit_rows: UnitRows, *, name: str = "features") -> float | None:
@@ -145,11 +154,11 @@ def measure_side(
     table = require_usable(x, name=name)
     lengths = _divisors(table, common_length)
     if reference is None:
-        rows = table.block(0, _ROWS_SUMMED)
+        rows = table.block(0, ROWS_SUMMED)
         reference = (rows / lengths[: len(rows), None]).mean(axis=0)
     fitted = table if fit_rows is None else Stacked([table], rows=fit_rows)
     inverse = 1 / (lengths if fit_rows is None else lengths[fit_rows])
-    parts = _checks.row_blocks(len(fitted), min(_ROWS_SUMMED, -(-len(fitted) // _GROUPS)))
+    parts = _checks.row_blocks(len(fitted), min(ROWS_SUMMED, -(-len(fitted) // _GROUPS)))
 
     groups = min(_GROUPS, len(parts), max(1, _SCATTER_BYTES // (8 * table.shape[1] ** 2)))
 
@@ -174,6 +183,7 @@ def reduce_features(
     explained_variance: float = 0.9,
     fit_rows: NDArray[np.integer] | None = None,
     unit_rows: UnitRows = "before",
+    device: str = "cpu",
 ) -> Reduced:
     """Normalize rows to unit length and keep the fewest principal components that reach a share of the variance.
 
@@ -188,6 +198,8 @@ def reduce_features(
     unit_rows : {"before", "after"}
         Whether rows are scaled to unit length before or after they are projected. After it, a row at the mean stays at
         the origin.
+    device : str
+        As in :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
 
     Returns
     -------
@@ -198,9 +210,16 @@ def reduce_features(
     InputError
         Values are not finite (names rows), rows are zero (names them), or all rows are equal.
     """
-    _check_share(explained_variance)
-    table = require_usable(x, least_rows=2)
-    side = measure_side(table, fit_rows=fit_rows, common_length=common_length_of(table, unit_rows))
+    check_share(explained_variance)
+    table = stacked(x)
+    _checks.require_rows(len(table), 2, "features")
+    length = common_length_of(table, unit_rows)
+    if device != "cpu":
+        from mauve_core.numerics.device.reduction import measure_side_on, reduce_sides_on
+
+        side = measure_side_on(device, table, fit_rows=fit_rows, common_length=length)
+        return reduce_sides_on(device, [side], explained_variance=explained_variance)
+    side = measure_side(table, fit_rows=fit_rows, common_length=length)
     return reduce_sides([side], explained_variance=explained_variance)
 
 
@@ -218,27 +237,40 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> R
     InputError
         All rows are equal, or the share is out of range.
     """
-    _check_share(explained_variance)
+    check_share(explained_variance)
     with single_threaded_blas():
         mean, variances, directions = _principal_axes(sides)
+    components, explained = components_for(variances, explained_variance, sum(len(side.fitted) for side in sides))
+    basis = directions[:, :components]
+    basis = basis * np.where(basis[np.abs(basis).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
+    projection = Projection(mean, basis, explained, sides[0].common_length)
+    return Reduced(_coordinates([(side.table, side.lengths) for side in sides], projection), projection)
+
+
+def components_for(variances: NDArray[np.float64], explained_variance: float, n: int) -> tuple[int, float]:
+    """Fewest components that reach a share of the variance of n rows, and the share that they reach.
+
+    Raises
+    ------
+    InputError
+        All rows are equal.
+    """
     total = float(variances.sum())
     if total <= _LEAST_VARIANCE:
         raise InputError(
             "All features are equal, so there is nothing to compare",
             allowed="texts that differ",
-            received=f"{sum(len(side.fitted) for side in sides)} rows in one direction",
+            received=f"{n} rows in one direction",
             todo="Check that the texts of both sides are not copies of a single text",
         )
     shares = np.cumsum(variances) / total
     # The last share is 1 up to rounding; a tiny slack keeps explained_variance=1 from asking for too much.
     components = min(int(np.searchsorted(shares, explained_variance - 1e-12)) + 1, len(shares))
-    basis = directions[:, :components]
-    basis = basis * np.where(basis[np.abs(basis).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
-    projection = Projection(mean, basis, float(min(shares[components - 1], 1.0)), sides[0].common_length)
-    return Reduced(_coordinates([(side.table, side.lengths) for side in sides], projection), projection)
+    return components, float(min(shares[components - 1], 1.0))
 
 
-def _check_share(explained_variance: float) -> None:
+def check_share(explained_variance: float) -> None:
+    """InputError unless the share of variance is in (0, 1]."""
     if not 0 < explained_variance <= 1:
         raise InputError(
             "The share of variance is not usable", allowed="a number in (0, 1]", received=repr(explained_variance)
@@ -260,8 +292,13 @@ def row_axes(centred: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 def _with_variance(
     values: NDArray[np.float64], directions: NDArray[np.float64], n: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    rank = max(1, int((values > values[0] * max(n, len(directions)) * np.finfo(np.float64).eps).sum()))
+    rank = rank_of(values, max(n, len(directions)))
     return values[:rank] / n, directions[:, :rank]
+
+
+def rank_of(values: NDArray[np.float64], size: int) -> int:
+    """Variances, largest first, that are more than rounding in a matrix whose longer side is ``size``; at least 1."""
+    return max(1, int((values > values[0] * size * np.finfo(np.float64).eps).sum()))
 
 
 def _coordinates(tables: Sequence[tuple[Stacked, NDArray[np.float64]]], projection: Projection) -> NDArray[np.float32]:

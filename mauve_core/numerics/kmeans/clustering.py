@@ -89,7 +89,7 @@ def kmeans(
 
     Parameters
     ----------
-    x : (n, d) array
+    x : (n, d) array, or a tensor on the device
         Rows, usually ``reduce_features(...).array``.
     k : int
         Clusters, at least 2 and at most the number of distinct rows.
@@ -98,8 +98,8 @@ def kmeans(
     seed : int or numpy.random.SeedSequence
         Each restart gets its own seed, spawned from this one; a given sequence is not changed.
     device : str
-        "cpu", or a torch device such as "cuda". Distances round differently there, so a text half-way between two
-        clusters may change its cluster.
+        "cpu", or a torch device such as "cuda" (:mod:`mauve_core.numerics.device`). Distances round differently there,
+        so a text half-way between two clusters may change its cluster.
 
     Returns
     -------
@@ -111,16 +111,26 @@ def kmeans(
     InputError
         There are fewer distinct rows than clusters, values are not finite, or a setting is out of range.
     """
+    k, restarts, max_iterations = _checked(k, restarts, max_iterations)
+    own = _checks.seed_sequence(seed)
+    if device != "cpu":
+        from mauve_core.numerics.device.clustering import cluster_on
+
+        return cluster_on(device, x, k, [own], restarts=restarts, max_iterations=max_iterations)[0]
     points = np.ascontiguousarray(_checks.features(x))
-    k = _checks.whole("The number of clusters", k, low=2)
-    restarts = _checks.whole("The number of restarts", restarts, low=1)
-    max_iterations = _checks.whole("The number of iterations", max_iterations, low=1)
-    seeds = _checks.seed_sequence(seed).spawn(1 + restarts)
     if len(points) < k:
-        raise _too_few(len(points), k)
+        raise too_few(len(points), k)
     with single_threaded_blas():
-        best, objectives = _best_run(Rows(_centred(points), device), k, seeds, max_iterations)
+        best, objectives = _best_run(Rows(_centred(points)), k, own.spawn(1 + restarts), max_iterations)
         return _described(points, k, best, objectives)
+
+
+def _checked(k: int, restarts: int, max_iterations: int) -> tuple[int, int, int]:
+    return (
+        _checks.whole("The number of clusters", k, low=2),
+        _checks.whole("The number of restarts", restarts, low=1),
+        _checks.whole("The number of iterations", max_iterations, low=1),
+    )
 
 
 def _best_run(
@@ -128,14 +138,14 @@ def _best_run(
 ) -> tuple[Lloyd, tuple[float, ...]]:
     """The best restart, run to its end, and the objectives of all when they were compared."""
     sampling, *children = seeds
-    least = TRIAL_ROWS if len(children) > 1 else START_ROWS
-    tried = _sampled(rows, least, k, np.random.default_rng(sampling))
+    size = sample_size(len(rows), k, len(children))
+    tried = rows if size == len(rows) else rows.some(sampled_rows(len(rows), size, np.random.default_rng(sampling)))
     runs = _warmed_up(tried, k, children, min(WARM_UP, max_iterations))
     if runs is None and tried is not rows:  # the sample missed rows that differ
         tried = rows
         runs = _warmed_up(tried, k, children, min(WARM_UP, max_iterations))
     if runs is None:
-        raise _too_few(first_partition(rows, k, np.random.default_rng(children[0])).centers, k)
+        raise too_few(first_partition(rows, k, np.random.default_rng(children[0])).centers, k)
     best, objectives = runs
     if tried is not rows:
         best = Lloyd(rows, k, *rows.nearest(best.centers().astype(np.float32)))
@@ -172,18 +182,22 @@ def _warmed_up(
     return None if best is None else (best, tuple(objectives))
 
 
-def _sampled(rows: Rows, least: int, k: int, random: np.random.Generator) -> Rows:
-    count = max(least, TRIAL_ROWS_A_CENTER * k, round(TRIAL_SHARE * len(rows)))
-    if len(rows) <= count:
-        return rows
-    return rows.some(np.sort(random.choice(len(rows), size=count, replace=False)))
+def sample_size(n: int, k: int, restarts: int) -> int:
+    """Of n rows, those on which the restarts are tried: n if there are few."""
+    least = TRIAL_ROWS if restarts > 1 else START_ROWS
+    return min(n, max(least, TRIAL_ROWS_A_CENTER * k, round(TRIAL_SHARE * n)))
+
+
+def sampled_rows(n: int, size: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """``size`` of n rows, in order."""
+    return np.sort(random.choice(n, size=size, replace=False))
 
 
 def _described(points: NDArray[np.float32], k: int, best: Lloyd, objectives: tuple[float, ...]) -> Clustering:
     """Centers and objective of the original rows, in float64."""
     labels = best.labels.astype(np.int32)
     if np.unique(labels).size < k:
-        raise _too_few(int(np.unique(labels).size), k)
+        raise too_few(int(np.unique(labels).size), k)
     centers = means_by_label(points, labels, k)
     objective = sum(
         float(((points[part] - centers[labels[part]]) ** 2).sum()) for part in _checks.row_blocks(len(points))
@@ -198,7 +212,8 @@ def _centred(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return rows if float(mean @ mean) <= spread else rows - mean.astype(np.float32)
 
 
-def _too_few(distinct: int, k: int) -> InputError:
+def too_few(distinct: int, k: int) -> InputError:
+    """The error for fewer rows that can be told apart than clusters."""
     return InputError(
         "Too few different texts for this many clusters",
         allowed=f"at least {k} texts with different features for k = {k}",

@@ -40,7 +40,7 @@ class Lloyd:
         self._fill_empty()
         self._sums = self._sums_of(np.arange(len(rows)), self.labels)
         self._moved = np.ones(k, dtype=np.bool_)
-        self._centers = np.zeros((k, rows.host.shape[1]), dtype=np.float32)
+        self._centers = np.zeros((k, rows.array.shape[1]), dtype=np.float32)
         self.iterations = 0
         self.settled = False
 
@@ -100,7 +100,7 @@ class Lloyd:
             self.labels[farthest], self.distances[farthest], sizes[empty] = empty, 0, 1
 
     def _sums_of(self, chosen: NDArray[np.int64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-        return _sums(self._rows.host, chosen, labels, self._k)
+        return _sums(self._rows.array, chosen, labels, self._k)
 
 
 def means_by_label(rows: NDArray[np.float32], labels: NDArray[np.integer], k: int) -> NDArray[np.float64]:

@@ -2,12 +2,10 @@
 
 Squared distances are |x|^2 - 2 x.c + |c|^2 in float32. For rows of length about 1, such as features after reduction,
 this is exact to about 1e-7, some ten-thousandths of the distance between a text and its center. Two centers closer
-than that in distance tie, and the row stays. NumPy and torch name these operations alike: one code for both.
+than that in distance tie, and the row stays.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,52 +16,40 @@ from mauve_core.numerics.threads import parallel_map
 ROWS_AT_ONCE = 1024
 """Rows of one product: few enough to spread 10,000 evenly over the cores, enough to keep each busy."""
 
-DEVICE_ROWS_AT_ONCE = 65536
-"""The same on a device, which works on one block at a time."""
-
-_ROUNDING = 4 * float(np.finfo(np.float32).eps)
+ROUNDING = 4 * float(np.finfo(np.float32).eps)
 """Squared distances below this share of the squared lengths are rounding error."""
 
 
 class Rows:
-    """Rows in the memory of the device that computes distances to them.
+    """Rows whose distances are measured.
 
     Parameters
     ----------
     array : (n, d) float32 array
-    device : str
-        "cpu" is NumPy; anything else is a torch device ("torch:cpu" is torch's own CPU).
 
     Attributes
     ----------
-    host : (n, d) float32 array
+    array : (n, d) float32 array
         The given rows.
-    xp : module
-        numpy or torch.
-    array, squares : (n, d) and (n,) arrays of ``xp``
-        The rows and their squared lengths.
+    squares : (n,) float32 array
+        Their squared lengths.
     """
 
-    def __init__(self, array: NDArray[np.float32], device: str = "cpu") -> None:
-        self.host, self.device = array, device
-        if device == "cpu":
-            self.xp: Any = np
-            self.array: Any = array
-        else:
-            self.xp, self.array = _on_device(array, device)
-        self.squares = (self.array * self.array).sum(1) if device != "cpu" else np.einsum("ij,ij->i", array, array)
+    def __init__(self, array: NDArray[np.float32]) -> None:
+        self.array = array
+        self.squares: NDArray[np.float32] = np.einsum("ij,ij->i", array, array)
 
     def __len__(self) -> int:
-        return len(self.host)
+        return len(self.array)
 
     def some(self, rows: NDArray[np.int64]) -> Rows:
-        """The given rows alone, on the same device."""
-        return Rows(self.host[rows], self.device)
+        """The given rows alone."""
+        return Rows(self.array[rows])
 
-    def distances(self, rows: NDArray[np.int64]) -> Any:
+    def distances(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """(m, n) squared distances of the m given rows to all rows; rounding can make them negative."""
-        xp, chosen, squares = self.xp, self.array[rows], self.squares[rows][:, None]
-        result = xp.empty((len(rows), len(self)), dtype=xp.float32, **({} if xp is np else {"device": chosen.device}))
+        chosen, squares = self.array[rows], self.squares[rows][:, None]
+        result = np.empty((len(rows), len(self)), dtype=np.float32)
 
         def fill(part: slice) -> None:
             measured = (-2 * chosen) @ self.array[part].T
@@ -71,12 +57,13 @@ class Rows:
             measured += self.squares[part]
             result[:, part] = measured
 
-        parallel_map(fill, self._blocks(len(self)))
+        parallel_map(fill, _checks.row_blocks(len(self), ROWS_AT_ONCE))
         return result
 
-    def indistinct(self, row: int) -> Any:
+    def indistinct(self, row: int) -> NDArray[np.float32]:
         """(n,) squared distances to ``row`` below which rounding hides a difference from it."""
-        return (self.squares + self.squares[row]) * _ROUNDING
+        hidden: NDArray[np.float32] = (self.squares + self.squares[row]) * ROUNDING
+        return hidden
 
     def nearest(
         self, centers: NDArray[np.float32], own: NDArray[np.int64] | None = None, rows: NDArray[np.int64] | None = None
@@ -99,44 +86,19 @@ class Rows:
         """
         count = len(self) if rows is None else len(rows)
         index, distance = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.float32)
-        turned, squares = self._centers(centers)
+        turned, squares = (-2 * centers).T, np.einsum("ij,ij->i", centers, centers)
 
         def fill(part: slice) -> None:
             chosen = part if rows is None else rows[part]
             distances = self.array[chosen] @ turned
             distances += squares
             best = distances.argmin(1)
-            row = self._move(np.arange(len(distances)))
+            row = np.arange(len(distances))
             least = distances[row, best]
             if own is not None:
-                mine = self._move(own[part])
-                stays = distances[row, mine] <= least
-                best = self.xp.where(stays, mine, best)
-            least = least + self.squares[chosen]
-            index[part], distance[part] = self.to_host(best), self.to_host(least)
+                mine = own[part]
+                best = np.where(distances[row, mine] <= least, mine, best)
+            index[part], distance[part] = best, least + self.squares[chosen]
 
-        parallel_map(fill, self._blocks(count))
+        parallel_map(fill, _checks.row_blocks(count, ROWS_AT_ONCE))
         return index, np.maximum(distance, 0, out=distance)
-
-    def to_host(self, values: Any) -> NDArray[Any]:
-        """Convert a result of this class's operations to a NumPy array."""
-        return values if self.xp is np else values.cpu().numpy()  # type: ignore[no-any-return]
-
-    def _blocks(self, count: int) -> list[slice]:
-        return _checks.row_blocks(count, ROWS_AT_ONCE if self.xp is np else DEVICE_ROWS_AT_ONCE)
-
-    def _move(self, values: NDArray[Any]) -> Any:
-        return values if self.xp is np else self.xp.from_numpy(np.ascontiguousarray(values)).to(self.array.device)
-
-    def _centers(self, centers: NDArray[np.float32]) -> tuple[Any, Any]:
-        """-2 times the centers, as columns, and their squared lengths."""
-        squares = np.einsum("ij,ij->i", centers, centers)
-        return self._move(-2 * centers).T, self._move(squares)
-
-
-def _on_device(array: NDArray[np.float32], device: str) -> tuple[Any, Any]:
-    import torch
-
-    name = device.removeprefix("torch:")
-    _checks.require_device(name)
-    return torch, torch.from_numpy(np.ascontiguousarray(array)).to(name)

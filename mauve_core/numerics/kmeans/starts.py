@@ -10,7 +10,6 @@ distances are never far out of date. A draw made useless by a center of the same
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,47 +44,39 @@ class Start:
 
 def first_partition(rows: Rows, k: int, random: np.random.Generator) -> Start:
     """Assign the rows to k of them, at least 1, drawn as initial centers."""
-    chosen, labels, distances = _spread(rows, k, random)
-    return Start(rows.to_host(labels), rows.to_host(distances), len(chosen))
-
-
-def _spread(rows: Rows, k: int, random: np.random.Generator) -> tuple[list[int], Any, Any]:
-    """Rows drawn as centers, and for each row the index of the nearest one and its squared distance."""
-    xp = rows.xp
     chosen = [int(random.integers(len(rows)))]
     best = _lowered(rows, None, rows.distances(np.array(chosen))[0], chosen[0])
-    labels = xp.zeros_like(best, dtype=xp.int64)
+    labels = np.zeros(len(rows), dtype=np.int64)
     while len(chosen) < k:
         batch = min(k - len(chosen), len(chosen), BATCH)
-        candidates = _draw(rows, best, random.random(batch * DRAWS))
+        candidates = _draw(best, random.random(batch * DRAWS))
         if candidates is None:
             break
         measured = rows.distances(candidates)
         for step in range(batch):
             offered = measured[step * DRAWS : (step + 1) * DRAWS]
-            taken = int(xp.minimum(offered, best).sum(1).argmin())
+            taken = int(np.minimum(offered, best).sum(1).argmin())
             row = int(candidates[step * DRAWS + taken])
             if float(best[row]) == 0:  # the draws of this step are copies of centres by now
                 continue
             labels[offered[taken] < best] = len(chosen)
             best = _lowered(rows, best, offered[taken], row)
             chosen.append(row)
-    return chosen, labels, best
+    return Start(labels, best, len(chosen))
 
 
-def _lowered(rows: Rows, best: Any, measured: Any, row: int) -> Any:
+def _lowered(
+    rows: Rows, best: NDArray[np.float32] | None, measured: NDArray[np.float32], row: int
+) -> NDArray[np.float32]:
     """Distances with ``row`` as an additional center, 0 for its copies."""
-    lower = measured if best is None else rows.xp.minimum(best, measured)
-    return rows.xp.where(measured <= rows.indistinct(row), rows.xp.zeros_like(lower), lower)
+    lower = measured if best is None else np.minimum(best, measured)
+    return np.where(measured <= rows.indistinct(row), np.float32(0), lower)
 
 
-def _draw(rows: Rows, best: Any, random: NDArray[np.float64]) -> NDArray[np.int64] | None:
+def _draw(best: NDArray[np.float32], random: NDArray[np.float64]) -> NDArray[np.int64] | None:
     """Draw rows in proportion to ``best``; None if all are 0."""
-    xp = rows.xp
-    cumulated = xp.cumsum(best, 0, dtype=xp.float64)
-    total = float(cumulated[-1])
-    if total <= 0:
+    cumulated = np.cumsum(best, dtype=np.float64)
+    if cumulated[-1] <= 0:
         return None
-    points = random * total if xp is np else xp.as_tensor(random * total, device=best.device)
-    indices = rows.to_host(xp.searchsorted(cumulated, points, side="right"))
-    return np.asarray(np.minimum(indices, len(rows) - 1))
+    indices: NDArray[np.int64] = np.searchsorted(cumulated, random * cumulated[-1], side="right")
+    return np.minimum(indices, len(best) - 1)

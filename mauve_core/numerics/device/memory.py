@@ -1,0 +1,132 @@
+"""Tensors of rows on a device, in blocks that fit in its memory; products in full float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mauve_core.base.errors import InputError
+from mauve_core.numerics import _checks
+from mauve_core.numerics.feature_space.stacked import Stacked
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
+BLOCK_BYTES = 2**28
+"""Largest intermediate result; halved for as long as the device refuses it."""
+
+KEPT_SHARE = 0.5
+"""Rows stay on the device if they take at most this share of its free memory; otherwise every pass sends them again."""
+
+PREFIX = "torch:"
+"""Before a device's name: torch's own arithmetic there, also on the CPU, which is NumPy's otherwise."""
+
+
+def torch_device(name: str) -> torch.device:
+    """The torch device for a name such as "cuda:0" or "torch:cpu"; InputError if torch cannot compute on it."""
+    import torch
+
+    bare = name.removeprefix(PREFIX)
+    _checks.require_device(bare)
+    return torch.device(bare)
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Products of float32 in float32, whatever the process has set: TF32 would keep three digits of a distance."""
+    import torch
+
+    products = torch.backends.cuda.matmul
+    setting, full = ("fp32_precision", "ieee") if hasattr(products, "fp32_precision") else ("allow_tf32", False)
+    before = getattr(products, setting)
+    setattr(products, setting, full)
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        setattr(products, setting, before)
+
+
+def in_blocks(work: Callable[[slice], None], rows: int, bytes_a_row: int) -> None:
+    """Call ``work`` with slices that cover the rows in order, of ``BLOCK_BYTES`` each or of less if they do not fit.
+
+    ``work`` may be called again for rows that did not fit, and must then give the same.
+
+    Raises
+    ------
+    InputError
+        Not even one row fits.
+    """
+    import torch
+
+    start, size = 0, max(1, BLOCK_BYTES // max(1, bytes_a_row))
+    while start < rows:
+        try:
+            work(slice(start, min(start + size, rows)))
+        except torch.OutOfMemoryError as error:
+            if size == 1:
+                raise too_little_memory() from error
+            size = -(-min(size, rows - start) // 2)
+        else:
+            start += size
+
+
+def too_little_memory() -> InputError:
+    return InputError(
+        "The features do not fit in the memory of the device",
+        todo="Use --device cpu for clustering, or free the device's memory",
+    )
+
+
+class DeviceTable:
+    """Rows of a table as float32 tensors on a device; kept there if they fit well.
+
+    Parameters
+    ----------
+    table : Stacked
+        (n, d) features.
+    device : torch.device
+    """
+
+    def __init__(self, table: Stacked, device: torch.device) -> None:
+        self.table, self.device = table, device
+        self._kept = self._all() if self._fits() else None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def block(self, part: slice) -> Tensor:
+        """(rows, d) float32 tensor; not to be changed."""
+        return self._sent(part) if self._kept is None else self._kept[part]
+
+    def _fits(self) -> bool:
+        import torch
+
+        if self.device.type != "cuda":
+            return True
+        free, _ = torch.cuda.mem_get_info(self.device)
+        return 4 * len(self.table) * self.table.shape[1] <= KEPT_SHARE * free
+
+    def _all(self) -> Tensor:
+        import torch
+
+        kept = torch.empty(self.table.shape, dtype=torch.float32, device=self.device)
+
+        def send(part: slice) -> None:
+            kept[part] = self._sent(part)
+
+        in_blocks(send, len(self.table), 4 * self.table.shape[1])
+        return kept
+
+    def _sent(self, part: slice) -> Tensor:
+        """A copy on the device, by way of memory from which it can fetch without waiting for the processor."""
+        import torch
+
+        rows = self.table.block(part.start, part.stop)
+        staged = torch.empty(rows.shape, dtype=torch.float32, pin_memory=self.device.type == "cuda")
+        np.copyto(staged.numpy(), rows)
+        return staged.to(self.device)
