@@ -177,6 +177,7 @@ def test_files_are_complete_resumable_and_say_how_they_were_made(folder, tmp_pat
         assert {row["seed"] for row in rows} == {1}
         assert all(row["parameters"] == parse_decoder(spec).values for row in rows)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["draw"] == "inverse"
     assert manifest["decoders"] == {"greedy": "greedy.jsonl", "nucleus:p=0.95": "nucleus-0.95.jsonl"}
     assert manifest["settings"] == {"max_new_tokens": 8, "min_new_tokens": 8, "seed": 1, "repeats": 1}
     assert (manifest["generations"], manifest["notes"]) == ({"greedy": 1, "nucleus:p=0.95": 1}, [])

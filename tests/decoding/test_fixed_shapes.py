@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
 from mauve_core.base.errors import InputError
@@ -202,15 +201,15 @@ def test_models_that_cannot_be_recorded_are_told_apart(gpt2, kind, sizes):
 
 def test_a_cache_that_counts_in_python_cannot_be_recorded(gpt2, monkeypatch):
     """A graph would write each token to the same place."""
-    real = transformers.StaticCache
+    from transformers import StaticCache
 
     def counting(config, max_cache_len):
-        cache = real(config, max_cache_len)
+        cache = StaticCache(config, max_cache_len)
         for layer in cache.layers:
             layer.cumulative_length = 0
         return cache
 
-    monkeypatch.setattr(transformers, "StaticCache", counting)
+    monkeypatch.setattr("transformers.StaticCache", counting)
     assert not has_fixed_step(gpt2)
 
 
