@@ -255,7 +255,7 @@ def rows_that_fit(loaded: LoadedModel, positions: int) -> int:
 
 
 def bytes_of_row(loaded: LoadedModel, positions: int) -> int:
-    """Memory of a text of ``positions`` tokens: its keys and values, a layer's activations of a prompt, and logits."""
+    """Memory of a text of ``positions`` tokens: keys and values, a layer's activations and mask, and logits."""
     config = loaded.model.config.get_text_config()
     size = int(loaded.model.dtype.itemsize)
     heads, layers = int(config.num_attention_heads), int(config.num_hidden_layers)
@@ -264,7 +264,8 @@ def bytes_of_row(loaded: LoadedModel, positions: int) -> int:
     inner = int(getattr(config, "intermediate_size", None) or 4 * config.hidden_size)
     cache = 2 * layers * kept * width * positions * size
     activations = (4 * int(config.hidden_size) + 3 * inner + 4 * heads * width) * positions * size
-    return cache + activations + BYTES_PER_LOGIT * int(config.vocab_size)
+    mask = (1 + size) * positions**2  # Boolean, and as it is added to the logits of attention
+    return cache + activations + mask + BYTES_PER_LOGIT * int(config.vocab_size)
 
 
 def _padded(width: int) -> int:

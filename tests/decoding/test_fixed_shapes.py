@@ -15,6 +15,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings, Prompts, continue_prompts, generate, generate_files, parse_decoder
 from mauve_core.decoding.contrastive import cache_argument
 from mauve_core.decoding.fixed_shapes import (
+    BYTES_PER_LOGIT,
     LOOK_EVERY,
     WIDTH_STEP,
     FixedShapes,
@@ -263,6 +264,30 @@ def test_batches_fill_the_memory_and_are_halved_when_it_is_exceeded(gpt2, monkey
     made = generate_files(device, prompts, ["ancestral"], tmp_path / "cuda", settings=settings)["ancestral"]
     assert sizes == [6, 3, 3, 3, 1]
     assert made.read_bytes() == plain.read_bytes()
+
+
+def test_a_row_takes_the_cache_of_every_layer(llama):
+    """Beside it, activations and mask of one layer, and the logits."""
+    positions, config = 96, llama.model.config
+    cache = transformers_cache(llama, positions)
+    size, width, inner = 4, config.hidden_size, config.intermediate_size
+    rest = (8 * width + 3 * inner) * positions * size + (1 + size) * positions**2 + BYTES_PER_LOGIT * config.vocab_size
+    assert bytes_of_row(llama, positions) == cache + rest
+
+
+def transformers_cache(loaded, positions):
+    """Bytes of the keys and values that a static cache allocates for one row."""
+    from transformers import StaticCache
+
+    cache = StaticCache(loaded.model.config, positions)
+    loaded.model(**{cache_argument(loaded.model): cache}, input_ids=torch.zeros((1, 3), dtype=torch.long))
+    return sum(part.nbytes for layer in cache.layers for part in (layer.keys, layer.values))
+
+
+@pytest.mark.parametrize("name", ["batch_rows", "batch_tokens"])
+def test_a_batch_without_rows_is_refused(name):
+    with pytest.raises(InputError, match=name):
+        GenerationSettings(**{name: 0})
 
 
 def test_memory_that_does_not_hold_one_text_is_an_error(gpt2, monkeypatch, tmp_path):
