@@ -150,8 +150,9 @@ CPU, and k-means takes longer than plain lines of torch. The table has one run, 
 
 {tables("device")[4]}
 
-Generation is slower than transformers alone: each draw is made on the CPU, so that a text depends on its prompt and the
-seed alone.
+These rows were measured when each draw was still made on the CPU, and batches had 128 rows. A draw now takes one random
+number, made before the batch; on a CUDA device a recorded step is replayed for each token, and batches fill the memory.
+Neither has been timed on a device yet: `benchmarks/device.py` measures both beside `generate`.
 
 ## Cost against n, k and d, and memory
 

@@ -50,8 +50,8 @@ FAULTS = {
     "encoders: the first token for the last": Fault(
         "mauve_core/encoders/pooling.py", "(positions * mask).argmax(dim=1)", "mask.argmax(dim=1)"
     ),
-    "decoding: draws with the wrong sign": Fault(
-        "mauve_core/decoding/processors.py", "scores.float() + gumbel", "scores.float() - gumbel"
+    "decoding: draws from the reversed distribution": Fault(
+        "mauve_core/decoding/processors.py", "cumulative = weights.cumsum", "cumulative = weights.flip(-1).cumsum"
     ),
     "judgments: a tie is a whole win": Fault(
         "mauve_core/judgments/ranking.py", "(tied + tied.T) / 2", "(tied + tied.T)"

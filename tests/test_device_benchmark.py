@@ -32,7 +32,10 @@ WAYS = {
         *("ours on the device, 1 start", "ours on the device, 5 starts", "plain torch on the device, 1 start"),
         "ours on the CPU, 1 start",
     ),
-    "Generation": ("ours", "plain generate, one batch", "generate with a static cache, one batch"),
+    "Generation": (
+        *("ours", "ours through generate, batches of 128"),
+        *("plain generate, one batch", "generate with a static cache, one batch"),
+    ),
 }
 
 

@@ -155,7 +155,7 @@ class Decoder:
         if self.kind.chase is not None:
             chain.append(self.kind.chase(self.values, writing))
         if self.kind.draws:
-            chain.append(SeededDraw(writing.keys))
+            chain.append(SeededDraw(writing.keys, writing.max_new_tokens))
         return chain
 
     def _shown(self) -> list[Parameter]:

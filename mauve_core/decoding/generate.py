@@ -1,7 +1,9 @@
 """Generate continuations of prompts: batched, left-padded, seeded, resumable.
 
 A run writes one JSONL file per decoder and a manifest with its settings. Each finished batch is kept as a part, so a
-killed run resumes where it stopped; a part is reused only if prompts, model and settings match.
+killed run resumes where it stopped, also with batches of another size; a part is reused only if prompts, model and
+settings match. On a CUDA device, decoders with a distribution of the next token write with
+:mod:`mauve_core.decoding.fixed_shapes`; all others, and all on the CPU, with transformers' ``generate``.
 
 With ``repeats`` there are that many continuations of each prompt, its generations. The spread of a score over
 generations is the plus-minus of the papers' tables (NeurIPS 2021, appendix; JMLR 2023, section 6). A text depends on
@@ -14,7 +16,8 @@ import hashlib
 import json
 import platform
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -33,17 +36,28 @@ from mauve_core.corpus.fields import guess_prompt
 from mauve_core.corpus.generations import GENERATION, generation_id
 from mauve_core.corpus.reading import read_table
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
-from mauve_core.decoding.processors import FiniteLogits
+from mauve_core.decoding.fixed_shapes import FixedShapes, has_fixed_step
+from mauve_core.decoding.processors import FiniteLogits, SeededDraw
 from mauve_core.encoders.catalogue import ModelIdentity, package_version
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
 
 if TYPE_CHECKING:
+    import torch
+
     from mauve_core.decoding.served import ServerOptions
 
 DEFAULT_BATCH_ROWS = 128
 DEFAULT_BATCH_TOKENS = 128 * 256
-"""Most rows and padded tokens (prompt and continuation) of one batch; each beam or candidate is a row."""
+"""Most rows and padded tokens (prompt and continuation) of one batch; each beam or candidate is a row.
+
+With a fixed step on a CUDA device, the free memory decides instead.
+"""
+
+DRAW = "inverse"
+"""How tokens are drawn (:class:`mauve_core.decoding.processors.SeededDraw`), for the manifest and as a part of what
+the texts depend on. Manifests without it are of texts that were drawn by adding Gumbel noise to the logits: from the
+same distributions, but with other random numbers."""
 
 MAX_REPEATS = 1000
 
@@ -59,8 +73,8 @@ class GenerationSettings:
     max_new_tokens, min_new_tokens : int
         A text ends at the model's end-of-text token, but not before ``min_new_tokens``.
     seed : int
-    batch_rows, batch_tokens : int
-        Bounds of a batch; they change the speed, not the texts.
+    batch_rows, batch_tokens : int, optional
+        Bounds of a batch, by default those of the device; they change the speed, not the texts.
     repeats : int
         Generations: continuations of each prompt. A decoder that draws nothing writes one.
     """
@@ -68,8 +82,8 @@ class GenerationSettings:
     max_new_tokens: Annotated[int, Within(1, 1_000_000)] = 256
     min_new_tokens: Annotated[int, Within(0, 1_000_000)] = 0
     seed: Annotated[int, Within(0, 2**63 - 1)] = 0
-    batch_rows: Annotated[int, Within(1, 1_000_000)] = DEFAULT_BATCH_ROWS
-    batch_tokens: Annotated[int, Within(1, 2**31)] = DEFAULT_BATCH_TOKENS
+    batch_rows: Annotated[int, Within(1, 1_000_000)] | None = None
+    batch_tokens: Annotated[int, Within(1, 2**31)] | None = None
     repeats: Annotated[int, Within(1, MAX_REPEATS), Later()] = 1
 
     def __post_init__(self) -> None:
@@ -99,6 +113,10 @@ class Prompts:
                 allowed="at least one prompt, each with its own id",
                 received=f"{len(self.texts)} prompts with {len(set(self.ids))} different ids",
             )
+
+    def chosen(self, indices: Sequence[int]) -> Prompts:
+        """Return the prompts at these places."""
+        return Prompts(tuple(self.ids[i] for i in indices), tuple(self.texts[i] for i in indices))
 
     @property
     def digest(self) -> str:
@@ -175,10 +193,13 @@ def generate_files(
     else:
         loaded = load_model(model, revision, device=device, with_head=True, progress=progress)
     manifest = manifest_of(loaded.identity, prompts, parsed, settings, device=loaded.device, notes=loaded.writing_notes)
+    manifest["draw"] = DRAW
+    shapes = fixed_shapes_of(loaded)
     paths = {}
     for decoder in parsed:
         paths[decoder.spec] = out / f"{decoder.slug}.jsonl"
-        _generate_file(loaded, prompts, decoder, settings, paths[decoder.spec], progress)
+        own = shapes if decoder.has_distribution else None
+        _generate_file(loaded, prompts, decoder, settings, paths[decoder.spec], progress, own)
     write_atomically(out / MANIFEST, lambda stream: stream.write(as_json(manifest, indent=2)))
     return paths
 
@@ -196,12 +217,26 @@ def notes_of(out: Path) -> tuple[str, ...]:
     return tuple(json.loads((out / MANIFEST).read_text(encoding="utf-8"))["notes"])
 
 
+def fixed_shapes_of(loaded: LoadedModel) -> FixedShapes | None:
+    """Return the fixed step of a model on a CUDA device; None on other devices or if the model cannot have one."""
+    import torch
+
+    on_cuda = torch.device(loaded.device).type == "cuda"
+    return FixedShapes(loaded) if on_cuda and has_fixed_step(loaded) else None
+
+
 def continue_prompts(
-    loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings, generation: int = 0
+    loaded: LoadedModel,
+    prompts: Prompts,
+    decoder: Decoder,
+    settings: GenerationSettings,
+    generation: int = 0,
+    shapes: FixedShapes | None = None,
 ) -> list[str]:
     """Continue one batch of prompts; return the continuations without the prompts.
 
-    ``generation`` chooses the random streams.
+    ``generation`` chooses the random streams. With ``shapes``, of this model, its fixed step writes; the decoder must
+    have a distribution of the next token.
 
     Raises
     ------
@@ -209,7 +244,6 @@ def continue_prompts(
         A prompt has no token, prompt and continuation exceed the model's positions, or its logits are not finite.
     """
     import torch
-    from transformers import GenerationConfig, LogitsProcessorList
 
     tokenizer = loaded.tokenizer
     batch = read_texts(tokenizer, list(prompts.texts), padding=True, padding_side="left", return_tensors="pt")
@@ -224,27 +258,60 @@ def continue_prompts(
             allowed=f"{loaded.max_positions} tokens",
             received=f"{width} + {settings.max_new_tokens} tokens",
         )
+    keys = [stream_key(settings.seed, decoder, prompt_id, generation) for prompt_id in prompts.ids]
+    finite = FiniteLogits(loaded.identity.name)
+    with torch.inference_mode():
+        if shapes is None:
+            output = _generated(loaded, batch, decoder, settings, keys, finite)[:, width:]
+        else:
+            lengths = {"max_new_tokens": settings.max_new_tokens, "min_new_tokens": settings.min_new_tokens}
+            choose = _chooser(decoder, keys, settings.max_new_tokens)
+            output = shapes.write(batch["input_ids"], batch["attention_mask"], choose, finite, **lengths)
+    finite.check()
+    texts: list[str] = tokenizer.batch_decode(output, skip_special_tokens=True)
+    return texts
+
+
+def _generated(
+    loaded: LoadedModel,
+    batch: Any,
+    decoder: Decoder,
+    settings: GenerationSettings,
+    keys: Sequence[int],
+    finite: FiniteLogits,
+) -> torch.Tensor:
+    """Prompts and continuations (rows, tokens) of transformers' ``generate``."""
+    from transformers import GenerationConfig, LogitsProcessorList
+
     config = GenerationConfig(
         max_new_tokens=settings.max_new_tokens,
         min_new_tokens=settings.min_new_tokens or None,
         do_sample=False,
         eos_token_id=loaded.model.generation_config.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
+        pad_token_id=loaded.tokenizer.pad_token_id,
         **decoder.kind.options(decoder.values),
     )
-    keys = [stream_key(settings.seed, decoder, prompt_id, generation) for prompt_id in prompts.ids]
-    writing = Writing(keys, settings.max_new_tokens, tokenizer.all_special_ids)
-    custom, finite = decoder.kind.custom, FiniteLogits(loaded.identity.name)
-    with torch.inference_mode():
-        output = loaded.model.generate(
-            **{name: batch[name] for name in ("input_ids", "attention_mask")},
-            generation_config=config,
-            logits_processor=LogitsProcessorList([finite, *decoder.processors(writing)]),
-            **({} if custom is None else {"custom_generate": custom(decoder.values)}),
-        )
-    finite.check()
-    texts: list[str] = tokenizer.batch_decode(output[:, width:], skip_special_tokens=True)
-    return texts
+    writing = Writing(keys, settings.max_new_tokens, loaded.tokenizer.all_special_ids)
+    custom = decoder.kind.custom
+    output: torch.Tensor = loaded.model.generate(
+        **{name: batch[name] for name in ("input_ids", "attention_mask")},
+        generation_config=config,
+        logits_processor=LogitsProcessorList([finite, *decoder.processors(writing)]),
+        **({} if custom is None else {"custom_generate": custom(decoder.values)}),
+    )
+    return output
+
+
+def _chooser(decoder: Decoder, keys: Sequence[int], steps: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return the function from logits (rows, V) to the decoder's tokens (rows,), one step a call."""
+    warpers, draw = decoder.warpers(), SeededDraw(keys, steps)
+
+    def choose(scores: torch.Tensor) -> torch.Tensor:
+        for warp in warpers:
+            scores = warp(None, scores)
+        return draw.draw(scores) if decoder.kind.draws else scores.argmax(dim=-1)
+
+    return choose
 
 
 def _generate_file(
@@ -254,6 +321,7 @@ def _generate_file(
     settings: GenerationSettings,
     path: Path,
     progress: Progress,
+    shapes: FixedShapes | None,
 ) -> None:
     """Write ``path`` batch by batch through parts; reuse finished parts and files with equal settings."""
     key = _settings_key(loaded, prompts, decoder, settings)
@@ -263,19 +331,70 @@ def _generate_file(
         progress(f"writing {decoder.spec}", total, total)
         return
     parts = path.parent / f".{path.stem}-{key[:16]}"
-    texts: dict[str, str] = {}
+    texts = _finished(parts)
+    lengths = [len(ids) for ids in read_texts(loaded.tokenizer, list(prompts.texts))["input_ids"]]
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     for generation in generations:
-        for batch in _batches(loaded, prompts, settings, decoder.kind.width(decoder.values)):
+        waiting = [i for i in order if generation_id(prompts.ids[i], generation) not in texts]
+        while waiting:
             progress(f"writing {decoder.spec}", len(texts), total)
+            rows = _rows(settings, lengths[waiting[0]], max(lengths), decoder, shapes)
+            batch = prompts.chosen(waiting[:rows])
+            written = _continued(loaded, batch, decoder, settings, generation, shapes)
+            if written is None:
+                continue
             ids = [generation_id(prompt_id, generation) for prompt_id in batch.ids]
-            part = parts / f"{hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:24]}.json"
-            if not part.exists():
-                written = as_json(continue_prompts(loaded, batch, decoder, settings, generation))
-                write_atomically(part, lambda stream, written=written: stream.write(written))  # type: ignore[misc]
-            texts |= zip(ids, json.loads(part.read_text(encoding="utf-8")), strict=True)
+            part = dict(zip(ids, written, strict=True))
+            name = hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:24]
+            write_atomically(parts / f"{name}.json", lambda stream, part=part: stream.write(as_json(part)))  # type: ignore[misc]
+            texts |= part
+            waiting = waiting[rows:]
     progress(f"writing {decoder.spec}", len(texts), total)
     write_rows(path, key, prompts, decoder, settings, {own: {"text": text} for own, text in texts.items()})
     shutil.rmtree(parts, ignore_errors=True)
+
+
+def _finished(parts: Path) -> dict[str, str]:
+    """Return the texts of the parts by id, whatever batches they were written in."""
+    found: dict[str, str] = {}
+    for part in sorted(parts.glob("*.json")):
+        texts = json.loads(part.read_text(encoding="utf-8"))
+        if isinstance(texts, dict):  # a list, without ids, is of a version that wrote batches of one size
+            found |= texts
+    return found
+
+
+def _rows(settings: GenerationSettings, length: int, longest: int, decoder: Decoder, shapes: FixedShapes | None) -> int:
+    """Return how many prompts of at most ``length`` tokens make a batch.
+
+    A decoder that follows several branches of a prompt uses one row for each.
+    """
+    most = settings.batch_rows or DEFAULT_BATCH_ROWS
+    tokens = settings.batch_tokens or DEFAULT_BATCH_TOKENS
+    if shapes is not None:
+        fitting = shapes.most_rows(longest, settings.max_new_tokens)
+        most = min(settings.batch_rows or fitting, fitting)
+        tokens = settings.batch_tokens or most * (longest + settings.max_new_tokens)
+    return max(1, min(most, tokens // (length + settings.max_new_tokens)) // decoder.kind.width(decoder.values))
+
+
+def _continued(
+    loaded: LoadedModel,
+    batch: Prompts,
+    decoder: Decoder,
+    settings: GenerationSettings,
+    generation: int,
+    shapes: FixedShapes | None,
+) -> list[str] | None:
+    """Return the continuations, or None if they exceeded the memory of a device and fewer rows are to be tried."""
+    import torch
+
+    if shapes is None or len(batch.ids) == 1:
+        return continue_prompts(loaded, batch, decoder, settings, generation, shapes)
+    with suppress(torch.OutOfMemoryError):
+        return continue_prompts(loaded, batch, decoder, settings, generation, shapes)
+    shapes.halve(len(batch.ids))  # after the error is gone, which refers to the memory
+    return None
 
 
 def is_written(path: Path, key: str) -> bool:
@@ -315,22 +434,6 @@ def _require_distinct_ids(prompts: Prompts, repeats: int) -> None:
         )
 
 
-def _batches(loaded: LoadedModel, prompts: Prompts, settings: GenerationSettings, branches: int) -> Iterator[Prompts]:
-    """Prompts from longest to shortest, in batches limited by rows and padded tokens.
-
-    A decoder that follows several ``branches`` of a prompt uses one row for each.
-    """
-    lengths = [len(ids) for ids in read_texts(loaded.tokenizer, list(prompts.texts))["input_ids"]]
-    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
-    start = 0
-    while start < len(order):
-        width = lengths[order[start]] + settings.max_new_tokens
-        rows = max(1, min(settings.batch_rows, settings.batch_tokens // width) // branches)
-        chosen = order[start : start + rows]
-        yield Prompts(tuple(prompts.ids[i] for i in chosen), tuple(prompts.texts[i] for i in chosen))
-        start += rows
-
-
 def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings) -> str:
     """Digest of everything that the texts depend on."""
     parts: tuple[object, ...] = (
@@ -341,6 +444,8 @@ def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, setti
         settings.min_new_tokens,
         settings.seed,
     )
+    if decoder.kind.draws:
+        parts += ("draw", DRAW)
     if settings.repeats > 1:  # without repeats, files that were written before there were any are kept
         parts += (settings.repeats,)
     ends = loaded.model.generation_config.eos_token_id
