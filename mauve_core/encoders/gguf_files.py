@@ -28,6 +28,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeights, damaged
+from mauve_core.encoders.older_transformers import is_older, skeleton
 from mauve_core.encoders.quiet import quiet_libraries, tensors_reported
 
 STAGE = "Converting the GGUF file"
@@ -182,13 +183,14 @@ class _Header:
 
 
 def _folder_of(identity: ModelIdentity) -> Path:
-    """Return where the file's plain checkpoint is, or will be."""
-    return home() / "models" / f"{Path(identity.location).stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
+    """Return where the file's plain checkpoint is, or will be; an older transformers cannot read that of a newer."""
+    name = f"{Path(identity.location).stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
+    return home() / "models" / (f"{name}-older" if is_older() else name)
 
 
 def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
     """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, atomically."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
     stored = check_header(gguf)
     logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
@@ -200,6 +202,8 @@ def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
             tensors_reported(progress, STAGE),
         ):
             tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file=ALONE, **SAFE)
+            if is_older():
+                skeleton(AutoModelForCausalLM, AutoConfig.from_pretrained(str(alone), gguf_file=ALONE, **SAFE))
             quantised, info = AutoModelForCausalLM.from_pretrained(
                 str(alone), gguf_file=ALONE, output_loading_info=True, **SAFE
             )
