@@ -28,7 +28,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeights, damaged
-from mauve_core.encoders.older_transformers import is_older, skeleton
+from mauve_core.encoders.older_transformers import is_older
 from mauve_core.encoders.quiet import quiet_libraries, tensors_reported
 
 STAGE = "Converting the GGUF file"
@@ -190,7 +190,7 @@ def _folder_of(identity: ModelIdentity) -> Path:
 
 def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
     """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, atomically."""
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer
 
     stored = check_header(gguf)
     logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
@@ -202,8 +202,6 @@ def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
             tensors_reported(progress, STAGE),
         ):
             tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file=ALONE, **SAFE)
-            if is_older():
-                skeleton(AutoModelForCausalLM, AutoConfig.from_pretrained(str(alone), gguf_file=ALONE, **SAFE))
             quantised, info = AutoModelForCausalLM.from_pretrained(
                 str(alone), gguf_file=ALONE, output_loading_info=True, **SAFE
             )

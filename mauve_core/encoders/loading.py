@@ -140,10 +140,12 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
     factory = AutoModelForCausalLM if with_head else AutoModel
     own = {"generation_config": GenerationConfig(eos_token_id=list(ends) or None)} if with_head else {}
     where = str(stored.files[0] if len(stored.files) == 1 else folder)
-    with third_party(f"The model {name} in {folder}", name, folder), building_budget(stored, dtype.itemsize, name):
-        empty = skeleton(factory, config)
+    with third_party(f"The model {name} in {folder}", name, folder):
+        with building_budget(stored, dtype.itemsize, name):
+            empty = skeleton(factory, config)
         if empty is not None:
             _refuse_whole_numbers(empty, integers, where)
+    with third_party(f"The model {name} in {folder}", name, folder), building_budget(stored, dtype.itemsize, name):
         model, info = factory.from_pretrained(
             str(folder),
             config=config,

