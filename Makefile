@@ -27,8 +27,8 @@ test: setup-dev browser latex lint
 trials: setup-dev browser axe
 	$(PYTEST) -m trial
 
-# The package beside the oldest torch and transformers that it takes, some between and the newest: each installed from the
-# index into an environment of its own (6 GB of disk at a time).
+# The package beside the oldest torch and transformers that it takes, some between and the newest: each is installed
+# from the index into an environment of its own (6 GB of disk at a time), where the features must be the same.
 versions: setup-dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.versions
 

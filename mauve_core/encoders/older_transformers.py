@@ -1,7 +1,8 @@
 """What transformers before version 5 leaves to this program; whether it does is seen in the library, not in its number.
 
 Such versions do not check the types of a configuration's values, build a model in memory before they know that it fits,
-read positions from other settings than newer files hold, and leave GPT-2's own scales out of their fused attention.
+read positions from other settings than newer files hold, take special tokens of GGUF files from their own defaults, and
+leave GPT-2's own scales out of their fused attention.
 """
 
 from __future__ import annotations
@@ -59,6 +60,20 @@ def skeleton(factory: Any, config: Any) -> Any | None:
 
     with torch.device("meta"):
         return factory.from_config(config, trust_remote_code=False)
+
+
+def correct_special_tokens(tokenizer: Any, config: Any) -> None:
+    """Give the tokenizer of a GGUF file the special tokens that the file names, and let it put none before a text.
+
+    ``config`` is what the file says. Version 5 reads neither whether one belongs there; features of a model must not
+    depend on the library's version.
+    """
+    for name in ("bos_token", "eos_token", "unk_token", "pad_token"):
+        index = getattr(config, f"{name}_id", None)
+        if isinstance(index, int) and 0 <= index < len(tokenizer):
+            setattr(tokenizer, name, tokenizer.convert_ids_to_tokens(index))
+    if getattr(tokenizer, "add_bos_token", False):
+        tokenizer.add_bos_token = False
 
 
 def attend_with_own_scales(model: Any) -> None:
