@@ -198,7 +198,7 @@ def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
     with _becoming(folder, gguf) as (scratch, alone):
         with (
             third_party(f"The GGUF file {gguf}", gguf.name, gguf),
-            building_budget(stored, 4, gguf.name),
+            building_budget(stored, 4, gguf.name, builds=2),  # some versions build it first to name its tensors
             quiet_libraries(),
             tensors_reported(progress, STAGE),
         ):

@@ -234,9 +234,10 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
 
 
 @contextmanager
-def building_budget(stored: StoredWeights, itemsize: int, name: str) -> Iterator[None]:
+def building_budget(stored: StoredWeights, itemsize: int, name: str, builds: int = 1) -> Iterator[None]:
     """Stop building a model that the weights on disk cannot fill or that exceeds this machine's memory.
 
+    ``builds`` says how often the library may build it, without memory except for the last time.
     transformers first builds it without memory, module by module; torch hooks report each registration.
     """
     from torch.nn.modules.module import (
@@ -245,7 +246,7 @@ def building_budget(stored: StoredWeights, itemsize: int, name: str) -> Iterator
         register_module_parameter_registration_hook,
     )
 
-    most = 2 * stored.numbers + SPARE_NUMBERS
+    most = builds * (2 * stored.numbers + SPARE_NUMBERS)
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     own_thread, modules, numbers = threading.get_ident(), 0, 0
 
@@ -272,7 +273,7 @@ def building_budget(stored: StoredWeights, itemsize: int, name: str) -> Iterator
                 received=f"{numbers:,} or more",
                 todo=f"Check the sizes in its {CONFIG}",
             )
-        if numbers * itemsize > memory:
+        if numbers * itemsize > builds * memory:
             raise InputError(
                 f"The model {name} does not fit in this machine's memory",
                 allowed=f"{memory:,} bytes",

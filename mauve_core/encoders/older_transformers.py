@@ -1,6 +1,6 @@
-"""What transformers before version 5 leaves to this program; whether it does is seen in the library, not in its number.
+"""What older versions of transformers leave to this program; what they do is seen in the library, not in its number.
 
-Such versions do not check the types of a configuration's values, build a model in memory before they know that it fits,
+They do not check the types of a configuration's values, build a model in memory before they know that it fits,
 read positions from other settings than newer files hold, take special tokens of GGUF files from their own defaults, and
 leave GPT-2's own scales out of their fused attention.
 """
@@ -36,9 +36,7 @@ def check_settings(values: Mapping[str, Any], config: Any, path: Path) -> None:
     ModelUnavailableError
         A word stands where the type of the model has a number, or the rotary embeddings are set as from version 5 on.
     """
-    if not is_older():
-        return
-    if values.get(ROTARY):
+    if is_older() and values.get(ROTARY):
         raise ModelUnavailableError(
             f"The model's settings in {path} have {ROTARY}, which the installed transformers would leave out",
             todo="Install a newer one: pip install 'transformers>=5'",

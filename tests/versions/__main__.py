@@ -31,7 +31,7 @@ ROWS: Mapping[str, Mapping[str, str]] = {
         "sentencepiece": "0.2.1",
         "numpy": "2.1.0",
     },
-    "first of transformers 5": {"torch": "2.10.0", "transformers": "5.0.0"},
+    "middle": {"torch": "2.10.0", "transformers": "5.10.4"},
     "newest": {"torch": "2.14.1", "transformers": "5.24.0"},
 }
 """What is there before the program, by the name of the row. The oldest are the lower bounds of pyproject.toml."""
