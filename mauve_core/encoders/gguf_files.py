@@ -230,8 +230,7 @@ def _tokenizer(alone: Path) -> Any:
     from transformers import AutoConfig, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file=ALONE, **SAFE)
-    if is_older():
-        correct_special_tokens(tokenizer, AutoConfig.from_pretrained(str(alone), gguf_file=ALONE, **SAFE))
+    correct_special_tokens(tokenizer, AutoConfig.from_pretrained(str(alone), gguf_file=ALONE, **SAFE))
     return tokenizer
 
 

@@ -61,16 +61,15 @@ def skeleton(factory: Any, config: Any) -> Any | None:
 
 
 def correct_special_tokens(tokenizer: Any, config: Any) -> None:
-    """Give the tokenizer of a GGUF file the special tokens that the file names, and let it put none before a text.
+    """Give the tokenizer of a GGUF file the special tokens that the file names; ``config`` is what the file says.
 
-    ``config`` is what the file says. Version 5 reads neither whether one belongs there; features of a model must not
-    depend on the library's version.
+    Before version 5, one is put before each text of a Llama, whatever the file says, and no longer.
     """
     for name in ("bos_token", "eos_token", "unk_token", "pad_token"):
         index = getattr(config, f"{name}_id", None)
         if isinstance(index, int) and 0 <= index < len(tokenizer):
             setattr(tokenizer, name, tokenizer.convert_ids_to_tokens(index))
-    if getattr(tokenizer, "add_bos_token", False):
+    if is_older() and getattr(tokenizer, "add_bos_token", False):
         tokenizer.add_bos_token = False
 
 

@@ -89,6 +89,7 @@ def test_a_model_wider_than_its_weights_is_refused_before_it_takes_memory(
         encode(TEXTS, EncoderConfig(str(folder)), device="cpu")
 
 
+@pytest.mark.usefixtures("older")
 def test_special_tokens_are_those_that_the_file_names(tiny: Tiny) -> None:
     tokenizer = AutoTokenizer.from_pretrained(tiny("llama"))
     bare = tokenizer("She asked.", add_special_tokens=False)["input_ids"]
