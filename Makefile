@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 FAST := not slow and not browser and not trial
 
-.PHONY: app test trials fuzz soak check quick docs format demo clean setup setup-dev browser latex
+.PHONY: app test trials versions fuzz soak check quick docs format demo clean setup setup-dev browser latex
 
 app: setup
 	$(BIN)/mauve-lens demo
@@ -26,6 +26,11 @@ test: setup-dev browser latex lint
 # axe-core through every view, the demo made anew.
 trials: setup-dev browser axe
 	$(PYTEST) -m trial
+
+# The package beside the oldest torch and transformers that it takes, some between and the newest: each is installed
+# from the index into an environment of its own (6 GB of disk at a time), where the features must be the same.
+versions: setup-dev
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.versions
 
 # Inputs of every kind changed at random, for so long; what goes wrong is printed with the command that makes it anew.
 MINUTES := 60

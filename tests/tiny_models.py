@@ -23,6 +23,8 @@ from transformers import (
     RobertaForMaskedLM,
 )
 
+from mauve_core.encoders.older_transformers import is_older
+
 POSITIONS = 64
 """Longest sequence that every tiny model takes, special tokens included."""
 
@@ -113,6 +115,13 @@ def make_bert(folder: Path, *, seed: int = 0) -> Path:
     wrapped = _wrap(tokenizer, **dict(zip(names, BERT_SPECIAL, strict=True)))
     config = BertConfig(max_position_embeddings=POSITIONS, **_encoder_sizes(wrapped))
     return _save(BertForMaskedLM, config, wrapped, folder, seed)
+
+
+def rotary(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings of rotary embeddings as the configurations of the installed transformers name them."""
+    if is_older():
+        return {"rope_scaling": settings, "rope_theta": 1e4}
+    return {"rope_parameters": settings | {"rope_theta": 1e4}}
 
 
 MAKERS = {"gpt2": make_gpt2, "llama": make_llama, "roberta": make_roberta, "bert": make_bert}

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from math import prod
 from pathlib import Path
+from typing import Any
 
 from mauve_core.base.files import (
     close_to_others,
@@ -28,6 +29,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.loading import SAFE, building_budget, check_loaded, third_party
 from mauve_core.encoders.model_files import CONFIG, MOST_OF_A_KIND, StoredWeights, damaged
+from mauve_core.encoders.older_transformers import correct_special_tokens, is_older
 from mauve_core.encoders.quiet import quiet_libraries, tensors_reported
 
 STAGE = "Converting the GGUF file"
@@ -182,24 +184,25 @@ class _Header:
 
 
 def _folder_of(identity: ModelIdentity) -> Path:
-    """Return where the file's plain checkpoint is, or will be."""
-    return home() / "models" / f"{Path(identity.location).stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
+    """Return where the file's plain checkpoint is, or will be; an older transformers cannot read that of a newer."""
+    name = f"{Path(identity.location).stem}-{identity.digest[:16]}-{CONVERSION_FORMAT}"
+    return home() / "models" / (f"{name}-older" if is_older() else name)
 
 
 def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
     """Write the GGUF file's weights (as float32) and tokenizer into ``folder``, atomically."""
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM
 
     stored = check_header(gguf)
     logging.getLogger(__name__).info("Converting %s into a plain checkpoint (once, about 20 s)", gguf.name)
     with _becoming(folder, gguf) as (scratch, alone):
         with (
             third_party(f"The GGUF file {gguf}", gguf.name, gguf),
-            building_budget(stored, 4, gguf.name),
+            building_budget(stored, 4, gguf.name, builds=2),  # some versions build it first to name its tensors
             quiet_libraries(),
             tensors_reported(progress, STAGE),
         ):
-            tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file=ALONE, **SAFE)
+            tokenizer = _tokenizer(alone)
             quantised, info = AutoModelForCausalLM.from_pretrained(
                 str(alone), gguf_file=ALONE, output_loading_info=True, **SAFE
             )
@@ -214,14 +217,21 @@ def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
 
 def _convert_tokenizer(gguf: Path, folder: Path) -> None:
     """Write the GGUF file's tokenizer into ``folder``, atomically."""
-    from transformers import AutoTokenizer
-
     check_header(gguf)
     with _becoming(folder, gguf) as (scratch, alone):
         with third_party(f"The GGUF file {gguf}", gguf.name, gguf), quiet_libraries():
-            tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file=ALONE, **SAFE)
+            tokenizer = _tokenizer(alone)
         with storage_errors(folder), quiet_libraries():
             tokenizer.save_pretrained(scratch)
+
+
+def _tokenizer(alone: Path) -> Any:
+    """Return the tokenizer of the GGUF file in the folder ``alone``."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(str(alone), gguf_file=ALONE, **SAFE)
+    correct_special_tokens(tokenizer, AutoConfig.from_pretrained(str(alone), gguf_file=ALONE, **SAFE))
+    return tokenizer
 
 
 @contextmanager

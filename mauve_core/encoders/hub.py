@@ -13,9 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.encoders.quiet import quiet_libraries
 
 HUB_TIMEOUT_S = 5.0
 """Maximum time to find the commit of a name, address lookup included."""
+
+MODEL, ADAPTER = "config.json", "adapter_config.json"
+"""Configurations; a repository of the hub has one of them."""
 
 _CLIENTS = {"httpx", "httpx2", "httpcore", "httpcore2", "requests"}
 
@@ -63,7 +67,7 @@ def cached_commit(name: str, revision: str | None) -> str | None:
     """Return the commit of a hub model, or adapter, whose configuration is in the local cache, or None."""
     from huggingface_hub import try_to_load_from_cache
 
-    for file in ("config.json", "adapter_config.json"):
+    for file in (MODEL, ADAPTER):
         found = try_to_load_from_cache(name, file, revision=revision)
         if isinstance(found, str):
             return Path(found).parent.name
@@ -78,7 +82,7 @@ def commit_of(name: str, revision: str | None) -> str:
     ModelUnavailableError
         It is not cached, and the hub does not know it, may not be asked, or does not answer within ``HUB_TIMEOUT_S``.
     """
-    from huggingface_hub import constants, errors, resolve_revision
+    from huggingface_hub import constants, errors
 
     cached = cached_commit(name, revision)
     if cached is not None:
@@ -92,15 +96,44 @@ def commit_of(name: str, revision: str | None) -> str:
         )
     unreachable = f"{missing} and the hub cannot be reached"
     try:
-        return _in_time(lambda: resolve_revision(name, revision=revision).resolved)
+        return _in_time(lambda: _resolved(name, revision))
+    except errors.LocalEntryNotFoundError as error:  # in huggingface_hub 0.34, it is also an HfHubHTTPError
+        raise ModelUnavailableError(unreachable) from error
     except errors.HfHubHTTPError as error:
         raise ModelUnavailableError(f"The hub has no model {name!r} that this machine can access") from error
-    except (errors.RevisionResolutionError, OSError) as error:
+    except OSError as error:
         raise ModelUnavailableError(unreachable) from error
     except Exception as error:
-        if type(error).__module__.split(".")[0] not in _CLIENTS:
+        unresolved = type(error).__name__ == "RevisionResolutionError"  # an exception that older versions do not have
+        if not unresolved and type(error).__module__.split(".")[0] not in _CLIENTS:
             raise
         raise ModelUnavailableError(unreachable) from error
+
+
+def _resolved(name: str, revision: str | None) -> str:
+    """Return the commit that the hub gives; the local cache keeps which one that was.
+
+    A huggingface_hub that cannot resolve a revision by itself does both where it fetches the configuration.
+    """
+    import huggingface_hub
+    from huggingface_hub import errors
+
+    if hasattr(huggingface_hub, "resolve_revision"):
+        return huggingface_hub.resolve_revision(name, revision=revision).resolved
+    try:
+        return _fetched(name, MODEL, revision)
+    except errors.LocalEntryNotFoundError:  # it cannot be reached
+        raise
+    except errors.EntryNotFoundError:
+        return _fetched(name, ADAPTER, revision)
+
+
+def _fetched(name: str, file: str, revision: str | None) -> str:
+    """Return the commit of a file that is in the local cache from now on."""
+    from huggingface_hub import hf_hub_download
+
+    with quiet_libraries():
+        return Path(hf_hub_download(name, file, revision=revision, etag_timeout=HUB_TIMEOUT_S)).parent.name
 
 
 def _in_time(ask: Callable[[], T]) -> T:

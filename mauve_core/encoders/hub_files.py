@@ -101,7 +101,7 @@ def _vocabularies(folder: Path) -> bool:
 def _fetch_small_files(name: str, commit: str) -> None:
     """Fetch all settings and vocabularies if the hub answers; an error names a missing file where it is needed."""
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
+    from huggingface_hub.errors import LocalEntryNotFoundError, OfflineModeIsEnabled
 
     small, elsewhere = list(SMALL), list(ELSEWHERE)
     try:
@@ -109,7 +109,7 @@ def _fetch_small_files(name: str, commit: str) -> None:
             snapshot_download(
                 name, revision=commit, etag_timeout=HUB_TIMEOUT_S, allow_patterns=small, ignore_patterns=elsewhere
             )
-    except LocalEntryNotFoundError:
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled):
         return
     except Exception as error:
         raise _refused(name, error) from error

@@ -29,6 +29,7 @@ from mauve_core.encoders.model_files import (
     read_config,
     read_object,
 )
+from mauve_core.encoders.older_transformers import attend_with_own_scales, check_settings, skeleton
 from mauve_core.encoders.weight_types import whole_number_tensors
 
 MOST_MODULES = 200_000
@@ -80,6 +81,7 @@ def load_config(folder: Path, name: str) -> Any:
     for size, value in sizes.items():
         if isinstance(value, int) and value < 1:
             raise damaged(folder / CONFIG, f"{size} = {value}", "whole numbers of at least 1")
+    check_settings(values, config, folder / CONFIG)
     return config
 
 
@@ -137,6 +139,12 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
         )
     factory = AutoModelForCausalLM if with_head else AutoModel
     own = {"generation_config": GenerationConfig(eos_token_id=list(ends) or None)} if with_head else {}
+    where = str(stored.files[0] if len(stored.files) == 1 else folder)
+    with third_party(f"The model {name} in {folder}", name, folder):
+        with building_budget(stored, dtype.itemsize, name):
+            empty = skeleton(factory, config)
+        if empty is not None:
+            _refuse_whole_numbers(empty, integers, where)
     with third_party(f"The model {name} in {folder}", name, folder), building_budget(stored, dtype.itemsize, name):
         model, info = factory.from_pretrained(
             str(folder),
@@ -148,7 +156,8 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
             **own,
             **SAFE,
         )
-    check_loaded(model, info, str(stored.files[0] if len(stored.files) == 1 else folder), integers)
+        attend_with_own_scales(model)
+    check_loaded(model, info, where, integers)
     return model
 
 
@@ -188,12 +197,15 @@ def check_loaded(model: Any, info: Mapping[str, Any], where: str, integers: Coll
             f"The weights in {where} do not match {CONFIG} ({type(model).__name__}); " + "; ".join(parts),
             todo="Copy or download the whole model again",
         )
+    named = {key for key in integers if key.endswith(NAMED_WEIGHTS) and not is_buffer(key)}
+    _refuse_whole_numbers(model, set(integers) - set(info["unexpected_keys"]), where, named)
+
+
+def _refuse_whole_numbers(model: Any, integers: Collection[str], where: str, named: Collection[str] = ()) -> None:
+    """Refuse weights of the model, and those whose names are in ``named``, that are in ``integers``."""
+    prefix = f"{model.base_model_prefix}."
     weights = {name.removeprefix(prefix) for name, _ in model.named_parameters()}
-    rounded = sorted(
-        key
-        for key in set(integers) - set(info["unexpected_keys"])
-        if key.removeprefix(prefix) in weights or (key.endswith(NAMED_WEIGHTS) and not is_buffer(key))
-    )
+    rounded = sorted(key for key in integers if key.removeprefix(prefix) in weights or key in named)
     if rounded:
         raise ModelUnavailableError(
             f"The tensor {rounded[0]} in {where} holds whole numbers",
@@ -222,9 +234,10 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
 
 
 @contextmanager
-def building_budget(stored: StoredWeights, itemsize: int, name: str) -> Iterator[None]:
+def building_budget(stored: StoredWeights, itemsize: int, name: str, builds: int = 1) -> Iterator[None]:
     """Stop building a model that the weights on disk cannot fill or that exceeds this machine's memory.
 
+    ``builds`` says how often the library may build it, without memory except for the last time.
     transformers first builds it without memory, module by module; torch hooks report each registration.
     """
     from torch.nn.modules.module import (
@@ -233,7 +246,7 @@ def building_budget(stored: StoredWeights, itemsize: int, name: str) -> Iterator
         register_module_parameter_registration_hook,
     )
 
-    most = 2 * stored.numbers + SPARE_NUMBERS
+    most = builds * (2 * stored.numbers + SPARE_NUMBERS)
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     own_thread, modules, numbers = threading.get_ident(), 0, 0
 
@@ -260,7 +273,7 @@ def building_budget(stored: StoredWeights, itemsize: int, name: str) -> Iterator
                 received=f"{numbers:,} or more",
                 todo=f"Check the sizes in its {CONFIG}",
             )
-        if numbers * itemsize > memory:
+        if numbers * itemsize > builds * memory:
             raise InputError(
                 f"The model {name} does not fit in this machine's memory",
                 allowed=f"{memory:,} bytes",

@@ -29,7 +29,7 @@ from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, tokenize
-from mauve_core.encoders.weights import LENGTH_DEPENDENT_POSITIONS
+from mauve_core.encoders.weights import has_length_dependent_positions
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -155,8 +155,7 @@ def _one_pass_will_do(loaded: LoadedModel, tokens: Sequence[Tokenized]) -> bool:
     ``tokens`` holds the same texts at growing lengths.
     """
     config = loaded.model.config.get_text_config()
-    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-    if loaded.kind != "causal" or rope.get("rope_type") in LENGTH_DEPENDENT_POSITIONS:
+    if loaded.kind != "causal" or has_length_dependent_positions(config):
         return False
     return all(
         np.array_equal(row, longest[: len(row)])

@@ -107,6 +107,15 @@ def read_weights(model: Any) -> Weights | None:
     return None if left else found
 
 
+def has_length_dependent_positions(config: Any) -> bool:
+    """Return whether a token's rotary embedding depends on the other texts of its batch.
+
+    The setting is ``rope_parameters`` from transformers 5 on and ``rope_scaling`` before.
+    """
+    rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+    return rope.get("rope_type", rope.get("type")) in LENGTH_DEPENDENT_POSITIONS
+
+
 def _gpt2(model: Any, arrays: Arrays) -> Weights | None:
     config = model.config
     if config.activation_function not in ACTIVATIONS or config.add_cross_attention:
@@ -135,8 +144,7 @@ def _gpt2(model: Any, arrays: Arrays) -> Weights | None:
 
 def _llama(model: Any, arrays: Arrays) -> Weights | None:
     config = model.config
-    rope = getattr(config, "rope_parameters", None) or {}
-    if config.hidden_act not in ACTIVATIONS or rope.get("rope_type") in LENGTH_DEPENDENT_POSITIONS:
+    if config.hidden_act not in ACTIVATIONS or has_length_dependent_positions(config):
         return None
     tokens = arrays.pop("embed_tokens.weight")
     norm = partial(_rms_norm, arrays, config.rms_norm_eps)

@@ -128,7 +128,7 @@ def test_beams_do_not_repeat_what_they_must_not(loaded):
     text = write(fond, "beam:b=4,no-repeat=4", tokens=12)[0]
     runs = [tuple(text[i : i + 4]) for i in range(9)]
     assert len(set(runs)) == 9
-    assert text[:4] == [favourite] * 4
+    assert text[:3] == [favourite] * 3  # and a fourth only where it leaves more for later
 
 
 @pytest.mark.parametrize("prompts", [(PROMPT,), ("A", "The old town sleeps by the sea", PROMPT)])

@@ -105,7 +105,7 @@ KERNELS: Mapping[str, Callable[..., Tensor] | None] = {
     "2.11": varlen_2_11,
     NEWEST: varlen_2_12,
 }
-"""The kernel for texts of unequal length of each version of torch, with the parameters that it has there."""
+"""The kernel for texts of unequal length from each version of torch on, with the parameters that it has there."""
 
 
 def _plain(

@@ -62,7 +62,7 @@ def by_hand(adapted: Any, base: str, *, last: bool) -> NDArray[np.float32]:
     rows = []
     for text in TEXTS:
         with torch.no_grad():
-            hidden = inner(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
+            hidden = inner(tokenizer(text, return_tensors="pt")["input_ids"]).last_hidden_state[0]
         rows.append(hidden[-1 if last else 0].numpy())
     return np.stack(rows)
 

@@ -21,7 +21,7 @@ from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
-from tests.tiny_models import POSITIONS
+from tests.tiny_models import POSITIONS, rotary
 
 Tiny = Callable[[str], str]
 LENGTHS = (2, 5, 17, 40)
@@ -112,8 +112,7 @@ def ends_with_a_special_token(folder: str, out: Path) -> str:
 def positions_by_length(folder: str, out: Path) -> str:
     """A Llama whose rotary frequencies change with the longest sequence."""
     shutil.copytree(folder, out)
-    config = json.loads((out / "config.json").read_text())
-    config["rope_parameters"] = {"rope_type": "dynamic", "factor": 2.0, "rope_theta": 10000.0}
+    config = json.loads((out / "config.json").read_text()) | rotary({"rope_type": "dynamic", "factor": 2.0})
     (out / "config.json").write_text(json.dumps(config))
     return str(out)
 
