@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -141,21 +141,6 @@ def require_room(score: ScoreConfig, sizes: Sequence[int], generations: Sequence
             received=f"{score.bootstrap:,} x {score.seeds:,} x {repeats:,}",
             todo=f"Use fewer resamples (500 give a good interval), or set {limits.RESAMPLES_VARIABLE}",
         )
-
-
-def with_precision(config: CompareConfig, device: str, *, given: bool) -> CompareConfig:
-    """Return the configuration with the precision that "auto" means here, before a key or a run is made of it.
-
-    Raises InputError where features are given: what made them has one precision.
-    """
-    from mauve_core.encoders.precision import checked_precision, choose_precision
-
-    if config.encoder is None:
-        return config
-    if given:
-        checked_precision(config.encoder.dtype)
-        return config
-    return replace(config, encoder=choose_precision(config.encoder, device).config)
 
 
 def encode_sides(
