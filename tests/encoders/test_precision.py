@@ -20,7 +20,7 @@ from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.keys import key_of
 from mauve_core.encoders.models import load_model
-from mauve_core.encoders.precision import ERRORS, choose_precision, cost_of, matrix_products
+from mauve_core.encoders.precision import ERRORS, MAUVE_CHANGES, choose_precision, cost_of, matrix_products
 from mauve_core.scoring.compare import compare
 from tests.encoders.cuda_stand_in import stand_in
 from tests.synthetic import make_comparison_inputs
@@ -253,3 +253,11 @@ def test_the_errors_are_those_of_the_benchmark() -> None:
     rows = re.findall(r"^\| ours, (\w+) \|.* (\d\S+) \| \S+ \|$", RESULTS.read_text(encoding="utf-8"), re.MULTILINE)
     measured = {name.replace("TF32", "tf32"): float(error) for name, error in rows}
     assert measured == {**ERRORS, "float32": 0.0}
+
+
+def test_the_changes_of_mauve_are_those_of_the_benchmark() -> None:
+    page = RESULTS.with_name("encoding_precision.md").read_text(encoding="utf-8")
+    measured: dict[str, float] = {}
+    for name, change in re.findall(r"^\| (\w+) \| \d.* \| (\S+) \|$", page, re.MULTILINE):
+        measured[name] = max(float(change), measured.get(name, 0.0))
+    assert measured == MAUVE_CHANGES
