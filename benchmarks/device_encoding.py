@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -23,6 +22,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.corpus import read_corpus
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.models import load_model
+from mauve_core.encoders.precision import Products, matrix_products
 from mauve_core.scoring.compute_mauve import compute_mauve
 
 VOCABULARY = 50_257
@@ -44,7 +44,8 @@ def prepare(bench: Bench) -> None:
     _make_models(bench, texts)
     peaks = {}
     for kind in ("bfloat16", "float16", "TF32", "float32"):
-        with bench.way("peak", "", kind) as row, products_in(kind):
+        products: Products = "tf32" if kind == "TF32" else "ieee"
+        with bench.way("peak", "", kind) as row, matrix_products(products, bench.device):
             peaks[kind] = _peak(bench, kind)
             bench.send(replace(row, cells={"TFLOP/s": f"{peaks[kind] / 1e12:,.3g}"}))
     (bench.scratch / "peaks.json").write_text(json.dumps(peaks), encoding="utf-8")
@@ -77,17 +78,6 @@ def _make_models(bench: Bench, texts: Sequence[str]) -> None:
             model = GPT2LMHeadModel(config)
         model.save_pretrained(bench.scratch / folder)
         tokenizer.save_pretrained(bench.scratch / folder)
-
-
-@contextmanager
-def products_in(kind: str) -> Iterator[None]:
-    """Let float32 products round their factors to TF32 if ``kind`` says so."""
-    kept = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = kind == "TF32"
-    try:
-        yield
-    finally:
-        torch.backends.cuda.matmul.allow_tf32 = kept
 
 
 def dtype_of(kind: str) -> Any:
@@ -125,7 +115,7 @@ def encode(bench: Bench) -> None:
     rows: dict[str, tuple[Row, NDArray[np.float32]]] = {}
     for kind in ("bfloat16", "float16", "float32", "TF32"):
         chosen = everything if kind.endswith("16") else compared
-        with bench.way("encoding", "", f"ours, {kind}") as row, products_in(kind):
+        with bench.way("encoding", "", f"ours, {kind}") as row:
             row, array = _encode(bench, row, kind, chosen, packed=True)
             rows[kind] = row, array if chosen is compared else array[compared]
             if kind == "float32":
@@ -167,7 +157,9 @@ def _encode(
     bench: Bench, row: Row, kind: str, chosen: NDArray[np.int64], *, packed: bool
 ) -> tuple[Row, NDArray[np.float32]]:
     """Encode, tell the rates, and return the row and the features."""
-    config = EncoderConfig(model=str(bench.scratch / "large"), dtype=dtype_of(kind), max_tokens=LIMIT, pooling="last")
+    # Where the CPU stands in for a device, as in the tests, TF32 is float32.
+    dtype = "tf32" if kind == "TF32" and bench.device.startswith("cuda") else dtype_of(kind)
+    config = EncoderConfig(model=str(bench.scratch / "large"), dtype=dtype, max_tokens=LIMIT, pooling="last")
     encoder, texts = Encoder(config, device=bench.device, packed=packed), [bench.documents[index] for index in chosen]
     array = encoder.encode(texts[: min(64, len(texts))]).array  # loads the model
     times = []

@@ -19,7 +19,8 @@ from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.base.validation import Holds, Later, NotBlank, Seeds, Within
 
 Pooling = Literal["auto", "last", "first", "mean"]
-Dtype = Literal["float32", "bfloat16", "float16"]
+Precision = Literal["float32", "tf32", "bfloat16", "float16"]
+Dtype = Literal["float32", "tf32", "bfloat16", "float16", "auto"]
 Smoothing = Literal["none", "krichevsky-trofimov", "laplace", "braess-sauer", "good-turing"]
 UnitRows = Literal["before", "after"]
 PartitionKind = Literal["pairwise", "joint"]
@@ -94,8 +95,10 @@ class EncoderConfig(_Settings):
         Hidden layer, counted as in transformers: 0 is the embeddings, -1 the last layer.
     max_tokens : int
         Longer texts are cut to this many tokens and counted as cut. The tokens of word vectors and servers are words.
-    dtype : {"float32", "bfloat16", "float16"}
-        Precision of the forward pass; features are always float32.
+    dtype : {"float32", "tf32", "bfloat16", "float16", "auto"}
+        Precision of the forward pass; features are always float32. "tf32" is float32 with the factors of matrix
+        products rounded to TF32, on NVIDIA devices that have it. "auto" is replaced before anything is encoded, so that
+        no result has it: bfloat16 on CUDA devices that have it in hardware, float32 elsewhere.
     with_prompt : bool
         Encode prompt + text instead of the text alone.
     """

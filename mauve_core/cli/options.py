@@ -49,6 +49,7 @@ _DEFAULT_TAKEN = (
     "from the Hugging Face hub"
 )
 _SCORE = ScoreConfig()
+_PRECISIONS = "tf32 needs an NVIDIA device that has it; auto is bfloat16 on a CUDA device that has it, else float32"
 ENCODER_OPTIONS = ("encoder", "revision", "pooling", "layer", "max_tokens", "dtype", "with_prompt")
 SCORE_OPTIONS = (
     "k",
@@ -100,7 +101,7 @@ def add_encoder_options(parser: argparse.ArgumentParser, *, default: str = _DEFA
     group.add_argument(
         "--max-tokens", type=int, metavar="N", help=f"length at which texts are cut; default: {_DEFAULTS.max_tokens}"
     )
-    group.add_argument("--dtype", choices=get_args(Dtype), help=f"precision; default: {_DEFAULTS.dtype}")
+    group.add_argument("--dtype", choices=get_args(Dtype), help=f"precision; {_PRECISIONS}; default: {_DEFAULTS.dtype}")
     group.add_argument("--with-prompt", action="store_true", default=None, help="encode the prompt with the text")
     add_device_option(group, of="auto, cpu, cuda, cuda:1, mps ...")
 
@@ -122,9 +123,19 @@ def encoder_config(args: argparse.Namespace) -> EncoderConfig:
 
 
 def name_default_encoder(args: argparse.Namespace) -> None:
-    """Say on standard error which encoder is taken if none is named, unless ``--quiet``; call it as work begins."""
-    if args.encoder is None and not args.quiet:
+    """Say on standard error which encoder and precision are taken if none is named, unless ``--quiet``.
+
+    Call it as work begins.
+    """
+    if args.quiet:
+        return
+    if args.encoder is None:
         sys.stderr.write(f"{_DEFAULT_TAKEN}\n")
+    if args.dtype == "auto":
+        from mauve_core.encoders.precision import choose_precision  # imports torch
+
+        note = choose_precision(encoder_config(args), args.device or "auto").note
+        sys.stderr.write(f"Precision: {note}\n" if note else "")
 
 
 def add_score_options(parser: argparse.ArgumentParser) -> None:

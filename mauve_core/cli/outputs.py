@@ -1,7 +1,7 @@
 """What commands print with ``--json``: the name and version of each shape, and where its type is.
 
 A shape has its name from the first command that prints it. The version stands in the output as ``schema``, such as
-``mauve-lens/compare/1``, except where that is a list. Whoever changes a shape raises its version
+``mauve-lens/compare/2``, except where that is a list. Whoever changes a shape raises its version
 (``tests/cli/test_schemas.py``), so that scripts notice.
 """
 
@@ -54,16 +54,16 @@ class Shape:
 
     @property
     def id(self) -> str:
-        """Such as ``mauve-lens/compare/1``; an action follows its command after a hyphen."""
+        """Such as ``mauve-lens/compare/2``; an action follows its command after a hyphen."""
         return f"mauve-lens/{self.commands[0].replace(' ', '-')}/{self.version}"
 
 
 SHAPES = (
-    Shape(1, "run_output:RunJson", ("compare", "study", "runs show", "runs again")),
+    Shape(2, "run_output:RunJson", ("compare", "study", "runs show", "runs again")),
     Shape(1, "mauve_core.reporting.gate_summary:GateJson", ("gate",)),
     Shape(1, "measuring:MeasureJson", ("measure",)),
     Shape(1, "methods:MethodsJson", ("methods",)),
-    Shape(1, "encoders:EncodersJson", ("encoders",)),
+    Shape(2, "encoders:EncodersJson", ("encoders",)),
     Shape(1, "clusters:ClustersJson", ("clusters",)),
     Shape(1, "clusters:TextsJson", ("texts",)),
     Shape(1, "differences:TestJson", ("test",), named=False),

@@ -1,9 +1,17 @@
-"""Resolve device names to the torch devices of this machine."""
+"""Resolve device names to the torch devices of this machine, and copy arrays to them."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
 
 ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
 
@@ -45,3 +53,11 @@ def resolve_devices(device: str) -> tuple[str, ...]:
         every = name == "cuda" or (name == "auto" and one != "cpu")
         found += [f"cuda:{index}" for index in range(torch.cuda.device_count())] if every else [one]
     return tuple(found)
+
+
+def to_device(array: NDArray[Any], device: torch.device) -> Tensor:
+    """Copy to the device; for a GPU from pinned memory, so that the copy does not block."""
+    import torch
+
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)

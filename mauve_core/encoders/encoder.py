@@ -24,13 +24,14 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import entries_of
 from mauve_core.encoders.batching import pad, plan_batches, plan_packed
 from mauve_core.encoders.catalogue import ModelIdentity, identify
-from mauve_core.encoders.devices import resolve_devices
+from mauve_core.encoders.devices import resolve_devices, to_device
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
 from mauve_core.encoders.keys import FORMAT, checked_texts, key_of, recipe_of
 from mauve_core.encoders.models import LoadedModel, load_model, replicas, with_pooling
 from mauve_core.encoders.packed import PackedModel
 from mauve_core.encoders.pooling import TokenPooling, pool_jointly
+from mauve_core.encoders.precision import checked_precision, choose_precision, matrix_products, products_of
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
 from mauve_core.encoders.weights import read_weights
@@ -52,6 +53,9 @@ to be busy; a batch too large for its memory is halved."""
 
 SMALLEST_BATCH, BATCHES_A_WORKER = {"cpu": 256, "cuda": 4096}, 4
 """For small inputs, batches shrink so that each worker gets several, down to the smallest size worth its cost."""
+
+NEARLY = 0.75
+"""Share of a batch too large for a device's memory above which later batches there are taken for too large, too."""
 
 MOST_LANES = 16
 """Maximum workers on a CPU, each with the memory of a batch; with more cores, workers use several."""
@@ -88,7 +92,8 @@ def encode(
     Raises
     ------
     InputError
-        No texts, a text that is empty or not valid Unicode, a layer the model lacks, or features that are not finite.
+        No texts, a text that is empty or not valid Unicode, a layer the model lacks, a precision the device lacks, or
+        features that are not finite.
         For word vectors: an invalid file, a setting that does not apply to them, or a text without any known word.
     ModelUnavailableError
         The model is unknown or cannot be reached.
@@ -118,20 +123,26 @@ class Encoder:
             raise InputError(
                 "batch_tokens cannot be used", allowed="a whole number of at least 1", received=repr(batch_tokens)
             )
-        self.config = config
+        chosen = choose_precision(config, device)
+        self.config = chosen.config
+        self._notes = (chosen.note,) if chosen.note else ()
         self._device = device
         self._batch_tokens = batch_tokens
         self._allow_packed = packed
         self._loaded: list[LoadedModel] = []
         self._packed: dict[int, PackedModel] = {}
         self._layer: int | None = None
+        self._too_large: dict[str, int] = {}  # tokens of a batch, by device
         self._words: WordEncoder | None = None
 
     def encode(
         self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
     ) -> Features:
         """Return the features of ``texts``; as :func:`encode`."""
-        texts = checked_texts(texts)
+        found = self._encode(checked_texts(texts), store, progress)
+        return replace(found, notes=(*found.notes, *self._notes)) if self._notes else found
+
+    def _encode(self, texts: list[str], store: FeatureStore | None, progress: Progress) -> Features:
         identity = identify(self.config.model, self.config.revision)
         key = key_of(texts, self.config, identity)
         stored = None if store is None else store.get(key)
@@ -171,6 +182,7 @@ class Encoder:
             batch_tokens=self._batch_tokens,
             packed=self._allow_packed,
         )
+        other._notes = self._notes
         identity = identify(self.config.model, self.config.revision)
         if identity.kind == "word-vectors":
             other._words = self._word_encoder(identity)
@@ -191,9 +203,8 @@ class Encoder:
         """Return the model on the first device; also creates its replicas on the other devices."""
         if not self._loaded:
             devices = resolve_devices(self._device)
-            loaded = load_model(
-                self.config.model, self.config.revision, self.config.dtype, devices[0], progress=progress
-            )
+            dtype = checked_precision(self.config.dtype, devices)
+            loaded = load_model(self.config.model, self.config.revision, dtype, devices[0], progress=progress)
             loaded = with_pooling(loaded, self.config.pooling, recipe_of(self.config, loaded.identity))
             self._layer = _resolve_layer(self.config.layer, loaded)
             self._loaded = replicas(loaded, devices)
@@ -283,11 +294,17 @@ class Encoder:
         return [batch for batch in remaining if batch.size]
 
     def _start(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> list[Tensor]:
-        """Start the forward pass and return features that may be in flight; halve a batch that exceeds the memory."""
+        """Start the forward pass and return features that may be in flight; halve a batch that exceeds the memory.
+
+        Later batches that are nearly as large are halved before they are tried, so that not each of them fails first.
+        """
         import torch
 
-        with suppress(torch.OutOfMemoryError):
-            return [self._forward(loaded, tokens, indices)]
+        size = int(tokens.lengths[indices].sum(dtype=np.int64))
+        if len(indices) == 1 or size < self._too_large.get(loaded.device, size + 1):
+            with suppress(torch.OutOfMemoryError), matrix_products(products_of(self.config.dtype), loaded.device):
+                return [self._forward(loaded, tokens, indices)]
+            self._too_large[loaded.device] = int(NEARLY * size)
         if len(indices) > 1:
             return [part for half in np.array_split(indices, 2) for part in self._start(loaded, tokens, half)]
         wrong = f"A text of {tokens.lengths[indices[0]]} tokens does not fit in the memory of {loaded.device}"
@@ -330,9 +347,10 @@ class Encoder:
         model: Any = loaded.model.base_model
         options: dict[str, Any] = {"use_cache": False} if loaded.kind == "causal" else {}
         with torch.inference_mode():
-            device_mask = torch.from_numpy(mask).to(loaded.device)
+            device = torch.device(loaded.device)
+            device_mask = to_device(mask, device)
             output = model(
-                input_ids=torch.from_numpy(ids).to(loaded.device),
+                input_ids=to_device(ids, device),
                 attention_mask=device_mask,
                 output_hidden_states=self._layer is not None,
                 **options,

@@ -11,6 +11,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.precision import checked_precision
 from mauve_core.encoders.sentence_modules import SentenceRecipe, read_recipe
 from mauve_core.encoders.tokenizing import refuse_texts
 
@@ -28,7 +29,8 @@ def feature_key(texts: Sequence[str], config: EncoderConfig) -> str:
     Raises
     ------
     InputError
-        No texts, a text that is not a valid Unicode string, or a setting that does not apply to word vectors.
+        No texts, a text that is not a valid Unicode string, a setting that does not apply to word vectors, or the
+        precision "auto", which is another one on another machine.
     ModelUnavailableError
         The model is unknown or cannot be reached.
     """
@@ -46,9 +48,10 @@ def key_of(texts: Sequence[str], config: EncoderConfig, identity: ModelIdentity)
 
         settings = [*served.key_settings(identity, config), len(texts)]
     else:
+        dtype = checked_precision(config.dtype)
         recipe = recipe_of(config, identity)
         pooling = config.pooling if recipe is None else f"as its files say: {recipe.digest}"
-        settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, config.dtype, len(texts)]
+        settings = [FORMAT, identity.digest, pooling, config.layer, config.max_tokens, dtype, len(texts)]
     total = hashlib.sha256(json.dumps(settings).encode())
     for index, text in enumerate(texts):
         total.update(hashlib.sha256(_utf8(text, index)).digest())

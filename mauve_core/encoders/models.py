@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from mauve_core.base.config import Dtype, Pooling
+from mauve_core.base.config import Pooling, Precision
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress, silent
@@ -77,7 +77,7 @@ class LoadedModel:
 def load_model(
     name: str,
     revision: str | None = None,
-    dtype: Dtype = "float32",
+    dtype: Precision = "float32",
     device: str = "auto",
     *,
     with_head: bool = False,
@@ -88,7 +88,8 @@ def load_model(
     Parameters
     ----------
     name, revision : see :class:`mauve_core.base.config.EncoderConfig`
-    dtype : {"float32", "bfloat16", "float16"}
+    dtype : {"float32", "tf32", "bfloat16", "float16"}
+        Of the weights; "tf32" keeps them in float32.
     device : str
         "auto" takes the first CUDA device, else the CPU; or any torch device name.
     with_head : bool
@@ -120,8 +121,9 @@ def load_model(
             raise InputError(f"The model {name} cannot generate text", allowed="a causal language model")
         tokenizer = load_tokenizer_files(folder, name)
         positions = _max_positions(config, tokenizer, folder)
+        weights = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
         ends = read_text_ends(folder, name, config, tokenizer) if with_head else TextEnds((), ())
-        model = load_weights(folder, name, config, getattr(torch, dtype), with_head=with_head, ends=ends.ids)
+        model = load_weights(folder, name, config, weights, with_head=with_head, ends=ends.ids)
         if identity.adapter is not None:
             merge_adapter(model, identity.adapter, name)
     check_vocabulary(model, tokenizer, name)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.encoders.batching import TokenIds
+from mauve_core.encoders.devices import to_device as _to_device
 from mauve_core.encoders.pooling import ResolvedPooling
 from mauve_core.encoders.weights import Layer, Weights
 
@@ -294,11 +295,3 @@ def _rotated(x: Tensor, rotation: tuple[Tensor, Tensor]) -> Tensor:
     cosines, sines = (part[:, None] for part in rotation)
     first, second = x.chunk(2, dim=-1)
     return (x * cosines).addcmul_(torch.cat((-second, first), dim=-1), sines)
-
-
-def _to_device(array: NDArray[Any], device: torch.device) -> Tensor:
-    """Copy to the device; for a GPU from pinned memory, so that the copy does not block."""
-    import torch
-
-    tensor = torch.from_numpy(array)
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)

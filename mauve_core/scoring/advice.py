@@ -12,6 +12,7 @@ from mauve_core.base.config import CompareConfig
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.looks import doubt_about
 from mauve_core.encoders.catalogue import names_word_vectors
+from mauve_core.encoders.precision import cost_of
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS, tenth_of_texts
 from mauve_core.scoring.result import Source
 
@@ -40,6 +41,7 @@ def advice(sources: Sequence[Source], corpora: Mapping[str, Corpus], config: Com
         _shared_texts(sources, corpora),
         _one_seed(config),
         _topic(config),
+        _precision(config),
     ]
     return tuple(sentence for sentence in found if sentence)
 
@@ -57,6 +59,7 @@ def minor_advice(sources: Sequence[Source], config: CompareConfig) -> tuple[str,
         _cut(sources, config),
         _one_seed(config),
         _topic(config),
+        _precision(config),
     )
     return tuple(sentence for sentence in found if sentence)
 
@@ -169,3 +172,7 @@ def _topic(config: CompareConfig) -> str:
     return (
         f"The encoder {config.encoder.model} captures topics rather than style: decoders look more alike than they are."
     )
+
+
+def _precision(config: CompareConfig) -> str:
+    return "" if config.encoder is None else cost_of(config.encoder.dtype)

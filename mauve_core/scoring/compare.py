@@ -32,7 +32,7 @@ from mauve_core.scoring.estimates import scored
 from mauve_core.scoring.own_clustering import CLUSTERED_BY, OwnClustering, name_of, require_clustering
 from mauve_core.scoring.partitioning import partition_all
 from mauve_core.scoring.result import OTHER_HALF, Candidate, Comparison, Partition, Source
-from mauve_core.scoring.settings import Encoding, settled
+from mauve_core.scoring.settings import Encoding, settled, with_precision
 from mauve_core.scoring.sides import checked_corpora, encode_by, encode_sides, take_features
 from mauve_core.scoring.streams import stream
 
@@ -128,6 +128,7 @@ def compare(
         require_map()
     clock = _Clock()
     corpora = checked_corpora(human, candidates, config, features, known, function)
+    config = with_precision(config, device, given=given)
     matched = shared_prompts(corpora)
     if function is not None:
         encoded, used_device = encode_by(function, corpora, progress), "none: features of a function"

@@ -67,3 +67,18 @@ def settled(
         config = dataclasses.replace(config, features_from=encoder_name)
     config = dataclasses.replace(config, score=dataclasses.replace(config.score, **chosen))
     return config, function
+
+
+def with_precision(config: CompareConfig, device: str, *, given: bool) -> CompareConfig:
+    """Return the configuration with the precision that "auto" means here, before a key or a run is made of it.
+
+    Raises InputError where features are given: what made them has one precision.
+    """
+    from mauve_core.encoders.precision import checked_precision, choose_precision
+
+    if config.encoder is None:
+        return config
+    if given:
+        checked_precision(config.encoder.dtype)
+        return config
+    return dataclasses.replace(config, encoder=choose_precision(config.encoder, device).config)

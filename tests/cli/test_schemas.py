@@ -27,10 +27,12 @@ from tests.word_runs import encoded_run
 
 DIGESTS = {
     "mauve-lens/compare/1": "653e48328b117aa4",
+    "mauve-lens/compare/2": "b862811f38e4197b",
     "mauve-lens/gate/1": "37ebe95930043581",
     "mauve-lens/measure/1": "f6c03b7ee331aff4",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",
     "mauve-lens/encoders/1": "87d41583e3e56441",
+    "mauve-lens/encoders/2": "9522f7a95ed35a62",
     "mauve-lens/clusters/1": "4bdd84ebcc4d93c9",
     "mauve-lens/texts/1": "d95cbaca643546c9",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",

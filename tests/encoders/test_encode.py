@@ -248,6 +248,28 @@ def test_a_batch_too_large_for_memory_is_halved(
         encode(texts, config, device="cpu")
 
 
+def test_batches_after_one_too_large_begin_smaller(
+    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = EncoderConfig(tiny("gpt2"), max_tokens=20)
+    expected = encode(texts, config, device="cpu").array
+    forward, sizes = Encoder._forward, []
+
+    def small_device(self: Encoder, loaded, tokens, indices):  # type: ignore[no-untyped-def]
+        sizes.append(int(tokens.lengths[indices].sum()))
+        if sizes[-1] > 45:
+            raise torch.OutOfMemoryError("out of memory")
+        return forward(self, loaded, tokens, indices)
+
+    monkeypatch.setattr(Encoder, "_forward", small_device)
+    monkeypatch.setattr("mauve_core.encoders.encoder.worker_threads", lambda: 1)
+    encoder = Encoder(config, device="cpu", batch_tokens=60)
+    for _ in range(2):  # a second list, such as the next side's, begins smaller, too
+        assert relative_error(encoder.encode(texts).array, expected) < RELATIVE
+    assert len(sizes) > 20
+    assert [size > 45 for size in sizes] == [True] + [False] * (len(sizes) - 1)
+
+
 def test_no_logits_are_computed(tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     from transformers import GPT2LMHeadModel, GPT2Model
 

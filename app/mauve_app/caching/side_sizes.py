@@ -9,6 +9,7 @@ import streamlit as st
 from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.keys import feature_key
+from mauve_core.encoders.precision import choose_precision
 from mauve_core.tasks.amounts import SideSize
 from mauve_core.tasks.comparison import TextFile
 
@@ -28,6 +29,6 @@ def side_size(file: TextFile, encoder: EncoderConfig) -> SideSize:
 @st.cache_data(max_entries=256, show_spinner=False)
 def _read(file: TextFile, encoder: str) -> tuple[int, str]:
     """Number of texts and the key of their features; a file's folder is named by the digest of its content."""
-    config = EncoderConfig.from_dict(json.loads(encoder))
+    config = choose_precision(EncoderConfig.from_dict(json.loads(encoder))).config
     corpus = file.read("texts")
     return len(corpus), feature_key(corpus.encoder_inputs(config.with_prompt), config)

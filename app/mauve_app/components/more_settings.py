@@ -31,7 +31,11 @@ _POOLING = (
     "causal model or the first of a masked one."
 )
 _LAYER = "Hidden layer: 0 is the embeddings; −1 is the last layer, as published."
-_DTYPE = "Precision of the forward pass; bfloat16 and float16 halve the memory. Features are always float32."
+_DTYPE = (
+    "Precision of the forward pass; bfloat16 and float16 halve the memory. tf32 rounds only the factors of matrix "
+    "products and needs an NVIDIA device that has it. auto: bfloat16 on a CUDA device that has it, else float32; the "
+    "run says which. Features are always float32."
+)
 _REVISION = "Commit, tag or branch of a model on the hub; empty for its default branch."
 _UNIT_ROWS: dict[UnitRows, str] = {"before": "Before PCA", "after": "After PCA"}
 _UNIT_ROWS_HELP = (
