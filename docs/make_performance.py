@@ -141,12 +141,17 @@ transformers; other models run through transformers.
 {tables("device")[1]}
 
 One kernel reads texts of unequal length, where torch has it: which of its options this torch knows is asked once, and
-otherwise attention is padded. bfloat16 is not the default, because it changes features in the second digit.
+otherwise attention is padded. bfloat16 is not the default, because it changes features in the second digit;
+`--dtype auto` chooses it where the device has it, and `--dtype tf32` rounds only the factors of products.
+`python benchmarks/encoding_precision.py` holds what both do to MAUVE against its spread over seeds
+([encoding_precision.md](../benchmarks/results/encoding_precision.md)).
 
 {tables("device")[2]}
 
-At 100,000 texts a side the device halves the time to a score; at 5,000 it does not help. Features are reduced on the
-CPU, and k-means takes longer than plain lines of torch. The table has one run, without a spread.
+At 100,000 texts a side the device halved the time to a score; at 5,000 it did not help. These rows are of one run, and
+were measured when features were reduced on the CPU and every center and iteration returned to it. Since then, all steps
+of all seeds and restarts run on the device (mauve_core/numerics/device), with the partitions of the CPU. They have not
+been timed there yet; `benchmarks/device.py` does it, beside plain lines of torch.
 
 {tables("device")[4]}
 

@@ -18,7 +18,7 @@ from mauve_core.numerics.device import clustering as on_device
 from mauve_core.numerics.device import memory
 from mauve_core.numerics.device.clustering import cluster_on
 from mauve_core.numerics.device.lloyd import DeviceLloyd
-from mauve_core.numerics.device.memory import DeviceTable, full_precision, in_blocks
+from mauve_core.numerics.device.memory import DeviceTable, device_work, in_blocks
 from mauve_core.numerics.device.reduction import measure_side_on, reduce_sides_on
 from mauve_core.numerics.device.rows import DeviceRows
 from mauve_core.numerics.device.starts import first_partitions
@@ -240,6 +240,16 @@ def test_a_comparison_clustered_on_a_device_has_the_partitions_of_the_cpu():
                 np.testing.assert_array_equal(other.labels[name], labels)
 
 
+def test_memory_that_is_short_elsewhere_is_an_error_that_says_what_to_do(monkeypatch):
+    def refuse(*_args, **_options):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    side = measure_side_on(DEVICE, topics(60, 8))
+    monkeypatch.setattr(torch.linalg, "eigh", refuse)
+    with pytest.raises(InputError, match="Use --device cpu"):
+        reduce_sides_on(DEVICE, [side])
+
+
 def test_rows_stay_on_a_gpu_if_half_of_its_free_memory_holds_them(monkeypatch):
     x = topics(100, 10)
     gpu = SimpleNamespace(type="cuda")
@@ -270,13 +280,13 @@ def test_rows_are_sent_to_a_gpu_from_pinned_memory(monkeypatch):
 
 
 @pytest.mark.parametrize("newer", [True, False])
-def test_products_have_full_precision_whatever_the_process_has_set(newer, monkeypatch):
+def test_products_have_device_work_whatever_the_process_has_set(newer, monkeypatch):
     setting, fast, full = ("fp32_precision", "tf32", "ieee") if newer else ("allow_tf32", True, False)
     products = SimpleNamespace(**{setting: fast})  # what torch has since 2.9, and had before
     monkeypatch.setattr(torch.backends.cuda, "matmul", products)
 
     def fail() -> None:
-        with full_precision():
+        with device_work():
             assert getattr(products, setting) == full
             raise KeyError
 

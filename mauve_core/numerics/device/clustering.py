@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.numerics import _checks
 from mauve_core.numerics.device.lloyd import DeviceLloyd, add_rows
-from mauve_core.numerics.device.memory import full_precision, in_blocks, too_little_memory, torch_device
+from mauve_core.numerics.device.memory import device_work, in_blocks, too_little_memory, torch_device
 from mauve_core.numerics.device.rows import DeviceRows
 from mauve_core.numerics.device.starts import first_partitions
 from mauve_core.numerics.kmeans import clustering, starts
@@ -74,7 +74,7 @@ def cluster_on(
     import torch
 
     place = torch_device(device)
-    with full_precision():
+    with device_work():
         points = x if isinstance(x, torch.Tensor) else torch.from_numpy(_own_rows(x)).to(place)
         if len(points) < k:
             raise clustering.too_few(len(points), k)

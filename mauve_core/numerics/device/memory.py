@@ -36,8 +36,11 @@ def torch_device(name: str) -> torch.device:
 
 
 @contextmanager
-def full_precision() -> Iterator[None]:
-    """Products of float32 in float32, whatever the process has set: TF32 would keep three digits of a distance."""
+def device_work() -> Iterator[None]:
+    """Compute without gradients and with products of float32 in float32, whatever the process has set.
+
+    TF32 would keep three digits of a distance. A lack of memory becomes an InputError.
+    """
     import torch
 
     products = torch.backends.cuda.matmul
@@ -47,6 +50,8 @@ def full_precision() -> Iterator[None]:
     try:
         with torch.inference_mode():
             yield
+    except torch.OutOfMemoryError as error:
+        raise too_little_memory() from error
     finally:
         setattr(products, setting, before)
 
@@ -76,6 +81,7 @@ def in_blocks(work: Callable[[slice], None], rows: int, bytes_a_row: int) -> Non
 
 
 def too_little_memory() -> InputError:
+    """The error for rows that do not fit, however small the blocks."""
     return InputError(
         "The features do not fit in the memory of the device",
         todo="Use --device cpu for clustering, or free the device's memory",
