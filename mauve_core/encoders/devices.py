@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -14,6 +16,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
+
+DRIVER_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+"""What the drivers of NVIDIA's and AMD's GPUs, and of either under Windows' Linux, put there."""
+
+
+def first_gpu() -> str | None:
+    """Return the torch device of the first GPU, or None; torch is not loaded where there is no driver for one."""
+    if find_spec("torch") is None or not any(Path(file).exists() for file in DRIVER_FILES):
+        return None
+    found = resolve_device("auto")
+    return None if found == "cpu" else found
 
 
 def resolve_device(device: str) -> str:

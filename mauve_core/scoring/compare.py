@@ -23,6 +23,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.progress_bars import ProgressChoice, progress_for
 from mauve_core.corpus.from_objects import Texts
 from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.encoders.devices import first_gpu
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.feature_space.reduction import Side, reduce_sides
@@ -38,6 +39,9 @@ from mauve_core.scoring.streams import stream
 
 DRAWING = "drawing the map"
 """Progress stage."""
+
+NOTHING_ENCODED = "none"
+"""The device of a comparison begins with this if its features came from elsewhere."""
 
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "mauve-lens")
 _ENCODER_LIBRARIES = ("torch", "transformers", "tokenizers")
@@ -131,11 +135,11 @@ def compare(
     config = with_precision(config, device, given=given)
     matched = shared_prompts(corpora)
     if function is not None:
-        encoded, used_device = encode_by(function, corpora, progress), "none: features of a function"
+        encoded, used_device = encode_by(function, corpora, progress), f"{NOTHING_ENCODED}: features of a function"
     elif features is None:
         encoded, used_device = encode_sides(corpora, config, feature_store, device, progress)
     else:
-        encoded, used_device = take_features(corpora, features, known), "none: features were given"
+        encoded, used_device = take_features(corpora, features, known), f"{NOTHING_ENCODED}: features were given"
     clock.lap("encoding")
     arrays = {name: side.features for name, side in encoded.items()}
     generations = {name: corpora[name].generation_codes for name in candidates if corpora[name].generation_codes.any()}
@@ -215,8 +219,14 @@ def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | Non
 
 
 def _clustering_device(requested: str, used: str) -> str:
-    """Return the device for k-means: the CUDA device that was requested or that the encoder found, else the CPU."""
-    return next((name.split("+")[0] for name in (used, requested) if name.startswith("cuda")), "cpu")
+    """Return the device for k-means: the CUDA device that was requested or that the encoder found, else the CPU.
+
+    "auto" finds one also where features were given and nothing was encoded.
+    """
+    named = next((name.split("+")[0].split(",")[0] for name in (used, requested) if name.startswith("cuda")), None)
+    if named is None and requested == "auto" and used.startswith(NOTHING_ENCODED):
+        named = first_gpu()
+    return named or "cpu"
 
 
 class _Clock:
