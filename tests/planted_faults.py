@@ -57,7 +57,7 @@ FAULTS = {
         "mauve_core/judgments/ranking.py", "(tied + tied.T) / 2", "(tied + tied.T)"
     ),
     "scoring: labels in the wrong order": Fault(
-        "mauve_core/scoring/partitioning.py", "np.split(all_labels,", "np.split(all_labels[::-1],"
+        "mauve_core/scoring/partitioning.py", "np.split(labels,", "np.split(labels[::-1],"
     ),
     "store: a run that is copied into its place": Fault(
         "mauve_core/store/placing.py",
