@@ -144,7 +144,7 @@ def compare(
     arrays = {name: side.features for name, side in encoded.items()}
     generations = {name: corpora[name].generation_codes for name in candidates if corpora[name].generation_codes.any()}
     texts = {name: side.source.n_scored for name, side in encoded.items()}
-    prompts, used = None if matched is None else matched.codes, _clustering_device(device, used_device)
+    prompts, used = None if matched is None else matched.codes, array_device(device, used_device)
     partitioned = partition_all(arrays, prompts, config.score, used, progress, texts, generations, clustering)
     clock.lap("clustering")
     comparison = Comparison(
@@ -174,18 +174,22 @@ def compare(
         environment=_environment(libraries, used_device, clock)
         | ({} if clustering is None else {CLUSTERED_BY: name_of(clustering)}),
     )
-    return mapped(comparison, partitioned.sides, progress) if config.projection and draw_map else comparison
+    return mapped(comparison, partitioned.sides, progress, used) if config.projection and draw_map else comparison
 
 
-def mapped(comparison: Comparison, sides: Mapping[str, Side], progress: Progress = silent) -> Comparison:
+def mapped(
+    comparison: Comparison, sides: Mapping[str, Side], progress: Progress = silent, device: str = "cpu"
+) -> Comparison:
     """Add the map: the positions of all texts, fitted on some of every source and cluster if there are many.
 
     Parameters
     ----------
     comparison : Comparison
     sides : mapping of str to Side
-        From :func:`mauve_core.scoring.partitioning.measured` of all features, the human side first.
+        From :func:`mauve_core.scoring.partitioning.measured` of all features on the device, the human side first.
     progress : callable
+    device : str
+        As in :func:`mauve_core.numerics.feature_space.projection.map_of`.
 
     Returns
     -------
@@ -196,9 +200,10 @@ def mapped(comparison: Comparison, sides: Mapping[str, Side], progress: Progress
 
     clock, config, joint = _Clock(), comparison.config, comparison.joint[0]
     seed = int(stream(config.score.seed, "projection").generate_state(1)[0])
-    reduced = reduce_sides(list(sides.values()), explained_variance=config.score.explained_variance).array
+    explained = config.score.explained_variance
+    reduced = reduce_sides(list(sides.values()), explained_variance=explained, device=device).on_host()
     strata = np.concatenate([joint.labels[name] + index * joint.k for index, name in enumerate(sides)])
-    drawn = map_of(reduced, strata, seed=seed, progress=lambda *state: progress(DRAWING, *state))
+    drawn = map_of(reduced, strata, seed=seed, device=device, progress=lambda *state: progress(DRAWING, *state))
     clock.lap("projection")
     seconds = {**comparison.environment.get("seconds", {}), **clock.seconds}
     return dataclasses.replace(
@@ -218,8 +223,8 @@ def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | Non
     return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=n), {}, {}, partitions)
 
 
-def _clustering_device(requested: str, used: str) -> str:
-    """Return the device for k-means: the CUDA device that was requested or that the encoder found, else the CPU.
+def array_device(requested: str, used: str = NOTHING_ENCODED) -> str:
+    """Return the device for features: the CUDA device that was requested or that the encoder found, else the CPU.
 
     "auto" finds one also where features were given and nothing was encoded.
     """

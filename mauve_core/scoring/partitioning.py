@@ -333,11 +333,10 @@ def _partitioned_on(
 ) -> tuple[Partition, ...]:
     """Reduce and cluster one group of sides on a device, under all seeds together."""
     from mauve_core.numerics.device.clustering import cluster_on
-    from mauve_core.numerics.device.reduction import reduce_sides_on
 
     sizes = {source: len(side.table) for source, side in sides.items()}
     k = _clusters_for(sizes, score, texts)
-    reduced = reduce_sides_on(device, list(sides.values()), explained_variance=score.explained_variance)
+    reduced = reduce_sides(list(sides.values()), explained_variance=score.explained_variance, device=device)
     found = cluster_on(device, reduced.array, k, seeds, restarts=score.restarts, max_iterations=score.max_iterations)
     made = []
     for index, one in enumerate(found):

@@ -24,10 +24,10 @@ class MapTask(RunTask):
         return with_map(self.load(), progress)
 
 
-def with_map(run: Run, progress: Progress = silent) -> Run:
+def with_map(run: Run, progress: Progress = silent, device: str = "auto") -> Run:
     """Draw the map of a run from its stored features and add it in one step; a run with a map is returned as it is.
 
-    Equal features and settings give equal positions, whether the map is drawn with the scores or later.
+    Equal features, settings and devices give equal positions, whether the map is drawn with the scores or later.
 
     Raises
     ------
@@ -40,11 +40,12 @@ def with_map(run: Run, progress: Progress = silent) -> Run:
         return run
     if not run.comparison.joint:
         raise InputError(f"Run {run.id} has no joint partition, which its map needs", todo="Compare the texts again")
-    from mauve_core.scoring.compare import mapped
+    from mauve_core.scoring.compare import array_device, mapped
     from mauve_core.scoring.partitioning import measured
 
-    sides = measured(stored_features(run), run.comparison.config.score)
-    drawn = mapped(run.comparison, sides, progress)
+    used = array_device(device)
+    sides = measured(stored_features(run), run.comparison.config.score, used)
+    drawn = mapped(run.comparison, sides, progress, used)
     progress(SAVING, 0, 1)
     run = RunStore().add_map(run, drawn)
     progress(SAVING, 1, 1)

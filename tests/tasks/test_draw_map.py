@@ -39,11 +39,11 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(autouse=True)
 def quick_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Positions that depend on the rows and the seed, without UMAP, which is tested elsewhere."""
+    """Positions that depend on the rows, the seed and the device, without UMAP, which is tested elsewhere."""
 
-    def project(x: np.ndarray, *, seed: int, progress: Callable[[int, int], None]) -> np.ndarray:
+    def project(x: np.ndarray, *, seed: int, device: str, progress: Callable[[int, int], None]) -> np.ndarray:
         progress(1, 2)
-        return (np.asarray(x)[:, :2] + seed % 7).astype(np.float32)
+        return (np.asarray(x)[:, :2] + seed % 7 + len(device)).astype(np.float32)
 
     monkeypatch.setattr(projection, "project", project)
 
@@ -218,7 +218,7 @@ def test_a_worker_tells_of_the_scores_and_keeps_them_when_it_is_stopped(
     (folder / TASK).write_text(json.dumps(task.to_json()))
     seen: list[JobState] = []
 
-    def project(x: np.ndarray, *, seed: int, progress: Callable[[int, int], None]) -> np.ndarray:
+    def project(x: np.ndarray, *, seed: int, device: str, progress: Callable[[int, int], None]) -> np.ndarray:
         seen.append(read_state(folder))
         (folder / CANCEL).touch()
         progress(1, 2)
@@ -246,7 +246,7 @@ def test_the_command_line_prints_the_scores_before_the_map_is_drawn(
     arguments += [f"--features={name}={tmp_path / name}.npy" for name in ("human", "close")]
     printed: list[str] = []
 
-    def project(x: np.ndarray, *, seed: int, progress: Callable[[int, int], None]) -> np.ndarray:
+    def project(x: np.ndarray, *, seed: int, device: str, progress: Callable[[int, int], None]) -> np.ndarray:
         printed.append(capsys.readouterr().out)
         return np.zeros((len(x), 2), dtype=np.float32)
 
@@ -270,3 +270,14 @@ def test_a_resumed_job_finds_its_run_beside_a_damaged_one_of_that_name(task: Com
     (damaged.path / "texts-0.parquet").write_bytes(b"no table")
     made = task.make(job="j")
     assert task.make(job="j").id == made.id
+
+
+def test_the_map_is_drawn_where_texts_may_be_compared(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a device, for which torch on the CPU stands in, with the scores and later alike."""
+    human, candidates, features = make_comparison_inputs(40)
+    here = task.make().comparison.projection
+    monkeypatch.setattr("mauve_core.scoring.compare.array_device", lambda requested, used="": f"torch:{requested}")
+    whole = compare(human, candidates, task.config, features=features, device="cpu")
+    there = dataclasses.replace(task, device="cpu").make()
+    np.testing.assert_array_equal(there.comparison.projection, whole.projection)
+    np.testing.assert_allclose(whole.projection - here, len("torch:cpu") - len("cpu"), atol=1e-4)

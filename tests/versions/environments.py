@@ -27,6 +27,7 @@ TESTED = (
     "tests/encoders",
     "tests/decoding",
     "tests/numerics/test_device.py",
+    "tests/numerics/test_device_map.py",
     "tests/numerics/test_kmeans_parts.py",
     "tests/numerics/test_projection.py",
     "tests/numerics/test_quantisers.py",

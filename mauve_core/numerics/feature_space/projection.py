@@ -61,9 +61,10 @@ def map_of(
     *,
     seed: int,
     most: int = MOST_FITTED,
+    device: str = "cpu",
     progress: Callable[[int, int], None] = _silent,
 ) -> Map:
-    """Place any number of rows on a plane; equal input and seed give equal positions.
+    """Place any number of rows on a plane; equal input and seed give equal positions on equal devices.
 
     Parameters
     ----------
@@ -75,6 +76,8 @@ def map_of(
         At least 0, below 2**32.
     most : int
         Most rows to fit UMAP on, except that every stratum has at least one.
+    device : str
+        "cpu" for umap-learn; otherwise where torch does the same (:mod:`mauve_core.numerics.device.layout`).
     progress : callable, optional
         Called with the number of placed rows, and of all rows; while UMAP fits, in proportion to its epochs. What it
         raises stops the fit.
@@ -94,7 +97,12 @@ def map_of(
     rows = sampled_rows(groups, most, np.random.default_rng([seed, len(table)]))
     fitted = table.block(0, len(table)) if len(rows) == len(table) else table.take(rows)
     progress(0, len(table))
-    own = project(fitted, seed=seed, progress=lambda done, epochs: progress(len(rows) * done // epochs, len(table)))
+    own = project(
+        fitted,
+        seed=seed,
+        device=device,
+        progress=lambda done, epochs: progress(len(rows) * done // epochs, len(table)),
+    )
     progress(len(rows), len(table))
     if len(rows) == len(table):
         return Map(own, len(table))
@@ -102,18 +110,21 @@ def map_of(
     others = np.ones(len(table), dtype=np.bool_)
     others[rows], positions[rows] = False, own
     left = Stacked([table], rows=np.flatnonzero(others))
-    positions[others] = placed(left, fitted, own, lambda done, _: progress(len(rows) + done, len(table)))
+    positions[others] = placed(left, fitted, own, lambda done, _: progress(len(rows) + done, len(table)), device)
     return Map(positions, len(rows))
 
 
-def project(x: ArrayLike, *, seed: int, progress: Callable[[int, int], None] = _silent) -> NDArray[np.float32]:
+def project(
+    x: ArrayLike, *, seed: int, device: str = "cpu", progress: Callable[[int, int], None] = _silent
+) -> NDArray[np.float32]:
     """Place rows on a plane so that neighbors stay neighbors; equal input and seed give equal positions.
 
     Parameters
     ----------
     x : (n, d) array
     seed : int
-        Both as in :func:`map_of`.
+    device : str
+        As in :func:`map_of`.
     progress : callable, optional
         Called with UMAP's epoch and their number.
 
@@ -131,6 +142,10 @@ def project(x: ArrayLike, *, seed: int, progress: Callable[[int, int], None] = _
     seed = _checks.whole("The seed", seed, low=0)
     if len(rows) < LEAST_ROWS:  # no neighbourhood to keep: side by side
         return np.stack([np.arange(len(rows)), np.zeros(len(rows))], axis=1).astype(np.float32)
+    if device != "cpu":
+        from mauve_core.numerics.device.layout import project_on
+
+        return project_on(device, rows, _neighbours(rows), seed=seed % 2**32, progress=progress)
     with warnings.catch_warnings(), openmp_threads_kept():
         _silence()
         reported = {"file": _Epochs(progress), "disable": False, "leave": False, "bar_format": _Epochs.FORMAT}
@@ -202,6 +217,7 @@ def placed(
     fitted: NDArray[np.float32],
     positions: NDArray[np.float32],
     progress: Callable[[int, int], None] = _silent,
+    device: str = "cpu",
 ) -> NDArray[np.float32]:
     """Positions of further rows: the median of those of the nearest fitted rows, per coordinate.
 
@@ -216,6 +232,8 @@ def placed(
         Positions of the fitted rows.
     progress : callable
         Called with the number of rows placed so far, and of all rows.
+    device : str
+        Where the nearest rows are found, as in :func:`map_of`.
 
     Returns
     -------
@@ -224,8 +242,12 @@ def placed(
     """
     from sklearn.neighbors import NearestNeighbors
 
-    search = NearestNeighbors(n_neighbors=PLACED_BY, algorithm="brute").fit(fitted)
     table = stacked(x)
+    if device != "cpu":
+        from mauve_core.numerics.device.layout import placed_on
+
+        return placed_on(device, table, fitted, positions, PLACED_BY, progress)
+    search = NearestNeighbors(n_neighbors=PLACED_BY, algorithm="brute").fit(fitted)
     positions_2d = np.empty((len(table), 2), dtype=np.float32)
     for block, rows in table.blocks():
         positions_2d[block] = np.median(positions[search.kneighbors(rows, return_distance=False)], axis=1)

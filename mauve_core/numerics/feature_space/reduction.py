@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -83,6 +84,10 @@ class Reduced:
 
     array: NDArray[np.float32]
     projection: Projection
+
+    def on_host(self) -> NDArray[np.float32]:
+        """The coordinates in main memory."""
+        return self.array if isinstance(self.array, np.ndarray) else self.array.cpu().numpy()
 
 
 @dataclass(frozen=True)
@@ -214,16 +219,16 @@ def reduce_features(
     table = stacked(x)
     _checks.require_rows(len(table), 2, "features")
     length = common_length_of(table, unit_rows)
+    measure = measure_side
     if device != "cpu":
-        from mauve_core.numerics.device.reduction import measure_side_on, reduce_sides_on
+        from mauve_core.numerics.device.reduction import measure_side_on
 
-        side = measure_side_on(device, table, fit_rows=fit_rows, common_length=length)
-        return reduce_sides_on(device, [side], explained_variance=explained_variance)
-    side = measure_side(table, fit_rows=fit_rows, common_length=length)
-    return reduce_sides([side], explained_variance=explained_variance)
+        measure = partial(measure_side_on, device)
+    side = measure(table, fit_rows=fit_rows, common_length=length)
+    return reduce_sides([side], explained_variance=explained_variance, device=device)
 
 
-def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> Reduced:
+def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9, device: str = "cpu") -> Reduced:
     """:func:`reduce_features` of several sides, in order; each may take part in any number of such calls.
 
     Parameters
@@ -231,12 +236,18 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9) -> R
     sides : sequence of Side
         With one common reference, one common length or none, and together at least 2 rows.
     explained_variance : float in (0, 1]
+    device : str
+        Where the sides were measured.
 
     Raises
     ------
     InputError
         All rows are equal, or the share is out of range.
     """
+    if device != "cpu":
+        from mauve_core.numerics.device.reduction import reduce_sides_on
+
+        return reduce_sides_on(device, sides, explained_variance=explained_variance)
     check_share(explained_variance)
     with single_threaded_blas():
         mean, variances, directions = _principal_axes(sides)
