@@ -35,6 +35,7 @@ class Scale:
     large: tuple[int, int, int]
     kmeans_small: tuple[int, int, int]
     kmeans_large: tuple[int, int, int]
+    on_map: tuple[int, int]
     texts: int
     new_tokens: int
     rounds: int
@@ -53,6 +54,7 @@ FULL = Scale(
     large=(100_000, 1280, 500),
     kmeans_small=(50_000, 400, 500),
     kmeans_large=(200_000, 256, 1000),
+    on_map=(20_000, 256),
     texts=500,
     new_tokens=128,
     rounds=3,
@@ -70,6 +72,7 @@ TOY = Scale(
     large=(400, 16, 8),
     kmeans_small=(400, 8, 8),
     kmeans_large=(500, 8, 8),
+    on_map=(150, 8),
     texts=6,
     new_tokens=4,
     rounds=1,

@@ -6,6 +6,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,7 +15,9 @@ import torch
 from device_bench import Bench
 from device_peers import (
     Score,
+    cuml_kmeans,
     faiss_kmeans,
+    flash_kmeans,
     has_mauve_text,
     made_up,
     mauve_text_score,
@@ -122,6 +125,10 @@ def _kmeans(bench: Bench, size: tuple[int, int, int], rounds: int, *, with_slow:
         if on_gpu or with_slow:
             name = f"faiss on the {'device' if on_gpu else 'CPU'}, 1 random start, 100 iterations"
             ways[name] = lambda x, k, seed: faiss_kmeans(x, k, seed, gpu=on_gpu)
+    if find_spec("flash_kmeans"):
+        ways["flash-kmeans on the device, 1 random start, 100 iterations"] = partial(flash_kmeans, device=bench.device)
+    if find_spec("cuml"):
+        ways["cuml on the device, 1 start"] = partial(cuml_kmeans, device=bench.device)
     if with_slow:
         ways["scikit-learn on the CPU, 1 start"] = scikit_kmeans
     case = f"{n:,} x {d:,}, k = {k:,}"

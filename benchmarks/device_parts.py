@@ -17,6 +17,7 @@ MODULES = {
     "scores": "device_clustering",
     "kmeans": "device_clustering",
     "generation": "device_generation",
+    "map": "device_map",
 }
 """The module of a part, by the first word of its name. Others are not imported, which would take longer than some
 parts."""

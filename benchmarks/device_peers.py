@@ -1,4 +1,4 @@
-"""What benchmarks/device.py holds us against: plain lines of torch on the same device, and mauve-text."""
+"""What benchmarks/device.py compares with: plain lines of torch on the same device, and libraries."""
 
 from __future__ import annotations
 
@@ -161,3 +161,33 @@ def scikit_kmeans(x: Array, k: int, seed: int) -> tuple[float, int]:
 
     found = KMeans(k, n_init=1, max_iter=500, tol=0, random_state=seed).fit(x)
     return float(found.inertia_), int(found.n_iter_)
+
+
+def _objective(x: Array, centers: Any, device: str) -> float:
+    """Sum of squared distances to the nearest center."""
+    rows, found = torch.from_numpy(x).to(device), torch.as_tensor(centers, device=device).float()
+    nearest = found[plain_distances(rows, found).argmin(1)]
+    return float((rows - nearest).square().sum(dtype=torch.float64))
+
+
+def flash_kmeans(x: Array, k: int, seed: int, device: str) -> tuple[float, int]:
+    """Objective and iterations of one random start."""
+    from flash_kmeans import batch_kmeans_Euclid
+
+    torch.manual_seed(seed)
+    found = batch_kmeans_Euclid(torch.from_numpy(x).to(device)[None], k, max_iters=100, tol=1e-6)
+    return _objective(x, found[1][0], device), int(found[2])
+
+
+def cuml_kmeans(x: Array, k: int, seed: int, device: str) -> tuple[float, int]:
+    """Objective and iterations of one start from scalable k-means++."""
+    from cuml.cluster import KMeans
+
+    found = KMeans(n_clusters=k, n_init=1, max_iter=500, tol=1e-6, random_state=seed, output_type="numpy").fit(x)
+    return _objective(x, found.cluster_centers_, device), int(found.n_iter_)
+
+
+def cuml_map(x: Array, seed: int, neighbors: int) -> Array:
+    from cuml.manifold import UMAP
+
+    return np.asarray(UMAP(n_neighbors=neighbors, random_state=seed, output_type="numpy").fit_transform(x))

@@ -1,4 +1,4 @@
-"""The map fitted on a sample beside the map fitted on all, and UMAP with its own search: time and neighbourhoods.
+"""The map fitted on a sample beside the map fitted on all, in umap-learn with either search and in torch, as on a GPU.
 
     python benchmarks/map_sample.py [--settings 6000:1500:5 40000:20000:1] [--features FILE.npy] \
         [--out benchmarks/results/map_sample.md]
@@ -44,6 +44,7 @@ FIRST = (1_000, 6_000)
 """Texts of the map that is a process's first."""
 
 FULL, OWN = "fitted on all", "fitted on all, UMAP's own search"
+IN_TORCH = "fitted on all, in torch on the CPU"
 SAMPLE, TRANSFORM = f"placed, median of {PLACED_BY}", "placed by UMAP's transform"
 MEAN, NEAREST = f"placed, mean of {PLACED_BY}", "placed on the nearest"
 Positions = NDArray[np.float32]
@@ -93,7 +94,11 @@ def one_round(
         MEAN: (own, own_s, own[near].mean(axis=1), float("nan")),
         NEAREST: (own, own_s, own[near[:, 0]], float("nan")),
     }
-    maps = {FULL: (whole, whole_s), OWN: timed(lambda: reducer_of(x, seed).fit_transform(x))}
+    maps = {
+        FULL: (whole, whole_s),
+        OWN: timed(lambda: reducer_of(x, seed).fit_transform(x)),
+        IN_TORCH: timed(lambda: project(x, seed=seed, device="torch:cpu")),
+    }
     for way, (fit, fit_s, rest, spent) in ways.items():
         positions = np.empty((len(x), 2), dtype=np.float32)
         positions[rows], positions[others] = fit, rest
@@ -124,27 +129,33 @@ def measure(options: argparse.Namespace) -> list[list[str]]:
             faster = "1" if way == FULL else f"{statistics.median(ratios):.1f} times"
             kept = [f"{statistics.median(column):.4f}" for column in list(zip(*values, strict=True))[1:]]
             cost = [faster, f"{statistics.median(v[0] for v in values):.0f}"] if ratios[0] == ratios[0] else ["", ""]
-            found.append([f"{n:,}", "" if way in (FULL, OWN) else f"{fitted:,}", str(rounds), way, *cost, *kept])
+            found.append(
+                [f"{n:,}", "" if way in (FULL, OWN, IN_TORCH) else f"{fitted:,}", str(rounds), way, *cost, *kept]
+            )
     return found
 
 
 def first_maps(texts: int, rounds: int) -> list[list[str]]:
-    """The first map of a process, in processes of their own, in turn: UMAP's own search, then ours."""
+    """The first map of a process, in processes of their own, in turn: UMAP's own search, ours, and torch."""
     start = f"import time, numpy as np; x = np.random.default_rng(0).normal(size=({texts}, 64)).astype(np.float32)"
-    lead = "from mauve_core.numerics.feature_space import projection; import umap; start = time.process_time()"
-    ways = {OWN: "projection.reducer_of(x, 0).fit_transform(x)", FULL: "projection.project(x, seed=0)"}
+    lead = "from mauve_core.numerics.feature_space import projection; import {}; start = time.process_time()"
+    ways = {
+        OWN: (lead.format("umap"), "projection.reducer_of(x, 0).fit_transform(x)"),
+        FULL: (lead.format("umap"), "projection.project(x, seed=0)"),
+        IN_TORCH: (lead.format("torch"), "projection.project(x, seed=0, device='torch:cpu')"),
+    }
     spent: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, work in ways.items():
-            code = "; ".join([start, lead, work, "print(time.process_time() - start)"])
+            code = "; ".join([start, *work, "print(time.process_time() - start)"])
             command = [sys.executable, "-W", "ignore", "-c", code]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
             spent[way].append(float(done.stdout))
-    ratio = statistics.median(ours / own for own, ours in zip(spent[OWN], spent[FULL], strict=True))
-    return [
-        [f"{texts:,}", str(rounds), way, f"{statistics.median(spent[way]):.1f}", f"{share:.2f}"]
-        for way, share in ((OWN, 1.0), (FULL, ratio))
-    ]
+    found = []
+    for way, seconds in spent.items():
+        share = statistics.median(ours / own for own, ours in zip(spent[OWN], seconds, strict=True))
+        found.append([f"{texts:,}", str(rounds), way, f"{statistics.median(seconds):.1f}", f"{share:.2f}"])
+    return found
 
 
 def table(*lines: list[str]) -> str:
@@ -173,8 +184,8 @@ The map takes the median of the positions of the {PLACED_BY} nearest fitted text
 between two groups into the void, and the nearest alone piles texts up.
 
 {os.cpu_count()} cores, OMP_NUM_THREADS {os.environ.get("OMP_NUM_THREADS", "not set")}, umap-learn \
-{version("umap-learn")}, scikit-learn {version("scikit-learn")}, numpy {version("numpy")}, Python \
-{platform.python_version()}, {platform.machine()}.
+{version("umap-learn")}, torch {version("torch")}, scikit-learn {version("scikit-learn")}, numpy {version("numpy")}, \
+Python {platform.python_version()}, {platform.machine()}.
 """
 
 

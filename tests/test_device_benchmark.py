@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from sklearn.cluster import KMeans
 
 from tests.tiny_models import SENTENCES
 
@@ -36,6 +40,7 @@ WAYS = {
         *("ours", "ours through generate, batches of 128"),
         *("plain generate, one batch", "generate with a static cache, one batch"),
     ),
+    "The map": ("ours on the device", "umap-learn on the CPU"),
 }
 
 
@@ -52,12 +57,63 @@ def test_every_way_has_a_row_and_none_fails(tmp_path: Path) -> None:
         assert float(row["objective / ours"]) == pytest.approx(1, abs=0.1), row
     for row in found["From features to a score"]:
         assert float(row["MAUVE"]) > 0.95, row
+    for row in found["The map"]:
+        assert float(row["trustworthiness"]) > 0.8, row
 
 
 @pytest.mark.slow
 def test_what_runs_out_of_time_says_so(tmp_path: Path) -> None:
     page = measured(tmp_path, "--seconds", "5.2")
-    assert page.count("out of time after") == 9  # all parts
+    assert page.count("out of time after") == 10  # all parts
+
+
+def test_libraries_that_only_devices_have_are_asked_as_they_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins with the signatures of flash-kmeans 0.3.1 and cuml 26.10, which compute with scikit-learn."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    peers = importlib.import_module("device_peers")
+    x = peers.made_up(300, 6, "cpu")[0]
+    expected = KMeans(8, n_init=1, random_state=0).fit(x)
+
+    def batch_kmeans_Euclid(  # noqa: N802
+        x, n_clusters, max_iters=100, tol=0.0, init_centroids=None, verbose=False, *, use_heuristic=True
+    ):
+        found = KMeans(n_clusters, n_init=1, max_iter=max_iters, random_state=0).fit(x[0].numpy())
+        return torch.from_numpy(found.labels_)[None], torch.from_numpy(found.cluster_centers_)[None], found.n_iter_
+
+    class CumlKMeans:
+        def __init__(
+            self,
+            *,
+            n_clusters=8,
+            max_iter=300,
+            tol=1e-4,
+            verbose=False,
+            random_state=None,
+            init="scalable-k-means++",
+            n_init="auto",
+            oversampling_factor=2.0,
+            max_samples_per_batch=1 << 15,
+            device_buffer_samples=0,
+            init_size=0,
+            output_type=None,
+        ):
+            assert output_type == "numpy"
+            self.of = KMeans(n_clusters, n_init=n_init, max_iter=max_iter, random_state=random_state)
+
+        def fit(self, X, y=None, sample_weight=None):
+            self.of.fit(X)
+            self.cluster_centers_, self.n_iter_ = self.of.cluster_centers_, self.of.n_iter_
+            return self
+
+    for name, module in {
+        "flash_kmeans": SimpleNamespace(batch_kmeans_Euclid=batch_kmeans_Euclid),
+        "cuml.cluster": SimpleNamespace(KMeans=CumlKMeans),
+    }.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    for peer in (peers.flash_kmeans, peers.cuml_kmeans):
+        objective, iterations = peer(x, 8, 0, "cpu")
+        assert objective == pytest.approx(expected.inertia_, rel=1e-5)
+        assert iterations == expected.n_iter_
 
 
 def measured(folder: Path, *options: str) -> str:
