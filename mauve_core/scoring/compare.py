@@ -159,7 +159,7 @@ def compare(
         prompts=prompts,
         generations=generations,
     )
-    comparison, basis = scored(comparison, partitioned.like_for_like, progress)
+    comparison, basis = scored(comparison, partitioned.like_for_like, progress, used)
     differences = differences_of(comparison, partitioned.pairs, basis, progress)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if config.encoder is not None and not given else ())

@@ -37,7 +37,7 @@ _ERRORS = ("type_1", "type_2")
 _STAR_ADDED = ADDED_COUNT[STAR_SMOOTHING]
 
 
-def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str) -> TwoSides:
+def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str, device: str = "cpu") -> TwoSides:
     """Return the human side with a candidate, all its generations together, and how their texts are drawn.
 
     All candidates draw by the same random numbers, hence the same prompts where all answer the same, so that resampled
@@ -50,10 +50,12 @@ def two_sides(comparison: Comparison, kind: PartitionKind, candidate: str) -> Tw
     """
     partitions = comparison.partitions(kind, candidate)
     seed = stream(comparison.config.score.seed, "bootstrap")
-    return TwoSides(candidate, partitions, comparison.prompt_groups(candidate), seed)
+    return TwoSides(candidate, partitions, comparison.prompt_groups(candidate), seed, device)
 
 
-def generation_sides(comparison: Comparison, kind: PartitionKind, candidate: str) -> tuple[TwoSides, ...]:
+def generation_sides(
+    comparison: Comparison, kind: PartitionKind, candidate: str, device: str = "cpu"
+) -> tuple[TwoSides, ...]:
     """Return :func:`two_sides` of each generation of a candidate; all generations draw the same prompts.
 
     Raises
@@ -61,25 +63,29 @@ def generation_sides(comparison: Comparison, kind: PartitionKind, candidate: str
     InputError
         The candidate is unknown.
     """
-    whole = two_sides(comparison, kind, candidate)
+    whole = two_sides(comparison, kind, candidate, device)
     if candidate not in comparison.generations:
         return (whole,)
     generations = zip(comparison.generation_rows(candidate), comparison.generation_groups(candidate), strict=True)
     return tuple(
-        TwoSides(candidate, tuple(part.with_texts(candidate, rows) for part in whole.partitions), groups, whole.seed)
+        dataclasses.replace(
+            whole, partitions=tuple(part.with_texts(candidate, rows) for part in whole.partitions), groups=groups
+        )
         for rows, groups in generations
     )
 
 
-def _two_parts(name: str, partitions: tuple[Partition, ...], score: ScoreConfig) -> TwoSides:
+def _two_parts(name: str, partitions: tuple[Partition, ...], score: ScoreConfig, device: str) -> TwoSides:
     """Part of the human texts with a side that answers other prompts, over partitions of the same texts."""
     n, m = (partitions[0].labels[side].size for side in (HUMAN, name))
-    return TwoSides(name, partitions, separate_prompts(n, m), half_seeds(score).resampling)
+    return TwoSides(name, partitions, separate_prompts(n, m), half_seeds(score).resampling, device)
 
 
-def _basis_of_splits(name: str, partitions: Sequence[Partition], score: ScoreConfig, smoothing: str) -> ScoreBasis:
+def _basis_of_splits(
+    name: str, partitions: Sequence[Partition], score: ScoreConfig, smoothing: str, device: str
+) -> ScoreBasis:
     """Return the basis of partitions that have a split of their own each, and so resamples of their own."""
-    return _basis_side_by_side([_two_parts(name, (each,), score) for each in partitions], score, smoothing)
+    return _basis_side_by_side([_two_parts(name, (each,), score, device) for each in partitions], score, smoothing)
 
 
 def _by_split(counts: Sequence[CountSamples]) -> CountSamples:
@@ -140,11 +146,13 @@ class ScoreBasis:
     generations: int = 1
 
 
-def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> dict[str, ScoreBasis]:
+def score_basis(
+    comparison: Comparison, kind: PartitionKind, smoothing: str, device: str = "cpu"
+) -> dict[str, ScoreBasis]:
     """Compute the score basis of every candidate; keep it between calls of :func:`rescored`.
 
     With pairwise partitions, the key ``human`` holds the basis of human vs. human, if there is any. The smoothing is as
-    in :func:`mauve_core.numerics.divergences.smoothing.probabilities`.
+    in :func:`mauve_core.numerics.divergences.smoothing.probabilities`, the device as in :class:`TwoSides`.
 
     Raises
     ------
@@ -154,12 +162,14 @@ def score_basis(comparison: Comparison, kind: PartitionKind, smoothing: str) -> 
     added_count(smoothing)  # raises InputError before anything is drawn
     score, halves = comparison.config.score, comparison.halves
     names = [candidate.name for candidate in comparison.candidates]
-    basis = {name: basis_of_generations(generation_sides(comparison, kind, name), score, smoothing) for name in names}
+    sides = {name: generation_sides(comparison, kind, name, device) for name in names}
+    basis = {name: basis_of_generations(each, score, smoothing) for name, each in sides.items()}
     if kind == "pairwise" and halves is not None:
         if comparison.like_for_like is None:  # all seeds have one split
-            basis[HUMAN] = basis_of_sides(_two_parts(halves.name, halves.partitions, score), score, smoothing)
+            parts = _two_parts(halves.name, halves.partitions, score, device)
+            basis[HUMAN] = basis_of_sides(parts, score, smoothing)
         else:
-            basis[HUMAN] = _basis_of_splits(halves.name, halves.partitions, score, smoothing)
+            basis[HUMAN] = _basis_of_splits(halves.name, halves.partitions, score, smoothing, device)
     return basis
 
 
@@ -216,7 +226,10 @@ def _joined(blocks: Sequence[ScoreBasis]) -> ScoreBasis:
 
 
 def scored(
-    comparison: Comparison, like_for_like: Mapping[str, tuple[Partition, ...]], progress: Progress = silent
+    comparison: Comparison,
+    like_for_like: Mapping[str, tuple[Partition, ...]],
+    progress: Progress = silent,
+    device: str = "cpu",
 ) -> tuple[Comparison, dict[str, ScoreBasis]]:
     """Score the joint and pairwise partitions of a comparison under its own settings.
 
@@ -224,6 +237,9 @@ def scored(
     ----------
     like_for_like : mapping of str to tuple of Partition
         By candidate, the partitions of its texts in the place of one part of the human texts, each with its own split.
+    progress : callable
+    device : str
+        As in :class:`TwoSides`.
 
     Returns
     -------
@@ -236,17 +252,17 @@ def scored(
     basis: dict[str, ScoreBasis] = {}
     for done, kind in enumerate(kinds):
         progress("scoring", done, len(kinds) + 1)
-        basis = score_basis(comparison, kind, "none")
+        basis = score_basis(comparison, kind, "none", device)
         comparison = rescored(comparison, kind, basis, comparison.config.score.scale)
     progress("scoring", len(kinds), len(kinds) + 1)
     score = comparison.config.score
-    references = tuple(_like_for_like(name, parts, score) for name, parts in like_for_like.items())
+    references = tuple(_like_for_like(name, parts, score, device) for name, parts in like_for_like.items())
     progress("scoring", len(kinds) + 1, len(kinds) + 1)
     return dataclasses.replace(comparison, like_for_like=references), basis
 
 
-def _like_for_like(name: str, partitions: tuple[Partition, ...], score: ScoreConfig) -> LikeForLike:
-    basis = _basis_of_splits(name, partitions, score, "none")
+def _like_for_like(name: str, partitions: tuple[Partition, ...], score: ScoreConfig, device: str) -> LikeForLike:
+    basis = _basis_of_splits(name, partitions, score, "none", device)
     scores = estimates_of(basis, score.scale, score.confidence, splits=True)
     return LikeForLike(name, partitions[0].labels[name].size, partitions[0].k, scores)
 

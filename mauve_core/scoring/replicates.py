@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.numerics.divergences.count_pairs import count_pairs
 from mauve_core.numerics.divergences.kl import integral_terms
-from mauve_core.numerics.resampling.bootstrap import resampled_counts
 from mauve_core.numerics.resampling.exchange import (
-    BLOCK_BYTES,
     RATE_REPLICATES,
     Draws,
     PromptGroups,
@@ -21,6 +20,9 @@ from mauve_core.numerics.resampling.exchange import (
     exchange_rate,
 )
 from mauve_core.scoring.result import Partition
+
+if TYPE_CHECKING:
+    from mauve_core.numerics.device.resampling import DeviceDraws
 
 COUNT_BYTES = 2**27
 """Memory of the resamples' histograms that are held at once."""
@@ -56,26 +58,34 @@ class TwoSides:
     groups : PromptGroups
         The human side is P.
     seed : numpy.random.SeedSequence
+    device : str
+        Where resamples are counted, as in :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
     """
 
     candidate: str
     partitions: tuple[Partition, ...]
     groups: PromptGroups
     seed: np.random.SeedSequence
+    device: str = "cpu"
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Histograms of the texts under each seed, (seeds, k) for either side."""
         p, q = (np.stack([part.counts(side) for part in self.partitions]) for side in (HUMAN, self.candidate))
         return p, q
 
-    def resampled(self, draws: Draws, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def resampled(self, draws: Draws | DeviceDraws, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Histograms of resamples at an exchange rate, (B, seeds, k) for either side."""
         labels = [np.concatenate([part.labels[side] for side in (HUMAN, self.candidate)]) for part in self.partitions]
-        p, q = (
-            np.stack([resampled_counts(own, self.partitions[0].k, weights) for own in labels], axis=1)
-            for weights in draws.weights(rate)
-        )
-        return p, q
+        return draws.counts(np.stack(labels), self.partitions[0].k, rate)
+
+    def draws(self, replicates: int, most: int | None = None) -> Iterator[Draws | DeviceDraws]:
+        """Yield the resamples, at most ``most`` at once."""
+        rng = np.random.default_rng(self.seed)
+        if self.device == "cpu":
+            return draw_blocks(self.groups, replicates, rng, most=most)
+        from mauve_core.numerics.device.resampling import draw_blocks_on
+
+        return draw_blocks_on(self.device, self.groups, replicates, rng, most=most)
 
     def exchange_rate(self, replicates: int) -> float:
         """The exchange rate at which the mean frontier integral over seeds is that of the texts.
@@ -83,17 +93,12 @@ class TwoSides:
         It is found without smoothing and serves every score, smoothing and scaling constant.
         """
         count = min(replicates, RATE_REPLICATES)
-
-        def blocks() -> Iterator[Draws]:
-            return draw_blocks(self.groups, count, np.random.default_rng(self.seed))
-
-        first = next(blocks())
+        first = next(self.draws(count))
         whole = [first] if first.count == count else None  # more than a block would not fit; it is drawn again
 
         def mean_at(rate: float) -> float:
-            return float(
-                np.concatenate([_integrals(*self.resampled(draws, rate)) for draws in whole or blocks()]).mean()
-            )
+            blocks = whole or self.draws(count)
+            return float(np.concatenate([_integrals(*self.resampled(draws, rate)) for draws in blocks]).mean())
 
         return exchange_rate(float(_integrals(*self.counts()).mean()), mean_at)
 
@@ -107,6 +112,6 @@ def count_blocks(sides: TwoSides, score: ScoreConfig) -> Iterator[CountSamples]:
     """Yield the counts of one candidate in blocks of resamples, so that memory does not grow with their number."""
     p, q = sides.counts()
     rate = sides.exchange_rate(score.bootstrap)
-    most = BLOCK_BYTES * min(1, COUNT_BYTES / BLOCK_BYTES * 16 * sides.groups.row_width / (8 * (p.size + q.size)))
-    for draws in draw_blocks(sides.groups, score.bootstrap, np.random.default_rng(sides.seed), most_bytes=int(most)):
+    most = max(1, COUNT_BYTES // (8 * (p.size + q.size)))
+    for draws in sides.draws(score.bootstrap, most):
         yield CountSamples(p, q, *sides.resampled(draws, rate))

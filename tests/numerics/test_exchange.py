@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
+from mauve_core.numerics.resampling import exchange
 from mauve_core.numerics.resampling.exchange import (
     LEAST_PROMPTS,
     RATE_STEPS,
@@ -231,13 +232,11 @@ class TestDraws:
 
     @pytest.mark.parametrize("name", PROMPTS)
     @pytest.mark.parametrize("rows", [0.5, 1, 3, 20, 1000])
-    def test_resamples_in_blocks_are_those_drawn_at_once(self, name, rows):
+    def test_resamples_in_blocks_are_those_drawn_at_once(self, name, rows, monkeypatch):
         groups = groups_of(name)
-        most_bytes = int(rows * 16 * groups.row_width)
-        blocks = [
-            each.weights(0.3) for each in draw_blocks(groups, 20, np.random.default_rng(3), most_bytes=most_bytes)
-        ]
-        assert {len(on_p) for on_p, _ in blocks[:-1]} <= {max(1, int(rows))}
+        monkeypatch.setattr(exchange, "BLOCK_BYTES", int(rows * 16 * groups.row_width))
+        blocks = [each.weights(0.3) for each in draw_blocks(groups, 20, np.random.default_rng(3), most=15)]
+        assert {len(on_p) for on_p, _ in blocks[:-1]} <= {min(max(1, int(rows)), 15)}
         whole = Draws(groups, 20, np.random.default_rng(3)).weights(0.3)
         for side in (0, 1):
             np.testing.assert_array_equal(np.concatenate([block[side] for block in blocks]), whole[side])

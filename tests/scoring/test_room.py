@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import tracemalloc
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,8 @@ from mauve_core.numerics.feature_space import stacked
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans import clustering
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.resampling.exchange import BLOCK_BYTES, draw_blocks
+from mauve_core.numerics.resampling import exchange
+from mauve_core.numerics.resampling.exchange import BLOCK_BYTES
 from mauve_core.scoring import estimates, replicates
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
@@ -83,8 +83,7 @@ def test_blocks_of_draws_give_the_same_rate_and_resamples(most_bytes, monkeypatc
     sides = two_sides(comparison, "joint", "b")
     rate, drawn = sides.exchange_rate(101), resamples(comparison, "b")
     assert 0 < rate < 1
-    for module in (replicates, estimates):
-        monkeypatch.setattr(module, "draw_blocks", partial(draw_blocks, most_bytes=most_bytes))
+    monkeypatch.setattr(exchange, "BLOCK_BYTES", most_bytes)
     assert sides.exchange_rate(101) == rate
     for source, weights in resamples(comparison, "b").items():
         np.testing.assert_array_equal(weights, drawn[source])

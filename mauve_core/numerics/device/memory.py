@@ -88,6 +88,13 @@ def too_little_memory() -> InputError:
     )
 
 
+def free_bytes(device: torch.device) -> int:
+    """Memory that is left; for devices that do not tell, what is certainly there."""
+    import torch
+
+    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 16 * BLOCK_BYTES
+
+
 class DeviceTable:
     """Rows of a table as float32 tensors on a device; kept there if they fit well.
 
@@ -110,12 +117,9 @@ class DeviceTable:
         return self._sent(part) if self._kept is None else self._kept[part]
 
     def _fits(self) -> bool:
-        import torch
-
         if self.device.type != "cuda":
             return True
-        free, _ = torch.cuda.mem_get_info(self.device)
-        return 4 * len(self.table) * self.table.shape[1] <= KEPT_SHARE * free
+        return 4 * len(self.table) * self.table.shape[1] <= KEPT_SHARE * free_bytes(self.device)
 
     def _all(self) -> Tensor:
         import torch

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
+from mauve_core.numerics.resampling.bootstrap import resampled_counts
 
 RATE_STEPS = 8
 """Bisections of the exchange rate: it is known to 1/256."""
@@ -38,6 +39,9 @@ ROUNDING = 1e-12
 
 BLOCK_BYTES = 2**26
 """Memory of the resamples held at once."""
+
+BYTES_PER_NUMBER = 16
+"""Memory of a resample for each of its random numbers."""
 
 _Weights = NDArray[np.int32]
 
@@ -220,33 +224,19 @@ class Draws:
     """
 
     def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator) -> None:
-        count = _checks.whole("The number of replicates", count, low=1)
         self.count, self._shape = count, (count, groups.n + groups.m)
-        uniform = np.stack([rng.random(groups.row_width) for _ in range(count)])
-        start = 0
-
-        def take(rows: int, columns: int) -> NDArray[np.float64]:
-            nonlocal start
-            start += rows * columns
-            return uniform[:, start - rows * columns : start].reshape(count, rows, columns)
-
+        numbers = RandomNumbers(groups, count, rng)
         self._shared: list[tuple[NDArray[np.int64], int, NDArray[np.bool_], NDArray[np.float64]]] = []
         """Texts, how many go to P without exchange, which go there with it, and the number that the rate exceeds."""
         self._alone: list[tuple[bool, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]] = []
         """Whether they go to P, texts without and with exchange, and that number."""
-        for stratum in groups.shared:
-            rows, size = stratum.members.shape
-            numbers = take(rows, 2 + size)
-            texts = stratum.members[(numbers[..., 0] * rows).astype(np.int64)]
-            ranks = np.argsort(np.argsort(numbers[..., 2:], axis=-1), axis=-1)
-            self._shared.append((texts, stratum.of_p, ranks < stratum.of_p, numbers[..., 1]))
-        pool = np.concatenate([groups.p_alone, groups.q_alone])
-        for to_p, own in ((True, groups.p_alone), (False, groups.q_alone)):
-            numbers = take(own.size, 3)
-            if own.size:
-                first, other = (numbers[..., i] * size for i, size in enumerate((own.size, pool.size)))
-                drawn = own[first.astype(np.int64)], pool[other.astype(np.int64)]
-                self._alone.append((to_p, *drawn, numbers[..., 2]))
+        for stratum, drawn in numbers.of_shared():
+            texts = stratum.members[(drawn[..., 0] * len(stratum.members)).astype(np.int64)]
+            ranks = np.argsort(np.argsort(drawn[..., 2:], axis=-1), axis=-1)
+            self._shared.append((texts, stratum.of_p, ranks < stratum.of_p, drawn[..., 1]))
+        for to_p, own, pool, drawn in numbers.of_alone():
+            first, other = (drawn[..., i] * size for i, size in enumerate((own.size, pool.size)))
+            self._alone.append((to_p, own[first.astype(np.int64)], pool[other.astype(np.int64)], drawn[..., 2]))
 
     def weights(self, rate: float) -> tuple[_Weights, _Weights]:
         """How often each resample has each of the n + m texts on side P, and on side Q: (B, n + m) each.
@@ -265,6 +255,26 @@ class Draws:
             (on_p if to_p else on_q).append(self._cells(np.where(uniform < rate, pooled, own)).ravel())
         return self._table(on_p), self._table(on_q)
 
+    def counts(self, labels: NDArray[np.integer], k: int, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The histograms of each resample.
+
+        Parameters
+        ----------
+        labels : (seeds, n + m) array of int
+            Cluster of each text, 0 to k - 1, under each seed.
+        k : int
+        rate : float
+            The exchange rate.
+
+        Returns
+        -------
+        p, q : (B, seeds, k) int64 arrays
+        """
+        p, q = (
+            np.stack([resampled_counts(own, k, weights) for own in labels], axis=1) for weights in self.weights(rate)
+        )
+        return p, q
+
     def _cells(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Position of each drawn text in the flattened table of weights."""
         count, width = self._shape
@@ -275,11 +285,51 @@ class Draws:
         return np.bincount(np.concatenate(cells), minlength=count * width).reshape(count, width).astype(np.int32)
 
 
+class RandomNumbers:
+    """The random numbers of some resamples, in the order in which every kind of draw takes them.
+
+    Parameters
+    ----------
+    groups : PromptGroups
+    count : int
+    rng : numpy.random.Generator
+        As in :class:`Draws`.
+    """
+
+    def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator) -> None:
+        self._groups, self._count = groups, _checks.whole("The number of replicates", count, low=1)
+        self._uniform = np.stack([rng.random(groups.row_width) for _ in range(self._count)])
+
+    def of_shared(self) -> Iterator[tuple[Stratum, NDArray[np.float64]]]:
+        """Yield each stratum with (B, G, 2 + a + b) numbers: which prompt, whether to exchange, who goes where."""
+        start = 0
+        for stratum in self._groups.shared:
+            rows, size = stratum.members.shape
+            yield stratum, self._taken(start, rows, 2 + size)
+            start += rows * (2 + size)
+
+    def of_alone(self) -> Iterator[tuple[bool, NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
+        """Yield whether texts go to P, those that stand alone on that side and on any, and (B, texts, 3) numbers.
+
+        The numbers say which text of either, and whether to exchange.
+        """
+        groups = self._groups
+        start = sum(stratum.members.shape[0] * (2 + stratum.members.shape[1]) for stratum in groups.shared)
+        pool = np.concatenate([groups.p_alone, groups.q_alone])
+        for to_p, own in ((True, groups.p_alone), (False, groups.q_alone)):
+            if own.size:
+                yield to_p, own, pool, self._taken(start, own.size, 3)
+            start += 3 * own.size
+
+    def _taken(self, start: int, rows: int, columns: int) -> NDArray[np.float64]:
+        return self._uniform[:, start : start + rows * columns].reshape(self._count, rows, columns)
+
+
 def draw_blocks(
-    groups: PromptGroups, replicates: int, rng: np.random.Generator, *, most_bytes: int = BLOCK_BYTES
+    groups: PromptGroups, replicates: int, rng: np.random.Generator, *, most: int | None = None
 ) -> Iterator[Draws]:
-    """Yield :class:`Draws` in blocks of resamples."""
-    block = max(1, most_bytes // (16 * groups.row_width))
+    """Yield :class:`Draws` in blocks of resamples, at most ``most`` in one."""
+    block = max(1, min(most or replicates, BLOCK_BYTES // (BYTES_PER_NUMBER * groups.row_width)))
     for start in range(0, replicates, block):
         yield Draws(groups, min(block, replicates - start), rng)
 
