@@ -160,7 +160,7 @@ def compare(
         generations=generations,
     )
     comparison, basis = scored(comparison, partitioned.like_for_like, progress, used)
-    differences = differences_of(comparison, partitioned.pairs, basis, progress)
+    differences = differences_of(comparison, partitioned.pairs, basis, progress, used)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if config.encoder is not None and not given else ())
     comparison = dataclasses.replace(

@@ -16,22 +16,27 @@ resamples draw the same prompts, so what their scores have in common cancels.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.numerics.resampling.bootstrap import centred_interval, resampled_counts
+from mauve_core.numerics.resampling.bootstrap import centred_interval
 from mauve_core.numerics.resampling.multiple_tests import holm
-from mauve_core.numerics.resampling.permutation import draw_sides, sequential_p_value
+from mauve_core.numerics.resampling.permutation import counts_by_side, draw_sides, sequential_p_value
 from mauve_core.scoring.estimates import ScoreBasis, Spread, basis_of, spreads_of
 from mauve_core.scoring.partitioning import Pair
 from mauve_core.scoring.replicates import COUNT_BYTES, CountSamples
 from mauve_core.scoring.result import Comparison, Difference, Partition
 from mauve_core.scoring.streams import stream
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PERMUTATIONS = 999
 """Exchanges that a test draws at most; more for many pairs, so that an adjusted p-value can reach 0.02."""
@@ -48,6 +53,7 @@ def differences_of(
     partitions: Mapping[Pair, Sequence[Partition]],
     basis: Mapping[str, ScoreBasis],
     progress: Progress = silent,
+    device: str = "cpu",
 ) -> tuple[Difference, ...]:
     """Return the difference of every two candidates under every score.
 
@@ -61,6 +67,8 @@ def differences_of(
         From :func:`mauve_core.scoring.estimates.score_basis`, pairwise and without smoothing.
     progress : callable
         Called with (stage, done, total).
+    device : str
+        Where exchanged texts are counted, as in :func:`mauve_core.numerics.kmeans.clustering.kmeans`.
 
     Returns
     -------
@@ -79,7 +87,7 @@ def differences_of(
         codes, paired, n = exchange_blocks(comparison, first, second)
         slots = slots_of(comparison, first, second)
         observed = joint_differences_of(parts, slots, slots.own[np.newaxis], score.scale)
-        null = _null(parts, slots, codes, draws, np.random.default_rng(seed), score.scale, observed)
+        null = _null(parts, slots, codes, draws, np.random.default_rng(seed), score.scale, observed, device)
         for name in SCORES:
             joint = float(observed[name][0])
             p_value = sequential_p_value(null[name], joint, STOP)
@@ -155,7 +163,7 @@ def exchange_blocks(comparison: Comparison, first: str, second: str) -> tuple[ND
 
 
 def joint_differences_of(
-    partitions: Sequence[Partition], slots: Slots, drawn: NDArray[np.int32], scale: float
+    partitions: Sequence[Partition], slots: Slots, drawn: NDArray[np.int32] | Tensor, scale: float
 ) -> dict[str, NDArray[np.float64]]:
     """Return the differences of two candidates' scores, averaged over seeds and generations, for rows of slots.
 
@@ -164,7 +172,7 @@ def joint_differences_of(
     partitions : sequence of Partition
         Joint partitions of the human texts with both, one per seed.
     slots : Slots
-    drawn : (b, n + m) int32 array
+    drawn : (b, n + m) int32 array, or int64 tensor on a device
         Slot in which each text of the two counts; ``slots.own`` is the observed one.
     scale : float > 0
         The scaling constant c of MAUVE.
@@ -176,15 +184,18 @@ def joint_differences_of(
     """
     k = partitions[0].k
     p = np.stack([part.counts(HUMAN) for part in partitions])
-    labels = [np.concatenate([part.labels[name] for name in (slots.first, slots.second)]) for part in partitions]
-    rest = np.stack([np.bincount(own, minlength=k) for own in labels])[np.newaxis]
+    labels = np.stack(
+        [np.concatenate([part.labels[name] for name in (slots.first, slots.second)]) for part in partitions]
+    )
+    arguments = labels, k, slots.of_first + slots.of_second
+    if isinstance(drawn, np.ndarray):
+        counted = counts_by_side(drawn, *arguments)
+    else:
+        from mauve_core.numerics.device.resampling import counts_by_side_on
+
+        counted = counts_by_side_on(drawn, *arguments)
     found = []
-    for slot in range(slots.of_first + slots.of_second):
-        counts = rest  # of the last slot
-        if slot < slots.of_first + slots.of_second - 1:
-            weights = (drawn == slot).astype(np.int32)
-            counts = np.stack([resampled_counts(own, k, weights) for own in labels], axis=1)
-            rest = rest - counts
+    for counts in counted:
         human = np.broadcast_to(p, counts.shape)
         found.append(spreads_of(basis_of(CountSamples(p, p, human, counts), "none"), scale))
     one, other = found[: slots.of_first], found[slots.of_first :]
@@ -203,14 +214,20 @@ def _null(
     rng: np.random.Generator,
     scale: float,
     observed: Mapping[str, NDArray[np.float64]],
+    device: str,
 ) -> dict[str, NDArray[np.float64]]:
     """Return the differences of exchanged texts by score, as many as the test takes."""
     tables = (slots.of_first + slots.of_second) // 2
     most = max(1, COUNT_BYTES // (24 * (tables * sum(part.k for part in partitions) + codes.size)))
     null = {name: np.empty(0) for name in SCORES}
+    draw: Callable[..., NDArray[np.int32] | Tensor] = draw_sides
+    if device != "cpu":
+        from mauve_core.numerics.device.resampling import draw_sides_on
+
+        draw = partial(draw_sides_on, device)
     while (made := null[SCORES[0]].size) < draws:
         count = min(max(FIRST_BLOCK, made), draws - made, most)
-        some = joint_differences_of(partitions, slots, draw_sides(slots.own, codes, count, rng), scale)
+        some = joint_differences_of(partitions, slots, draw(slots.own, codes, count, rng), scale)
         null = {name: np.concatenate([null[name], some[name]]) for name in SCORES}
         if all((np.abs(null[name]) >= np.abs(observed[name])).sum() >= STOP for name in SCORES):
             break

@@ -9,7 +9,8 @@ import torch
 from mauve_core.base.config import CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.device import memory, resampling
-from mauve_core.numerics.device.resampling import DeviceDraws, draw_blocks_on
+from mauve_core.numerics.device.resampling import DeviceDraws, counts_by_side_on, draw_blocks_on, draw_sides_on
+from mauve_core.numerics.resampling import permutation
 from mauve_core.numerics.resampling.exchange import Draws, generation_groups, prompt_groups, separate_prompts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.estimates import two_sides
@@ -56,6 +57,21 @@ def test_blocks_fit_in_the_memory_and_draw_the_same(memory_of, most, sizes, monk
     whole = Draws(groups, 20, np.random.default_rng(2)).counts(labels, 4, 0.4)
     for side, expected in enumerate(whole):
         np.testing.assert_array_equal(np.concatenate([each.counts(labels, 4, 0.4)[side] for each in blocks]), expected)
+
+
+@pytest.mark.parametrize("sides", [2, 5])
+def test_exchanged_texts_and_their_histograms_are_those_of_numpy(sides):
+    random = np.random.default_rng(3)
+    own, codes = random.integers(sides, size=40).astype(np.int32), random.integers(7, size=40)
+    here = permutation.draw_sides(own, codes, 25, np.random.default_rng(8))
+    there = draw_sides_on(DEVICE, own, codes, 25, np.random.default_rng(8))
+    np.testing.assert_array_equal(there, here)
+    labels, k = labels_of(40, 6), 6
+    expected = permutation.counts_by_side(here, labels, k, sides)
+    np.testing.assert_array_equal(counts_by_side_on(there, labels, k, sides), expected)
+    for side, draw, seed in np.ndindex(sides, 25, 3):
+        plain = [np.sum((here[draw] == side) & (labels[seed] == cluster)) for cluster in range(k)]
+        np.testing.assert_array_equal(expected[side, draw, seed], plain)
 
 
 def test_the_exchange_rate_is_that_of_the_cpu():

@@ -241,6 +241,14 @@ class TestDraws:
         for side in (0, 1):
             np.testing.assert_array_equal(np.concatenate([block[side] for block in blocks]), whole[side])
 
+    @pytest.mark.parametrize("cores", [1, 3])
+    def test_random_numbers_drawn_on_all_cores_are_those_drawn_in_a_row(self, cores, monkeypatch):
+        monkeypatch.setattr(exchange, "usable_cores", lambda: cores)
+        together, in_a_row = (np.random.default_rng(4) for _ in range(2))
+        for count, width in ((7, 5), (1, 3), (2, 1)):
+            expected = np.stack([in_a_row.random(width) for _ in range(count)])
+            np.testing.assert_array_equal(exchange.random_rows(together, count, width), expected)
+
     @pytest.mark.parametrize("count", [0, 2.5, True])
     def test_a_number_of_resamples_that_is_not_whole_is_refused(self, count):
         said = f"number of replicates is not usable.*Allowed: a whole number of at least 1.*Received: {count}"

@@ -1,7 +1,7 @@
-"""Histograms of bootstrap resamples on a device; see :mod:`mauve_core.numerics.resampling.exchange`.
+"""Histograms of resampled and of exchanged texts on a device.
 
-Random numbers are NumPy's, and everything after them is comparisons, places and counts, so the histograms are those of
-the CPU.
+Random numbers are NumPy's, and everything after them is comparisons, places and counts, so the histograms are those
+that :mod:`mauve_core.numerics.resampling.exchange` and :mod:`mauve_core.numerics.resampling.permutation` find.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.numerics.device.memory import device_work, free_bytes, in_blocks, torch_device
-from mauve_core.numerics.resampling.exchange import BYTES_PER_NUMBER, PromptGroups, RandomNumbers
+from mauve_core.numerics.resampling.exchange import BYTES_PER_NUMBER, PromptGroups, RandomNumbers, random_rows
 
 if TYPE_CHECKING:
     import torch
@@ -33,14 +33,14 @@ class DeviceDraws:
         self._alone: list[tuple[bool, Tensor, Tensor, Tensor]] = []
         with device_work():
             for stratum, drawn in numbers.of_shared():
-                uniform, members = self._sent(drawn), self._sent(stratum.members)
+                uniform, members = _sent(drawn, device), _sent(stratum.members, device)
                 texts = members[(uniform[..., 0] * len(members)).long()]
                 ranks = uniform[..., 2:].argsort(-1).argsort(-1)
                 self._shared.append((texts, stratum.of_p, ranks < stratum.of_p, uniform[..., 1].clone()))
             for to_p, own, pool, drawn in numbers.of_alone():
-                uniform = self._sent(drawn)
+                uniform = _sent(drawn, device)
                 first, other = (uniform[..., index] * part.size for index, part in enumerate((own, pool)))
-                texts, pooled = self._sent(own)[first.long()], self._sent(pool)[other.long()]
+                texts, pooled = _sent(own, device)[first.long()], _sent(pool, device)[other.long()]
                 self._alone.append((to_p, texts, pooled, uniform[..., 2].clone()))
 
     def counts(self, labels: NDArray[np.integer], k: int, rate: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -48,14 +48,13 @@ class DeviceDraws:
         import torch
 
         with device_work():
-            clusters = self._sent(labels.astype(np.int64))
+            clusters = _sent(labels.astype(np.int64), self._device)
             found = torch.zeros((2, self.count, len(clusters), k), dtype=torch.int64, device=self._device)
 
             def count(part: slice) -> None:
                 sides = list(self._dealt(part, rate))
                 for seed, own in enumerate(clusters):
-                    total = sum(self._histograms(side, own[texts], k) for side, texts in sides)
-                    found[:, part, seed] = total
+                    found[:, part, seed] = sum(histograms(side, own[texts], 2, k) for side, texts in sides)
 
             in_blocks(count, self.count, 4 * 8 * self._texts)
             p, q = found.cpu().numpy()
@@ -73,19 +72,6 @@ class DeviceDraws:
             texts = torch.where(uniform[part] < rate, pooled[part], own[part])
             yield torch.full_like(texts, int(not goes_to_p)), texts
 
-    def _histograms(self, side: Tensor, clusters: Tensor, k: int) -> Tensor:
-        """(2, B, k) counts of the clusters of either side."""
-        import torch
-
-        rows = torch.arange(len(clusters), device=self._device)[:, None]
-        cells = (side * len(clusters) + rows) * k + clusters
-        return torch.bincount(cells.ravel(), minlength=2 * len(clusters) * k).view(2, len(clusters), k)
-
-    def _sent(self, array: NDArray[np.generic]) -> Tensor:
-        import torch
-
-        return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(self._device)
-
 
 def draw_blocks_on(
     device: str, groups: PromptGroups, replicates: int, rng: np.random.Generator, *, most: int | None = None
@@ -96,3 +82,56 @@ def draw_blocks_on(
     block = max(1, min(most or replicates, fitting))
     for start in range(0, replicates, block):
         yield DeviceDraws(groups, min(block, replicates - start), rng, place)
+
+
+def draw_sides_on(
+    device: str, sides: NDArray[np.integer], codes: NDArray[np.intp], count: int, rng: np.random.Generator
+) -> Tensor:
+    """:func:`mauve_core.numerics.resampling.permutation.draw_sides` on a device, as (count, N) int64 numbers."""
+    import torch
+
+    with device_work():
+        place = torch_device(device)
+        blocks, own = _sent(codes, place), _sent(sides.astype(np.int64), place)
+        order = (blocks + _sent(random_rows(rng, count, codes.size), place) / 2).argsort(1)
+        in_blocks_order = own[blocks.argsort(stable=True)]
+        return torch.empty_like(order).scatter_(1, order, in_blocks_order.expand(count, -1))
+
+
+def counts_by_side_on(drawn: Tensor, labels: NDArray[np.integer], k: int, sides: int) -> NDArray[np.int64]:
+    """Histograms of the texts on each side, under each seed.
+
+    Parameters
+    ----------
+    drawn : (B, N) int64 tensor
+        Side of each text, from 0.
+    labels : (seeds, N) array of int
+        Cluster of each text.
+    k, sides : int
+
+    Returns
+    -------
+    (sides, B, seeds, k) int64 array
+    """
+    import torch
+
+    with device_work():
+        clusters = _sent(labels.astype(np.int64), drawn.device)
+        found = [histograms(drawn, own.expand_as(drawn), sides, k) for own in clusters]
+        return torch.stack(found, dim=2).cpu().numpy()
+
+
+def histograms(side: Tensor, clusters: Tensor, sides: int, k: int) -> Tensor:
+    """(sides, B, k) counts of the clusters of each row's texts, by side; both are (B, texts)."""
+    import torch
+
+    count = len(side)
+    rows = torch.arange(count, device=side.device)[:, None]
+    cells = (side * count + rows) * k + clusters
+    return torch.bincount(cells.ravel(), minlength=sides * count * k).view(sides, count, k)
+
+
+def _sent(array: NDArray[np.generic], device: torch.device) -> Tensor:
+    import torch
+
+    return torch.from_numpy(np.require(array, requirements=["C", "W"])).to(device)

@@ -15,6 +15,7 @@ their own side, or with probability t from all such texts.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 from mauve_core.numerics.resampling.bootstrap import resampled_counts
+from mauve_core.numerics.threads import parallel_map, usable_cores
 
 RATE_STEPS = 8
 """Bisections of the exchange rate: it is known to 1/256."""
@@ -298,7 +300,7 @@ class RandomNumbers:
 
     def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator) -> None:
         self._groups, self._count = groups, _checks.whole("The number of replicates", count, low=1)
-        self._uniform = np.stack([rng.random(groups.row_width) for _ in range(self._count)])
+        self._uniform = random_rows(rng, self._count, groups.row_width)
 
     def of_shared(self) -> Iterator[tuple[Stratum, NDArray[np.float64]]]:
         """Yield each stratum with (B, G, 2 + a + b) numbers: which prompt, whether to exchange, who goes where."""
@@ -323,6 +325,23 @@ class RandomNumbers:
 
     def _taken(self, start: int, rows: int, columns: int) -> NDArray[np.float64]:
         return self._uniform[:, start : start + rows * columns].reshape(self._count, rows, columns)
+
+
+def random_rows(rng: np.random.Generator, count: int, width: int) -> NDArray[np.float64]:
+    """(count, width) numbers that ``rng.random`` gives in this order, drawn on all cores.
+
+    The generator must be NumPy's default, PCG64, whose stream can be entered at any place.
+    """
+    found = np.empty((count, width))
+
+    def fill(part: slice) -> None:
+        own = copy.deepcopy(rng)
+        own.bit_generator.advance(part.start * width)  # type: ignore[attr-defined]
+        own.random(out=found[part])
+
+    parallel_map(fill, _checks.row_blocks(count, -(-count // usable_cores())))
+    rng.bit_generator.advance(count * width)  # type: ignore[attr-defined]
+    return found
 
 
 def draw_blocks(

@@ -177,6 +177,31 @@ def draw_sides(sides: NDArray[_Side], codes: NDArray[np.intp], count: int, rng: 
     return drawn
 
 
+def counts_by_side(drawn: NDArray[np.integer], labels: NDArray[np.integer], k: int, sides: int) -> NDArray[np.int64]:
+    """Histograms of the texts on each side, under each seed.
+
+    Parameters
+    ----------
+    drawn : (B, N) array of int
+        Side of each text, from 0.
+    labels : (seeds, N) array of int
+        Cluster of each text, 0 to k - 1.
+    k, sides : int
+
+    Returns
+    -------
+    (sides, B, seeds, k) int64 array
+    """
+    found = np.empty((sides, len(drawn), len(labels), k), dtype=np.int64)
+    found[-1] = [np.bincount(own, minlength=k) for own in labels]
+    for side in range(sides - 1):
+        weights = (drawn == side).astype(np.int32)
+        for seed, own in enumerate(labels):
+            found[side, :, seed] = resampled_counts(own, k, weights)
+        found[-1] -= found[side]
+    return found
+
+
 def draw_splits(n: int, size: int, count: int, rng: np.random.Generator) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Two (count, n) tables of disjoint random subsets of ``size`` entries per row."""
     order = np.argsort(rng.random((count, n)), axis=1)
