@@ -189,13 +189,13 @@ def joint_differences_of(
     )
     arguments = labels, k, slots.of_first + slots.of_second
     if isinstance(drawn, np.ndarray):
-        counted = counts_by_side(drawn, *arguments)
+        histograms = counts_by_side(drawn, *arguments)
     else:
         from mauve_core.numerics.device.resampling import counts_by_side_on
 
-        counted = counts_by_side_on(drawn, *arguments)
+        histograms = counts_by_side_on(drawn, *arguments)
     found = []
-    for counts in counted:
+    for counts in histograms:
         human = np.broadcast_to(p, counts.shape)
         found.append(spreads_of(basis_of(CountSamples(p, p, human, counts), "none"), scale))
     one, other = found[: slots.of_first], found[slots.of_first :]
