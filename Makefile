@@ -28,9 +28,10 @@ trials: setup-dev browser axe
 	$(PYTEST) -m trial
 
 # The package beside the oldest torch and transformers that it takes, some between and the newest: each is installed
-# from the index into an environment of its own (6 GB of disk at a time), where the features must be the same.
+# from the index into an environment of its own (6 GB of disk at a time), where the features must be the same. ROWS
+# chooses some of oldest, middle and newest.
 versions: setup-dev
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.versions
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.versions --only $(ROWS)
 
 # Inputs of every kind changed at random, for so long; what goes wrong is printed with the command that makes it anew.
 MINUTES := 60

@@ -22,7 +22,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.corpus import read_corpus
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.models import load_model
-from mauve_core.encoders.precision import Products, matrix_products
+from mauve_core.numerics.device.products import Products, matrix_products
 from mauve_core.scoring.compute_mauve import compute_mauve
 
 VOCABULARY = 50_257

@@ -160,7 +160,8 @@ number, made before the batch; on a CUDA device a recorded step is replayed for 
 Neither has been timed on a device yet: `benchmarks/device.py` measures both beside `generate`.
 
 On a GPU, histograms of resampled and of exchanged texts are counted there too, and are those of the CPU, because the
-random numbers are. So is the map drawn: its trustworthiness is compared below, its time on a device is not measured yet.
+random numbers are. So is the map drawn: its trustworthiness is compared below, its time on a device is not measured
+yet.
 
 ## Cost against n, k and d, and memory
 

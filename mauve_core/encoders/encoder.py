@@ -31,11 +31,12 @@ from mauve_core.encoders.keys import FORMAT, checked_texts, key_of, recipe_of
 from mauve_core.encoders.models import LoadedModel, load_model, replicas, with_pooling
 from mauve_core.encoders.packed import PackedModel
 from mauve_core.encoders.pooling import TokenPooling, pool_jointly
-from mauve_core.encoders.precision import checked_precision, choose_precision, matrix_products, products_of
+from mauve_core.encoders.precision import checked_precision, choose_precision, products_of
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
 from mauve_core.encoders.weights import read_weights
 from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept, worker_threads
+from mauve_core.numerics.device.products import matrix_products
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,25 +1,20 @@
-"""Precision of the forward pass: what "auto" means on a device, what each precision costs, and TF32 products.
+"""Precision of the forward pass: what "auto" means on a device, and what each precision costs.
 
 TF32 keeps weights and activations in float32; the factors of matrix products are rounded to 10 bits after the leading
-one, as tensor cores of NVIDIA's devices from compute capability 8.0 on do. torch has one such setting for the whole
-process, so it is in force only while a pass of ours is being started, and passes of different precision take turns.
+one, as tensor cores of NVIDIA's devices from compute capability 8.0 on do (:mod:`mauve_core.numerics.device.products`).
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 from mauve_core.base.config import Dtype, EncoderConfig, Precision
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.catalogue import has_no_tokenizer
 from mauve_core.encoders.devices import resolve_devices
-
-Products = Literal["ieee", "tf32"]
-"""How float32 factors of matrix products are rounded: not at all, or to TF32. The words are torch's."""
+from mauve_core.numerics.device.products import Products
 
 TENSOR_CORES = (8, 0)
 """Compute capability from which NVIDIA's devices have bfloat16 and TF32 in hardware."""
@@ -116,55 +111,6 @@ def checked_precision(dtype: Dtype, devices: Sequence[str] = ()) -> Precision:
 def products_of(dtype: Dtype) -> Products:
     """Return how products of float32 factors are computed in this precision."""
     return "tf32" if dtype == "tf32" else "ieee"
-
-
-_turn = threading.Condition()
-_users, _in_force, _before = 0, "ieee", ""
-
-
-@contextmanager
-def matrix_products(products: Products, device: str) -> Iterator[None]:
-    """Compute products like this on a CUDA device, and restore the process's own setting after the last user.
-
-    The setting also holds where a caller chose TF32 for the whole process: features in float32 are the reference. Who
-    wants the other kind waits. Kernels read the setting when they are started, so the work itself may still go on.
-    """
-    global _users, _in_force, _before
-    if not device.startswith("cuda"):
-        yield
-        return
-    with _turn:
-        _turn.wait_for(lambda: not _users or _in_force == products)
-        if not _users:
-            _before, _in_force = _setting(), products
-            _set(products)
-        _users += 1
-    try:
-        yield
-    finally:
-        with _turn:
-            _users -= 1
-            if not _users:
-                _set(_before)
-                _turn.notify_all()
-
-
-def _setting() -> str:
-    """Return torch's setting; versions before 2.9 have a truth value instead, and mixing the two raises in others."""
-    from torch.backends.cuda import matmul
-
-    if hasattr(matmul, "fp32_precision"):
-        return str(matmul.fp32_precision)
-    return "tf32" if matmul.allow_tf32 else "ieee"
-
-
-def _set(setting: str) -> None:
-    from torch.backends.cuda import matmul
-
-    if hasattr(matmul, "fp32_precision"):
-        matmul.fp32_precision = setting
-    else:
-        matmul.allow_tf32 = setting == "tf32"
 
 
 def _has_tensor_cores(device: str) -> bool:

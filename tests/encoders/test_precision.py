@@ -20,7 +20,9 @@ from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.keys import key_of
 from mauve_core.encoders.models import load_model
-from mauve_core.encoders.precision import ERRORS, MAUVE_CHANGES, choose_precision, cost_of, matrix_products
+from mauve_core.encoders.precision import ERRORS, MAUVE_CHANGES, choose_precision, cost_of
+from mauve_core.numerics.device import products
+from mauve_core.numerics.device.products import matrix_products
 from mauve_core.scoring.compare import compare
 from tests.encoders.cuda_stand_in import stand_in
 from tests.synthetic import make_comparison_inputs
@@ -61,7 +63,7 @@ def setting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """torch's setting in both of its forms, and as it is in this torch."""
     if request.param is not None:
         monkeypatch.setattr(torch.backends.cuda, "matmul", request.param())
-    return precision._setting
+    return products._setting
 
 
 def test_every_precision_has_its_key(tiny: Tiny) -> None:
@@ -190,7 +192,7 @@ def test_products_hold_in_every_pass_and_nowhere_else(
     packed: bool,
 ) -> None:
     stand_in(monkeypatch)
-    precision._set("tf32" if inside == "ieee" else "ieee")  # what a caller chose for the process
+    products._set("tf32" if inside == "ieee" else "ieee")  # what a caller chose for the process
     before, forward, seen = setting(), Encoder._forward, []
 
     def spy(self: Encoder, *args: Any) -> Any:
@@ -199,10 +201,10 @@ def test_products_hold_in_every_pass_and_nowhere_else(
 
     monkeypatch.setattr(Encoder, "_forward", spy)
     Encoder(EncoderConfig(tiny("gpt2"), dtype=dtype), device="cuda", batch_tokens=40, packed=packed).encode(texts)
-    assert {products for _, products in seen} == {inside}
+    assert {found for _, found in seen} == {inside}
     assert threading.get_ident() not in {thread for thread, _ in seen}, "two devices, so both have a worker"
     assert setting() == before
-    precision._set("ieee")
+    products._set("ieee")
 
 
 def test_products_are_restored_after_an_error(

@@ -286,7 +286,7 @@ def test_products_have_device_work_whatever_the_process_has_set(newer, monkeypat
     monkeypatch.setattr(torch.backends.cuda, "matmul", products)
 
     def fail() -> None:
-        with device_work():
+        with device_work(torch.device("cuda")):
             assert getattr(products, setting) == full
             raise KeyError
 

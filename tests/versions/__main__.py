@@ -1,6 +1,6 @@
 """Install the program beside several versions of torch and transformers, test it there, and print a table.
 
-    python -m tests.versions [--only NAME] [--keep]
+    python -m tests.versions [--only NAME ...] [--keep]
 
 Each environment is made anew in .cache/versions from the package index (4 GB for torch with its CUDA libraries, used on
 the CPU), and removed before the next. Features of the bundled models must be those of this environment. Exit code 1 if
@@ -42,7 +42,7 @@ HEAD = f"{'':24}  {'torch':>12}  {'transformers':>12}  {'numpy':>8}  install   t
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", choices=ROWS, help="this row alone")
+    parser.add_argument("--only", nargs="*", choices=ROWS, default=[], help="these rows; all by default")
     parser.add_argument("--keep", action="store_true", help="leave the environments there")
     options = parser.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)
@@ -52,7 +52,7 @@ def main() -> int:
     subprocess.run([sys.executable, "-m", "tests.versions.features", str(reference)], check=True, cwd=ROOT)
     wrong = _here(wheel)
     table = [HEAD]
-    for name in [options.only] if options.only else ROWS:
+    for name in options.only or ROWS:
         _say(f"{name}: {', '.join(f'{package} {version}' for package, version in ROWS[name].items())}")
         environment = Environment(FOLDER / name.replace(" ", "-"), FOLDER / f"{name.replace(' ', '-')}.log")
         outcome = check(environment, ROWS[name], wheel, reference)

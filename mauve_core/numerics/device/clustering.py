@@ -74,7 +74,7 @@ def cluster_on(
     import torch
 
     place = torch_device(device)
-    with device_work():
+    with device_work(place):
         points = x if isinstance(x, torch.Tensor) else torch.from_numpy(_own_rows(x)).to(place)
         if len(points) < k:
             raise clustering.too_few(len(points), k)

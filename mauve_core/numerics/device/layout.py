@@ -95,8 +95,9 @@ def project_on(
     """
     import torch
 
-    with device_work():
-        rows = torch.from_numpy(np.require(x, requirements=["C", "W"])).to(torch_device(device))
+    place = torch_device(device)
+    with device_work(place):
+        rows = torch.from_numpy(np.require(x, requirements=["C", "W"])).to(place)
         random = torch.Generator(rows.device).manual_seed(seed)
         epochs = EPOCHS if len(rows) <= MANY else EPOCHS_OF_MANY
         edges = edges_of(*nearest_rows(rows, None, neighbours - 1), epochs)
@@ -121,9 +122,8 @@ def placed_on(
     """:func:`mauve_core.numerics.feature_space.projection.placed` on a device, from ``count`` fitted neighbors."""
     import torch
 
-    placed = np.empty((len(x), 2), dtype=np.float32)
-    with device_work():
-        place = torch_device(device)
+    place, placed = torch_device(device), np.empty((len(x), 2), dtype=np.float32)
+    with device_work(place):
         among = DeviceTable(Stacked([fitted]), place).block(slice(0, len(fitted)))
         for block, rows in x.blocks():
             index, _ = nearest_rows(torch.from_numpy(rows.copy()).to(place), among, count)

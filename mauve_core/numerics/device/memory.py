@@ -10,6 +10,7 @@ import numpy as np
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
+from mauve_core.numerics.device.products import matrix_products
 from mauve_core.numerics.feature_space.stacked import Stacked
 
 if TYPE_CHECKING:
@@ -36,24 +37,18 @@ def torch_device(name: str) -> torch.device:
 
 
 @contextmanager
-def device_work() -> Iterator[None]:
+def device_work(device: torch.device) -> Iterator[None]:
     """Compute without gradients and with products of float32 in float32, whatever the process has set.
 
     TF32 would keep three digits of a distance. A lack of memory becomes an InputError.
     """
     import torch
 
-    products = torch.backends.cuda.matmul
-    setting, full = ("fp32_precision", "ieee") if hasattr(products, "fp32_precision") else ("allow_tf32", False)
-    before = getattr(products, setting)
-    setattr(products, setting, full)
     try:
-        with torch.inference_mode():
+        with torch.inference_mode(), matrix_products("ieee", device.type):
             yield
     except torch.OutOfMemoryError as error:
         raise too_little_memory() from error
-    finally:
-        setattr(products, setting, before)
 
 
 def in_blocks(work: Callable[[slice], None], rows: int, bytes_a_row: int) -> None:

@@ -42,7 +42,7 @@ def measure_side_on(
 
     table = stacked(x, name=name)
     place = torch_device(device)
-    with device_work():
+    with device_work(place):
         rows = DeviceTable(table, place)
         lengths = _lengths(rows, common_length)
         if lengths is None:
@@ -89,7 +89,7 @@ def reduce_sides_on(device: str, sides: Sequence[Side], *, explained_variance: f
     n = sum(len(side.fitted) for side in sides)
     shift = np.sum([side.total for side in sides], axis=0) / n
     covariance = np.sum([side.scatter for side in sides], axis=0) - n * np.outer(shift, shift)
-    with device_work():
+    with device_work(place):
         values, vectors = torch.linalg.eigh(torch.from_numpy(covariance).to(place))
         variances = np.maximum(values.cpu().numpy()[::-1], 0.0) / n
         rank = rank_of(variances, max(n, len(variances)))

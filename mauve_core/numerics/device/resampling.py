@@ -31,7 +31,7 @@ class DeviceDraws:
         numbers = RandomNumbers(groups, count, rng)
         self._shared: list[tuple[Tensor, int, Tensor, Tensor]] = []
         self._alone: list[tuple[bool, Tensor, Tensor, Tensor]] = []
-        with device_work():
+        with device_work(device):
             for stratum, drawn in numbers.of_shared():
                 uniform, members = _sent(drawn, device), _sent(stratum.members, device)
                 texts = members[(uniform[..., 0] * len(members)).long()]
@@ -47,7 +47,7 @@ class DeviceDraws:
         """As ``Draws.counts``."""
         import torch
 
-        with device_work():
+        with device_work(self._device):
             clusters = _sent(labels.astype(np.int64), self._device)
             found = torch.zeros((2, self.count, len(clusters), k), dtype=torch.int64, device=self._device)
 
@@ -90,8 +90,8 @@ def draw_sides_on(
     """:func:`mauve_core.numerics.resampling.permutation.draw_sides` on a device, as (count, N) int64 numbers."""
     import torch
 
-    with device_work():
-        place = torch_device(device)
+    place = torch_device(device)
+    with device_work(place):
         blocks, own = _sent(codes, place), _sent(sides.astype(np.int64), place)
         order = (blocks + _sent(random_rows(rng, count, codes.size), place) / 2).argsort(1)
         in_blocks_order = own[blocks.argsort(stable=True)]
@@ -115,7 +115,7 @@ def counts_by_side_on(drawn: Tensor, labels: NDArray[np.integer], k: int, sides:
     """
     import torch
 
-    with device_work():
+    with device_work(drawn.device):
         clusters = _sent(labels.astype(np.int64), drawn.device)
         found = [histograms(drawn, own.expand_as(drawn), sides, k) for own in clusters]
         return torch.stack(found, dim=2).cpu().numpy()
