@@ -171,9 +171,12 @@ def with_weights(opened: OpenModel, *, with_head: bool = False) -> LoadedModel:
     with quiet_libraries():
         dtype = torch.float32 if opened.dtype == "tf32" else getattr(torch, opened.dtype)
         ends = read_text_ends(folder, name, config, tokenizer) if with_head else TextEnds((), ())
-        model = load_weights(folder, name, config, dtype, with_head=with_head, ends=ends.ids)
-        if opened.identity.adapter is not None:
-            merge_adapter(model, opened.identity.adapter, name)
+        adapter = opened.identity.adapter
+        # An adapter is merged on the CPU, for the same weights on every device.
+        place = opened.device if adapter is None and opened.device.startswith("cuda") else "cpu"
+        model = load_weights(folder, name, config, dtype, with_head=with_head, ends=ends.ids, device=place)
+        if adapter is not None:
+            merge_adapter(model, adapter, name)
     check_vocabulary(model, tokenizer, name)
     return LoadedModel(
         **vars(opened),
