@@ -28,12 +28,12 @@ from mauve_core.encoders.devices import resolve_devices, to_device
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
 from mauve_core.encoders.keys import FORMAT, checked_texts, key_of, recipe_of
-from mauve_core.encoders.models import LoadedModel, load_model, replicas, with_pooling
+from mauve_core.encoders.models import LoadedModel, OpenModel, open_model, replicas, with_pooling, with_weights
 from mauve_core.encoders.packed import PackedModel
 from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.precision import checked_precision, choose_precision, products_of
 from mauve_core.encoders.rows import Rows
-from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize
+from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize, tokenizing_beside
 from mauve_core.encoders.weights import read_weights
 from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept, worker_threads
 from mauve_core.numerics.device.products import matrix_products
@@ -156,7 +156,7 @@ class Encoder:
             from mauve_core.encoders.served import encode_served
 
             return encode_served(texts, self.config, key, store, progress)
-        tokens = tokenize(texts, self._model(progress), self.config.max_tokens, progress)
+        tokens = self._tokenize(texts, self.config.max_tokens, progress)
         array, device = self._compute(tokens, key, store, progress)
         return kept_features(array, tokens, self.config, key, device, store)
 
@@ -200,18 +200,32 @@ class Encoder:
             self._words = WordEncoder(identity)
         return self._words
 
+    def _tokenize(self, texts: Sequence[str], max_tokens: int, progress: Progress) -> Tokenized:
+        """Return the tokens of ``texts``; a model that is not loaded yet loads meanwhile."""
+        if self._loaded:
+            return tokenize(texts, self._loaded[0], max_tokens, progress)
+        opened = self._open(progress)
+        with tokenizing_beside(texts, opened, max_tokens) as finish:
+            return finish(self._load(opened), progress)
+
     def _model(self, progress: Progress = silent) -> LoadedModel:
+        """Return the model on the first device."""
+        return self._loaded[0] if self._loaded else self._load(self._open(progress))
+
+    def _open(self, progress: Progress) -> OpenModel:
+        devices = resolve_devices(self._device)
+        dtype = checked_precision(self.config.dtype, devices)
+        opened = open_model(self.config.model, self.config.revision, dtype, devices[0], progress=progress)
+        return with_pooling(opened, self.config.pooling, recipe_of(self.config, opened.identity))
+
+    def _load(self, opened: OpenModel) -> LoadedModel:
         """Return the model on the first device; also creates its replicas on the other devices."""
-        if not self._loaded:
-            devices = resolve_devices(self._device)
-            dtype = checked_precision(self.config.dtype, devices)
-            loaded = load_model(self.config.model, self.config.revision, dtype, devices[0], progress=progress)
-            loaded = with_pooling(loaded, self.config.pooling, recipe_of(self.config, loaded.identity))
-            self._layer = _resolve_layer(self.config.layer, loaded)
-            self._loaded = replicas(loaded, devices)
-            for index, replica in enumerate(self._loaded):
-                self._pack(index, replica)
-        return self._loaded[0]
+        loaded = with_weights(opened)
+        self._layer = _resolve_layer(self.config.layer, loaded)
+        self._loaded = replicas(loaded, resolve_devices(self._device))
+        for index, replica in enumerate(self._loaded):
+            self._pack(index, replica)
+        return loaded
 
     def _pack(self, index: int, loaded: LoadedModel) -> None:
         """Prepare the packed pass if it supports the model and its pooling."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, words_of
+from mauve_core.base.extras import require
 from mauve_core.encoders.model_files import (
     CONFIG,
     VOCABULARIES,
@@ -119,13 +120,24 @@ def load_tokenizer_files(folder: Path, name: str) -> Any:
     return tokenizer
 
 
-def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head: bool, ends: Sequence[int] = ()) -> Any:
+def load_weights(
+    folder: Path,
+    name: str,
+    config: Any,
+    dtype: Any,
+    *,
+    with_head: bool,
+    ends: Sequence[int] = (),
+    device: str = "cpu",
+) -> Any:
     """Return the model in ``folder``, whose texts end with one of the tokens ``ends``.
+
+    To another ``device`` than the CPU, each weight goes as it is read, from several threads.
 
     Raises
     ------
     ModelUnavailableError, InputError
-        Not all weights are from there.
+        Not all weights are from there; or another device needs accelerate, which is not installed.
     """
     from transformers import AutoModel, AutoModelForCausalLM, GenerationConfig
 
@@ -138,7 +150,12 @@ def load_weights(folder: Path, name: str, config: Any, dtype: Any, *, with_head:
             folder / CONFIG, f"it declares {layers:,} layers, but its weights hold {stored.tensors:,} tensors"
         )
     factory = AutoModelForCausalLM if with_head else AutoModel
-    own = {"generation_config": GenerationConfig(eos_token_id=list(ends) or None)} if with_head else {}
+    own: dict[str, Any] = {}
+    if with_head:
+        own["generation_config"] = GenerationConfig(eos_token_id=list(ends) or None)
+    if device != "cpu":
+        require("accelerate")
+        own["device_map"] = {"": device}
     where = str(stored.files[0] if len(stored.files) == 1 else folder)
     with third_party(f"The model {name} in {folder}", name, folder):
         with building_budget(stored, dtype.itemsize, name):
@@ -312,7 +329,8 @@ def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
 def is_of_library(error: BaseException) -> bool:
     """Whether a library failed, not this program, its memory or its user. A panic in Rust is no ``Exception``."""
     if isinstance(error, Exception):
-        return not isinstance(error, MauveLensError | MemoryError)
+        refused = type(error).__name__ == "OutOfMemoryError"  # torch's, by a device
+        return not (refused or isinstance(error, MauveLensError | MemoryError))
     return type(error).__name__ == "PanicException"
 
 

@@ -27,19 +27,21 @@ from mauve_core.encoders.text_ends import TextEnds, read_text_ends
 from mauve_core.encoders.worker_pool import note_work
 
 
-@dataclass(frozen=True)
-class LoadedModel:
-    """A model in evaluation mode on its device.
+@dataclass(frozen=True, kw_only=True)
+class OpenModel:
+    """A model whose weights are not read yet: what is needed to tokenize texts for it.
 
     Attributes
     ----------
-    model : transformers.PreTrainedModel
-        With its language-model head if requested, otherwise the bare model.
+    folder : Path
+        What transformers loads.
+    config : transformers.PretrainedConfig
     tokenizer : transformers.PreTrainedTokenizerBase
-        Always with a padding token.
     kind : {"causal", "masked"}
+    dtype : {"float32", "tf32", "bfloat16", "float16"}
+        Of the weights; "tf32" keeps them in float32.
     device : str
-        "cpu", "cuda:0", ...
+        Where the weights go: "cpu", "cuda:0", ...
     max_positions : int
         Longest sequence that the model takes, special tokens included.
     default_pooling : {"last", "first"}
@@ -51,17 +53,15 @@ class LoadedModel:
         Prefix of each text.
     recipe : SentenceRecipe or None
         Set if the poolings come from the model's own files.
-    steps : sequence of callables
-        Applied to pooled vectors, (rows, d) float32 on the device.
     notes : tuple of str
         What a reader of the features must know.
-    writing_notes : tuple of str
-        What a reader of the texts that the model writes must know.
     """
 
-    model: Any
+    folder: Path
+    config: Any
     tokenizer: Any
     kind: Literal["causal", "masked"]
+    dtype: Precision
     device: str
     max_positions: int
     default_pooling: Literal["last", "first"]
@@ -69,8 +69,25 @@ class LoadedModel:
     poolings: tuple[TokenPooling, ...] = ()
     prompt: str = ""
     recipe: SentenceRecipe | None = None
-    steps: Sequence[Apply] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel(OpenModel):
+    """A model in evaluation mode on its device, with a tokenizer that has a padding token.
+
+    Attributes
+    ----------
+    model : transformers.PreTrainedModel
+        With its language-model head if requested, otherwise the bare model.
+    steps : sequence of callables
+        Applied to pooled vectors, (rows, d) float32 on the device.
+    writing_notes : tuple of str
+        What a reader of the texts that the model writes must know.
+    """
+
+    model: Any
+    steps: Sequence[Apply] = ()
     writing_notes: tuple[str, ...] = ()
 
 
@@ -105,36 +122,66 @@ def load_model(
         torch or transformers is not installed; the model is neither causal nor masked, or does not fit into memory; or
         the device does not exist.
     """
+    return with_weights(open_model(name, revision, dtype, device, progress=progress), with_head=with_head)
+
+
+def open_model(
+    name: str,
+    revision: str | None = None,
+    dtype: Precision = "float32",
+    device: str = "auto",
+    *,
+    progress: Progress = silent,
+) -> OpenModel:
+    """Load all of a model but its weights; parameters and errors are those of :func:`load_model`."""
     require("transformers")
     identity = _language_model(name, revision)
     if identity.adapter is not None:
         require("peft")
     target = resolve_device(device)
     with quiet_libraries():
-        import torch
-
         note_work()
         folder = _checked_folder(identity, progress)
         config = load_config(folder, name)
         kind = _kind_of(config, name)
-        if with_head and kind != "causal":
-            raise InputError(f"The model {name} cannot generate text", allowed="a causal language model")
         tokenizer = load_tokenizer_files(folder, name)
-        positions = _max_positions(config, tokenizer, folder)
-        weights = torch.float32 if dtype == "tf32" else getattr(torch, dtype)
+        return OpenModel(
+            folder=folder,
+            config=config,
+            tokenizer=tokenizer,
+            kind=kind,
+            dtype=dtype,
+            device=target,
+            max_positions=_max_positions(config, tokenizer, folder),
+            default_pooling="last" if kind == "causal" else "first",
+            identity=identity,
+        )
+
+
+def with_weights(opened: OpenModel, *, with_head: bool = False) -> LoadedModel:
+    """Read the weights of a model; parameters and errors are those of :func:`load_model`.
+
+    Texts may be tokenized meanwhile: of the tokenizer, only the name of its padding token changes.
+    """
+    import torch
+
+    name, folder, config, tokenizer = opened.identity.name, opened.folder, opened.config, opened.tokenizer
+    if with_head and opened.kind != "causal":
+        raise InputError(f"The model {name} cannot generate text", allowed="a causal language model")
+    with quiet_libraries():
+        dtype = torch.float32 if opened.dtype == "tf32" else getattr(torch, opened.dtype)
         ends = read_text_ends(folder, name, config, tokenizer) if with_head else TextEnds((), ())
-        model = load_weights(folder, name, config, weights, with_head=with_head, ends=ends.ids)
-        if identity.adapter is not None:
-            merge_adapter(model, identity.adapter, name)
+        adapter = opened.identity.adapter
+        # An adapter is merged on the CPU, for the same weights on every device.
+        place = opened.device if adapter is None and opened.device.startswith("cuda") else "cpu"
+        model = load_weights(folder, name, config, dtype, with_head=with_head, ends=ends.ids, device=place)
+        if adapter is not None:
+            merge_adapter(model, adapter, name)
     check_vocabulary(model, tokenizer, name)
     return LoadedModel(
-        model=model.eval().requires_grad_(requires_grad=False).to(target),
-        tokenizer=tokenizer,
-        kind=kind,
-        device=target,
-        max_positions=positions,
-        default_pooling="last" if kind == "causal" else "first",
-        identity=identity,
+        **vars(opened),
+        model=model.eval().requires_grad_(requires_grad=False).to(opened.device),
+        steps=_steps(opened, opened.device),
         writing_notes=ends.notes,
     )
 
@@ -160,12 +207,12 @@ def load_tokenizer(name: str, revision: str | None = None) -> Any:
         return load_tokenizer_files(folder, name)
 
 
-def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe | None) -> LoadedModel:
+def with_pooling(opened: OpenModel, pooling: Pooling, recipe: SentenceRecipe | None) -> OpenModel:
     """Return the model with its pooling.
 
     Parameters
     ----------
-    loaded : LoadedModel
+    opened : OpenModel
         Its tokenizer lower-cases from now on if the recipe says so.
     pooling : {"auto", "last", "first", "mean"}
     recipe : SentenceRecipe or None
@@ -174,26 +221,25 @@ def with_pooling(loaded: LoadedModel, pooling: Pooling, recipe: SentenceRecipe |
     Raises
     ------
     ModelUnavailableError
-        Weights of the recipe are damaged or do not fit.
+        The recipe lower-cases texts, and the tokenizer cannot.
     """
     if recipe is None:
-        resolved, notes = resolve_pooling(pooling, loaded.default_pooling), loaded.notes
-        if pooling == "auto" and not _is_kind_known(loaded.identity):
+        resolved, notes = resolve_pooling(pooling, opened.default_pooling), opened.notes
+        if pooling == "auto" and not _is_kind_known(opened.identity):
             notes += (
-                f"{loaded.identity.name} is pooled by its {resolved} token; whether it has a modules.json that says "
+                f"{opened.identity.name} is pooled by its {resolved} token; whether it has a modules.json that says "
                 "otherwise is not known on this machine, and the hub did not answer",
             )
-        return replace(loaded, poolings=(resolved,), notes=notes)
+        return replace(opened, poolings=(resolved,), notes=notes)
     if recipe.lower_case:
-        _lower_case(loaded)
+        _lower_case(opened)
     return replace(
-        loaded,
-        max_positions=min(loaded.max_positions, recipe.max_tokens or loaded.max_positions),
+        opened,
+        max_positions=min(opened.max_positions, recipe.max_tokens or opened.max_positions),
         poolings=recipe.poolings,
         prompt=recipe.prompt,
         recipe=recipe,
-        steps=_steps(loaded, recipe, loaded.device),
-        notes=(f"{loaded.identity.name} is encoded as its modules.json specifies: {recipe.in_words()}",),
+        notes=(f"{opened.identity.name} is encoded as its modules.json specifies: {recipe.in_words()}",),
     )
 
 
@@ -204,26 +250,29 @@ def _is_kind_known(identity: ModelIdentity) -> bool:
 
 def replicas(loaded: LoadedModel, devices: Sequence[str]) -> list[LoadedModel]:
     """Return the model on each of ``devices``; the first must be its own."""
-    copies = [replace(loaded, model=deepcopy(loaded.model).to(name), device=name) for name in devices[1:]]
-    if loaded.recipe is not None:
-        copies = [replace(copy, steps=_steps(copy, loaded.recipe, copy.device)) for copy in copies]
+    copies = [
+        replace(loaded, model=deepcopy(loaded.model).to(name), device=name, steps=_steps(loaded, name))
+        for name in devices[1:]
+    ]
     return [loaded, *copies]
 
 
-def _steps(loaded: LoadedModel, recipe: SentenceRecipe, device: str) -> list[Apply]:
-    width = len(recipe.poolings) * int(loaded.model.config.get_text_config().hidden_size)
-    return load_steps(recipe.steps, width, device)
+def _steps(opened: OpenModel, device: str) -> list[Apply]:
+    if opened.recipe is None:
+        return []
+    width = len(opened.recipe.poolings) * int(opened.config.get_text_config().hidden_size)
+    return load_steps(opened.recipe.steps, width, device)
 
 
-def _lower_case(loaded: LoadedModel) -> None:
+def _lower_case(opened: OpenModel) -> None:
     """Lower-case texts before any other step, but not the special tokens that they contain."""
     from tokenizers.normalizers import Lowercase
     from tokenizers.normalizers import Sequence as Normalizers
 
-    backend = getattr(loaded.tokenizer, "backend_tokenizer", None)
+    backend = getattr(opened.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise ModelUnavailableError(
-            f"The tokenizer of {loaded.identity.name} cannot lowercase texts, which its files require",
+            f"The tokenizer of {opened.identity.name} cannot lowercase texts, which its files require",
             todo="Choose the pooling yourself: --pooling mean, last or first",
         )
     before = [] if backend.normalizer is None else [backend.normalizer]

@@ -28,7 +28,7 @@ from mauve_core.encoders.keys import checked_texts, feature_key
 from mauve_core.encoders.models import LoadedModel
 from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.rows import Rows
-from mauve_core.encoders.tokenizing import Tokenized, tokenize
+from mauve_core.encoders.tokenizing import Tokenized
 from mauve_core.encoders.weights import has_length_dependent_positions
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class PrefixEncoder(Encoder):
             for length in reversed(keys):  # the longest first: it contains all words
                 features[length] = self.with_max_tokens(length).encode(texts, store=store, progress=progress)
         elif keys:
-            tokens = {length: tokenize(texts, self._model(progress), length, progress) for length in keys}
+            tokens = {length: self._tokenize(texts, length, progress) for length in keys}
             if _one_pass_will_do(self._model(), list(tokens.values())):
                 features |= self._in_one_pass(tokens, keys, store, progress)
             else:
@@ -99,7 +99,7 @@ class PrefixEncoder(Encoder):
             return stored.lengths
         if has_no_tokenizer(self.config.model):
             return self.encode(texts, store=store, progress=progress).lengths
-        return tokenize(texts, self._model(progress), self.config.max_tokens, progress).lengths
+        return self._tokenize(texts, self.config.max_tokens, progress).lengths
 
     def _in_one_pass(
         self,

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.errors import InputError, ModelUnavailableError, words_of
+from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError, words_of
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.batching import TokenIds
 from mauve_core.encoders.loading import is_of_library
-from mauve_core.encoders.models import LoadedModel
+from mauve_core.encoders.models import LoadedModel, OpenModel
 
 STAGE = "Tokenizing texts"
 """Stage name for progress; counts texts."""
 
 CHUNK = 512
 """Texts tokenized between two reports of progress."""
+
+THREAD = "tokenizing"
+"""Name of the thread that tokenizes while weights are read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,25 +63,73 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
     InputError
         A text has no token, or ``max_tokens`` leaves no room beside the special tokens.
     """
-    tokenizer = loaded.tokenizer
+    tokens = _read(texts, loaded, max_tokens, progress)
+    refuse_unknown_tokens(tokens.ids, loaded)
+    return tokens
+
+
+@contextmanager
+def tokenizing_beside(
+    texts: Sequence[str], opened: OpenModel, max_tokens: int
+) -> Iterator[Callable[[LoadedModel, Progress], Tokenized]]:
+    """Tokenize in a thread while the caller reads the model's weights.
+
+    Yields what waits for the tokens and returns what :func:`tokenize` does, with its errors; progress is reported from
+    there alone. On the way out the thread ends, after the texts at hand.
+    """
+    if not getattr(opened.tokenizer, "is_fast", False):  # in Python, it would only take turns with the reading
+        yield lambda loaded, progress: tokenize(texts, loaded, max_tokens, progress)
+        return
+    reports: SimpleQueue[tuple[str, int, int] | None] = SimpleQueue()
+    left = threading.Event()
+
+    def report(*state: Any) -> None:
+        if left.is_set():
+            raise CancelledError("Nobody waits for the tokens")
+        reports.put(state)
+
+    def work() -> Tokenized:
+        try:
+            return _read(texts, opened, max_tokens, report)
+        finally:
+            reports.put(None)
+
+    def finish(loaded: LoadedModel, progress: Progress) -> Tokenized:
+        for state in iter(reports.get, None):
+            progress(*state)
+        tokens = found.result()
+        refuse_unknown_tokens(tokens.ids, loaded)
+        return tokens
+
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD) as executor:
+        found = executor.submit(work)
+        try:
+            yield finish
+        finally:
+            left.set()
+
+
+def _read(texts: Sequence[str], opened: OpenModel, max_tokens: int, progress: Progress) -> Tokenized:
+    """Tokenize; whether the model has an embedding for each token is still to be checked."""
+    tokenizer = opened.tokenizer
     tokenizer.truncation_side = "right"
-    limit = min(max_tokens, loaded.max_positions)
-    special = len(_token_ids(tokenizer, [loaded.prompt])[0])
+    limit = min(max_tokens, opened.max_positions)
+    special = len(_token_ids(tokenizer, [opened.prompt])[0])
     if limit <= special:
-        what = "special tokens" if not loaded.prompt else "prompt and special tokens"
-        if special >= loaded.max_positions:
+        what = "special tokens" if not opened.prompt else "prompt and special tokens"
+        if special >= opened.max_positions:
             raise ModelUnavailableError(
-                f"The model {loaded.identity.name} adds {special:,} {what} to each text, which leaves no room for text",
-                allowed=f"fewer than {loaded.max_positions:,}, the most tokens that it takes",
+                f"The model {opened.identity.name} adds {special:,} {what} to each text, which leaves no room for text",
+                allowed=f"fewer than {opened.max_positions:,}, the most tokens that it takes",
                 todo="Copy the tokenizer's files from the source of the weights",
             )
-        allowed = f"{special + 1} to {loaded.max_positions}: the model adds {special} {what} to each text"
+        allowed = f"{special + 1} to {opened.max_positions}: the model adds {special} {what} to each text"
         raise InputError("The setting max_tokens leaves no room for text", allowed=allowed, received=str(max_tokens))
     ids: list[TokenIds] = []
     cut = np.zeros(len(texts), dtype=np.bool_)
     for start in range(0, len(texts), CHUNK):
         progress(STAGE, start, len(texts))
-        inputs = [loaded.prompt + text for text in texts[start : start + CHUNK]]
+        inputs = [opened.prompt + text for text in texts[start : start + CHUNK]]
         rows = _token_ids(tokenizer, inputs)
         too_long = [index for index, row in enumerate(rows) if len(row) > limit]
         if too_long:
@@ -85,12 +140,11 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
         ids += [np.asarray(row, dtype=np.int32) for row in rows]
     progress(STAGE, len(texts), len(texts))
     few = [index for index, row in enumerate(ids) if len(row) <= special]
-    if loaded.prompt and few:  # a text's first token may have joined the prompt's last
+    if opened.prompt and few:  # a text's first token may have joined the prompt's last
         bare = len(_token_ids(tokenizer, [""])[0])
         few = [index for index in few if len(_token_ids(tokenizer, [texts[index]])[0]) <= bare]
     refuse_texts(few, "The model's tokenizer finds no tokens in")
-    refuse_unknown_tokens(ids, loaded)
-    return _tokenized(ids, cut, limit, loaded, max_tokens)
+    return _tokenized(ids, cut, limit, opened, max_tokens)
 
 
 def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_tokens: int) -> Tokenized:
@@ -127,11 +181,11 @@ def refuse_texts(indices: Iterable[int], wrong: str) -> None:
 
 
 def _tokenized(
-    ids: list[TokenIds], cut: NDArray[np.bool_], limit: int, loaded: LoadedModel, max_tokens: int
+    ids: list[TokenIds], cut: NDArray[np.bool_], limit: int, opened: OpenModel, max_tokens: int
 ) -> Tokenized:
-    notes = loaded.notes
+    notes = opened.notes
     if limit < max_tokens and cut.any():
-        name = loaded.identity.name
+        name = opened.identity.name
         notes += (
             f"{name} takes at most {limit} tokens: {int(cut.sum())} of {len(ids)} texts were truncated, "
             f"although max_tokens = {max_tokens} allows more",

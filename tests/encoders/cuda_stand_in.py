@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from mauve_core.encoders import encoder
 from mauve_core.encoders.weights import read_weights
@@ -24,16 +25,24 @@ KERNEL_MODULE = "torch.nn.attention.varlen"
 Window = tuple[int, int]
 
 
-def stand_in(patch: pytest.MonkeyPatch, capability: tuple[int, int] = CAPABILITY, torch_version: str = NEWEST) -> None:
-    """Let torch find ``COUNT`` CUDA devices until ``patch`` ends, with that version's kernel for unequal lengths."""
+def stand_in(
+    patch: pytest.MonkeyPatch, capability: tuple[int, int] = CAPABILITY, torch_version: str = NEWEST
+) -> list[Any]:
+    """Let torch find ``COUNT`` CUDA devices until ``patch`` ends, with that version's kernel for unequal lengths.
+
+    Returns the list in which each model that transformers loads will note its ``device_map``.
+    """
+    placed: list[Any] = []
     patch.setattr(torch.cuda, "is_available", lambda: True)
     patch.setattr(torch.cuda, "device_count", lambda: COUNT)
     patch.setattr(torch.cuda, "get_device_capability", lambda device=None: capability)
     patch.setattr(torch.Tensor, "pin_memory", lambda self: self)
     for moved in (torch.Tensor, torch.nn.Module):
         patch.setattr(moved, "to", _staying(moved.to))
+    patch.setattr(PreTrainedModel, "from_pretrained", _loading_here(PreTrainedModel.from_pretrained, placed))
     patch.setattr(encoder, "read_weights", on_cuda)
     patch.setitem(sys.modules, KERNEL_MODULE, _kernel_module(KERNELS[torch_version]))
+    return placed
 
 
 def _kernel_module(kernel: Callable[..., Tensor] | None) -> Any:
@@ -131,6 +140,17 @@ def _plain(
         logits = logits.masked_fill(after, float("-inf")) if right == 0 else logits
         found.append((logits.softmax(-1) @ three).transpose(0, 1))
     return torch.cat(found)
+
+
+def _loading_here(from_pretrained: Any, placed: list[Any]) -> Any:
+    """``from_pretrained`` for which CUDA devices are the CPU; adds each ``device_map`` to ``placed``."""
+
+    def loaded(cls: Any, *args: Any, device_map: Any = None, **options: Any) -> Any:
+        placed.append(device_map)
+        assert all(_names_cuda(device) for device in (device_map or {}).values())
+        return from_pretrained.__func__(cls, *args, **options)
+
+    return classmethod(loaded)
 
 
 def _staying(to: Any) -> Any:

@@ -1,0 +1,203 @@
+"""Texts are tokenized while a model's weights are read, and come out as if they had been tokenized afterwards."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError
+from mauve_core.encoders import Encoder, PrefixEncoder, models, tokenizing
+from tests.tiny_models import MAKERS, make_gpt2
+
+Tiny = Callable[[str], str]
+
+LONGEST_S = 60.0
+"""Until what does not happen counts as not happening."""
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    yield
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith(tokenizing.THREAD)]
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokenizing, "CHUNK", 7)
+
+
+@pytest.fixture(scope="module")
+def in_python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The folder of a GPT-2 with a tokenizer in Python, of CTRL's kind."""
+    folder = make_gpt2(tmp_path_factory.mktemp("python") / "gpt2")
+    model = json.loads((folder / "tokenizer.json").read_text())["model"]
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.json").write_text(json.dumps(model["vocab"]))
+    (folder / "merges.txt").write_text("\n".join(["#version: 0.2", *map(" ".join, model["merges"])]))
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings | {"tokenizer_class": "CTRLTokenizer"}))
+    return str(folder)
+
+
+def cold(folder: str, **settings: Any) -> Encoder:
+    return Encoder(EncoderConfig(folder, **settings), device="cpu")
+
+
+def warm(folder: str, **settings: Any) -> Encoder:
+    encoder = cold(folder, **settings)
+    encoder._model()
+    return encoder
+
+
+def before_weights(patch: pytest.MonkeyPatch, call: Callable[[], Any]) -> None:
+    """Let ``call`` be called before weights are read."""
+    read = models.load_weights
+
+    def after_call(*args: Any, **options: Any) -> Any:
+        call()
+        return read(*args, **options)
+
+    patch.setattr(models, "load_weights", after_call)
+
+
+@pytest.fixture
+def all_tokenized(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Set as soon as all texts are tokenized, whatever is still to be checked."""
+    event, tokenized = threading.Event(), tokenizing._tokenized
+
+    def then_set(*args: Any) -> Any:
+        event.set()
+        return tokenized(*args)
+
+    monkeypatch.setattr(tokenizing, "_tokenized", then_set)
+    return event
+
+
+def test_all_is_tokenized_before_the_weights_are_read(
+    tiny: Tiny, texts: tuple[str, ...], all_tokenized: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[bool] = []
+    before_weights(monkeypatch, lambda: waited.append(all_tokenized.wait(LONGEST_S)))
+    cold(tiny("gpt2")).encode(texts)
+    assert waited == [True]
+
+
+def test_a_tokenizer_in_python_waits_for_the_weights(
+    in_python: str, texts: tuple[str, ...], all_tokenized: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[bool] = []
+    before_weights(monkeypatch, lambda: found.append(all_tokenized.is_set()))
+    monkeypatch.setattr(tokenizing, "ThreadPoolExecutor", None)
+    cold(in_python).encode(texts)
+    assert found == [False]
+    assert all_tokenized.is_set()
+
+
+@pytest.mark.parametrize("kind", [*MAKERS, "python"])
+def test_features_are_the_same(tiny: Tiny, in_python: str, texts: tuple[str, ...], kind: str) -> None:
+    folder = in_python if kind == "python" else tiny(kind)
+    first, second = (each(folder, max_tokens=20).encode(texts) for each in (cold, warm))
+    np.testing.assert_array_equal(first.array, second.array)
+    np.testing.assert_array_equal(first.lengths, second.lengths)
+    np.testing.assert_array_equal(first.cut, second.cut)
+    assert first.cut.any()
+    assert first.notes == second.notes
+
+
+def test_prefixes_are_the_same(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    one, two = (PrefixEncoder(EncoderConfig(tiny("gpt2")), device="cpu") for _ in range(2))
+    two._model()
+    found, expected = (each.encode_prefixes(texts, [5, 20]) for each in (one, two))
+    for length, features in expected.items():
+        np.testing.assert_array_equal(found[length].array, features.array)
+
+
+def test_progress_is_reported_by_the_caller_in_order(tiny: Tiny, texts: tuple[str, ...]) -> None:
+    def reports(encoder: Encoder) -> list[tuple[str, int, int]]:
+        seen: list[tuple[str, int, int]] = []
+
+        def progress(*state: Any) -> None:
+            assert threading.current_thread() is threading.main_thread()
+            seen.append(state)
+
+        encoder.encode(texts, progress=progress)
+        return [state for state in seen if state[0] == tokenizing.STAGE]
+
+    assert reports(cold(tiny("gpt2"))) == reports(warm(tiny("gpt2")))
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "extra"),
+    [("bert", {"max_tokens": 2}, "Some text."), ("bert", {}, "\0"), ("gpt2", {}, "\ud800")],
+)
+def test_errors_of_tokenizing_are_the_same(
+    tiny: Tiny, texts: tuple[str, ...], kind: str, settings: dict[str, Any], extra: str
+) -> None:
+    said = []
+    for make in (cold, warm):
+        encoder = make(tiny(kind), **settings)
+        with pytest.raises((InputError, ModelUnavailableError)) as caught:
+            encoder._tokenize([*texts, extra], encoder.config.max_tokens, lambda *_: None)
+        said.append((type(caught.value), str(caught.value)))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("error", [InputError("The disk is gone"), KeyboardInterrupt()])
+def test_errors_of_reading_come_before_those_of_tokenizing(
+    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    failed = threading.Event()
+
+    def fail(*_: Any) -> None:
+        failed.set()
+        raise InputError("No text is liked")
+
+    def stop() -> None:
+        assert failed.wait(LONGEST_S)
+        raise error
+
+    monkeypatch.setattr(tokenizing, "_token_ids", fail)
+    before_weights(monkeypatch, stop)
+    with pytest.raises(type(error)) as caught:
+        cold(tiny("gpt2")).encode(texts)
+    assert caught.value is error
+
+
+@pytest.mark.parametrize("stopped_by", ["progress", "weights"])
+def test_a_stop_ends_the_thread_after_the_texts_at_hand(
+    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, stopped_by: str
+) -> None:
+    second, closing = threading.Event(), threading.Event()
+    calls, token_ids = [0], tokenizing._token_ids
+
+    def stop(*_: Any) -> None:
+        assert second.wait(LONGEST_S)
+        raise CancelledError("Stop")
+
+    def held(*args: Any) -> Any:
+        assert threading.current_thread().name.startswith(tokenizing.THREAD)
+        calls[0] += 1
+        if calls[0] == 3:  # special tokens, seven texts, seven texts
+            second.set()
+            assert closing.wait(LONGEST_S)
+        return token_ids(*args)
+
+    class Closing(ThreadPoolExecutor):
+        def shutdown(self, *args: Any, **options: Any) -> None:
+            closing.set()
+            super().shutdown(*args, **options)
+
+    monkeypatch.setattr(tokenizing, "_token_ids", held)
+    monkeypatch.setattr(tokenizing, "ThreadPoolExecutor", Closing)
+    if stopped_by == "weights":
+        before_weights(monkeypatch, stop)
+    with pytest.raises(CancelledError, match="Stop"):
+        cold(tiny("gpt2")).encode(texts, progress=stop)
+    assert calls[0] == 3
