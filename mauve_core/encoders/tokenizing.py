@@ -89,7 +89,7 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
         bare = len(_token_ids(tokenizer, [""])[0])
         few = [index for index in few if len(_token_ids(tokenizer, [texts[index]])[0]) <= bare]
     refuse_texts(few, "The model's tokenizer finds no tokens in")
-    refuse_unknown_tokens(ids, loaded)
+    refuse_unknown_tokens(ids, loaded.known_tokens)
     return _tokenized(ids, cut, limit, loaded, max_tokens)
 
 
@@ -105,14 +105,13 @@ def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_
     full = [np.asarray(row).reshape(-1) for row in token_ids]
     refuse_texts((index for index, row in enumerate(full) if not len(row)), "No tokens in")
     refuse_texts((index for index, row in enumerate(full) if row.dtype.kind not in "iu"), "Not whole numbers in")
-    refuse_unknown_tokens(full, loaded)
+    refuse_unknown_tokens(full, loaded.known_tokens)
     cut = np.array([len(row) > limit for row in full], dtype=np.bool_)
     return _tokenized([row[:limit].astype(np.int32) for row in full], cut, limit, loaded, max_tokens)
 
 
-def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], loaded: LoadedModel) -> None:
-    """Raise an InputError that names the texts with tokens for which the model has no embedding, if any."""
-    known = int(loaded.model.get_input_embeddings().num_embeddings)
+def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], known: int) -> None:
+    """Raise an InputError that names the texts with tokens beyond the ``known`` ones with an embedding, if any."""
     outside = (index for index, row in enumerate(rows) if row.size and (row.min() < 0 or row.max() >= known))
     refuse_texts(outside, f"Token ids outside 0 to {known - 1} in")
 
