@@ -31,7 +31,8 @@ class GenerationSettings:
         A text ends at the model's end-of-text token, but not before ``min_new_tokens``.
     seed : int
     batch_rows, batch_tokens : int, optional
-        Bounds of a batch, by default those of the device; they change the speed, not the texts.
+        Bounds of a batch, by default those of the device; they change the speed, not the texts. vLLM gets
+        ``batch_rows`` texts at a time and plans its batches itself.
     repeats : int
         Generations: continuations of each prompt. A decoder that draws nothing writes one.
     """
