@@ -14,9 +14,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
+from contextlib import closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -110,11 +108,10 @@ def generate_with_vllm(
     _require_vllm(device)
     files = _plain_model(model, revision, progress)
     rows = _token_ids(files, prompts, settings)
-    writer = _Writer(files, settings, max(map(len, rows)) + settings.max_new_tokens)
-    paths = {}
-    for decoder in decoders:
-        paths[decoder.spec] = out / f"{decoder.slug}.jsonl"
-        _write_file(writer, prompts, rows, decoder, paths[decoder.spec], progress)
+    paths = {decoder.spec: out / f"{decoder.slug}.jsonl" for decoder in decoders}
+    with closing(_Writer(files, settings, max(map(len, rows)) + settings.max_new_tokens)) as writer:
+        for decoder in decoders:
+            _write_file(writer, prompts, rows, decoder, paths[decoder.spec], progress)
     notes = (*files.ends.notes, NOTE)
     manifest = manifest_of(files.identity, prompts, decoders, settings, device=DEVICE, notes=notes)
     manifest["versions"]["vllm"] = version("vllm")
@@ -196,7 +193,6 @@ def _token_ids(files: ModelFiles, prompts: Prompts, settings: GenerationSettings
     return rows
 
 
-@dataclass(frozen=True)
 class _Writer:
     """A model in vLLM, loaded when the first text is asked for.
 
@@ -204,12 +200,31 @@ class _Writer:
     vLLM would have to find memory.
     """
 
-    files: ModelFiles
-    settings: GenerationSettings
-    most_tokens: int
+    def __init__(self, files: ModelFiles, settings: GenerationSettings, most_tokens: int) -> None:
+        self.files, self.settings = files, settings
+        self._most_tokens = most_tokens
+        self._engine: Any = None
 
-    @cached_property
-    def engine(self) -> Any:
+    def write(self, rows: Sequence[Sequence[int]], decoder: Decoder, keys: Sequence[int]) -> list[str]:
+        """Continue token ids, each with its own stream; return the texts without the prompts."""
+        if self._engine is None:
+            self._engine = self._load()
+        with _naming(f"vLLM failed with the model {self.files.identity.name}"):
+            outputs = self._engine.generate(
+                [{"prompt_token_ids": list(row)} for row in rows],
+                [self._parameters(decoder, key) for key in keys],
+                use_tqdm=False,
+            )
+            written = [list(output.outputs[0].token_ids) for output in outputs]
+        texts: list[str] = self.files.tokenizer.batch_decode(written, skip_special_tokens=True)
+        return texts
+
+    def close(self) -> None:
+        """End vLLM's processes, which keep the device's memory as long as this one lives."""
+        if self._engine is not None:
+            self._engine.llm_engine.engine_core.shutdown()
+
+    def _load(self) -> Any:
         os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # standard output is for results
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
         with _naming(f"vLLM cannot load the model {self.files.identity.name}"):
@@ -219,23 +234,10 @@ class _Writer:
                 model=str(self.files.folder),
                 dtype=DTYPE,
                 seed=0,
-                max_model_len=self.most_tokens,
+                max_model_len=self._most_tokens,
                 generation_config="vllm",
                 trust_remote_code=False,
             )
-
-    def write(self, rows: Sequence[Sequence[int]], decoder: Decoder, keys: Sequence[int]) -> list[str]:
-        """Continue token ids, each with its own stream; return the texts without the prompts."""
-        engine = self.engine
-        with _naming(f"vLLM failed with the model {self.files.identity.name}"):
-            outputs = engine.generate(
-                [{"prompt_token_ids": list(row)} for row in rows],
-                [self._parameters(decoder, key) for key in keys],
-                use_tqdm=False,
-            )
-            written = [list(output.outputs[0].token_ids) for output in outputs]
-        texts: list[str] = self.files.tokenizer.batch_decode(written, skip_special_tokens=True)
-        return texts
 
     def _parameters(self, decoder: Decoder, key: int) -> Any:
         from vllm import SamplingParams

@@ -60,10 +60,11 @@ def vllm(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     for name in ("VLLM_LOGGING_STREAM", "VLLM_LOGGING_LEVEL"):
         monkeypatch.setenv(name, "of the user")
-    for name, value in {"release": request.param, "loaded": [], "asked": [], "fails_at": -1}.items():
+    for name, value in {"release": request.param, "loaded": [], "asked": [], "fails_at": -1, "ended": 0}.items():
         monkeypatch.setattr(State, name, value)
     install(request.param, tmp_path / "site", monkeypatch)
     yield State
+    assert State.ended == len(State.loaded), "an engine keeps the device's memory"
     sys.modules.pop("vllm", None)
 
 
@@ -269,6 +270,7 @@ def test_a_failure_of_vllm_names_the_model(vllm: Any, gpt2: str, tmp_path: Path,
     monkeypatch.setattr("tests.decoding.vllm_stand_in.LLM.generate", broken)
     with pytest.raises(ModelUnavailableError, match=r"vLLM failed with the model .*gpt2: Engine core"):
         written(gpt2, "greedy", tmp_path)
+    assert vllm.ended == 1
     monkeypatch.setattr("tests.decoding.vllm_stand_in.LLM.__init__", broken)
     with pytest.raises(ModelUnavailableError, match=r"vLLM cannot load the model .*gpt2: Engine core.*transformers"):
         written(gpt2, "greedy", tmp_path)

@@ -50,12 +50,13 @@ NO_SEED = -1
 
 
 class State:
-    """The release that is stood in for, models that were loaded, and parameters of each call of ``generate``."""
+    """The release that is stood in for, models loaded, parameters of each call of ``generate``, and engines ended."""
 
     release = "0.33.0"
     loaded: list[dict[str, Any]] = []
     asked: list[list[SamplingParams]] = []
     fails_at = -1
+    ended = 0
 
 
 def _checked(name: str, given: dict[str, Any]) -> None:
@@ -85,8 +86,12 @@ class LLM:
         self._eos = AutoTokenizer.from_pretrained(model).eos_token_id
         self._model = AutoModelForCausalLM.from_pretrained(model, dtype=getattr(torch, given["dtype"])).eval()
         self._positions = given["max_model_len"]
+        self.llm_engine = SimpleNamespace(engine_core=SimpleNamespace(shutdown=self._end))
         if self._positions > self._model.config.max_position_embeddings:
             raise ValueError("max_model_len is larger than the model takes")
+
+    def _end(self) -> None:
+        State.ended += 1
 
     def generate(self, prompts: Any, sampling_params: Any = None, **given: Any) -> list[Any]:
         _checked("generate", {"prompts": prompts, "sampling_params": sampling_params} | given)
