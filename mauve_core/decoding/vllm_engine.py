@@ -72,6 +72,13 @@ NEUTRAL = {
 }
 """Sampling parameters with which vLLM draws from the model's own distribution."""
 
+ENVIRONMENT = {
+    "VLLM_LOGGING_STREAM": "ext://sys.stderr",
+    "VLLM_LOGGING_LEVEL": "WARNING",
+    "VLLM_NO_USAGE_STATS": "1",
+}
+"""What vLLM is told unless the user says otherwise: standard output is for results, and nothing is sent to anyone."""
+
 DECODERS_OF_VLLM = "greedy, ancestral, temperature, top-k, nucleus"
 
 NOTE = (
@@ -225,8 +232,8 @@ class _Writer:
             self._engine.llm_engine.engine_core.shutdown()
 
     def _load(self) -> Any:
-        os.environ.setdefault("VLLM_LOGGING_STREAM", "ext://sys.stderr")  # standard output is for results
-        os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
+        for name, value in ENVIRONMENT.items():  # vLLM reads it when it is imported
+            os.environ.setdefault(name, value)
         with _naming(f"vLLM cannot load the model {self.files.identity.name}"):
             from vllm import LLM
 

@@ -20,7 +20,7 @@ from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.extras import MissingPackageError
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.decoding.decoders import DECODERS
-from mauve_core.decoding.vllm_engine import DECODERS_OF_VLLM, NEUTRAL, sampling_of
+from mauve_core.decoding.vllm_engine import DECODERS_OF_VLLM, ENVIRONMENT, NEUTRAL, sampling_of
 from mauve_core.encoders.models import load_model
 from tests.decoding.vllm_stand_in import PARAMETERS, State
 from tests.tiny_models import POSITIONS, make_gpt2, make_llama, make_roberta
@@ -58,7 +58,7 @@ def install(version: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(params=PARAMETERS)
 def vllm(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    for name in ("VLLM_LOGGING_STREAM", "VLLM_LOGGING_LEVEL"):
+    for name in ENVIRONMENT:
         monkeypatch.setenv(name, "of the user")
     for name, value in {"release": request.param, "loaded": [], "asked": [], "fails_at": -1, "ended": 0}.items():
         monkeypatch.setattr(State, name, value)
@@ -209,14 +209,16 @@ def test_files_of_engines_and_releases_never_count_as_each_others(
     assert (plain["draw"], plain["notes"]) == ("inverse", [])
 
 
-def test_vllm_is_quiet_on_standard_output_unless_told_otherwise(
+def test_vllm_leaves_standard_output_and_the_network_alone_unless_told_otherwise(
     vllm: Any, gpt2: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(gpt2, "greedy", tmp_path / "a")
-    assert os.environ["VLLM_LOGGING_STREAM"] == os.environ["VLLM_LOGGING_LEVEL"] == "of the user"
+    assert {os.environ[name] for name in ENVIRONMENT} == {"of the user"}
     monkeypatch.delenv("VLLM_LOGGING_STREAM")
+    monkeypatch.delenv("VLLM_NO_USAGE_STATS")
     written(gpt2, "greedy", tmp_path / "b")
     assert os.environ["VLLM_LOGGING_STREAM"] == "ext://sys.stderr"
+    assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
 
 
 @pytest.mark.parametrize(
