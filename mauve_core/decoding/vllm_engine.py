@@ -82,7 +82,7 @@ ENVIRONMENT = {
 DECODERS_OF_VLLM = "greedy, ancestral, temperature, top-k, nucleus"
 
 NOTE = (
-    "vLLM wrote the texts: with the same seed and settings they can differ between batches, versions of vLLM and "
+    "vLLM wrote the texts: with the same seed and settings, they can differ between batches, versions of vLLM and "
     "devices, because rounding does"
 )
 
