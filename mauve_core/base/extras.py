@@ -36,6 +36,7 @@ SEPARATE = {
     "mcp": ("mcp",),
     "mlflow": ("alembic", "mlflow", "sqlalchemy"),
     "peft": ("peft",),
+    "vllm": ("vllm",),
     "wandb": ("wandb",),
 }
 """Those that ``mauve-lens[all]`` leaves out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
@@ -24,6 +24,8 @@ from mauve_core.cli.options import (
     write,
 )
 from mauve_core.cli.standard_input import file_of
+from mauve_core.decoding.generate import Engine
+from mauve_core.decoding.vllm_engine import DECODERS_OF_VLLM
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.encoders.external_features import write_features
 from mauve_core.tasks.comparison import TextFile
@@ -49,7 +51,15 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_decoder_options(generate)
     generate.add_argument("--out", required=True, metavar="FOLDER", help="folder for the files and manifest.json")
     generate.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-    generate.add_argument("--batch-size", type=int, metavar="N", help="prompts per batch; affects only speed")
+    batch = "prompts per batch; affects only speed; with vllm, texts that it gets at a time; there the default is 1,000"
+    generate.add_argument("--batch-size", type=int, metavar="N", help=batch)
+    generate.add_argument(
+        "--engine",
+        choices=get_args(Engine),
+        default="transformers",
+        help=f"what runs a model of this machine; vllm has {DECODERS_OF_VLLM} alone and draws texts of its own; "
+        "default: transformers",
+    )
     generate.add_argument("--revision", help="commit, tag or branch of a hub model")
     add_device_option(generate)
     served.add_server_options(generate)
@@ -83,7 +93,7 @@ def _encode(args: argparse.Namespace) -> int:
 
 def _generate(args: argparse.Namespace) -> int:
     from mauve_core.decoding import GenerationSettings, generate_files, read_prompts
-    from mauve_core.decoding.generate import notes_of
+    from mauve_core.decoding.files import notes_of
 
     lengths = {"max_new_tokens": args.max_new_tokens, "min_new_tokens": args.min_new_tokens}
     if args.batch_size is not None and args.batch_size < 1:
@@ -100,6 +110,7 @@ def _generate(args: argparse.Namespace) -> int:
             settings=settings,
             revision=args.revision,
             device=args.device,
+            engine=args.engine,
             progress=progress_of(args),
             server=server,
             tell=served.teller(args),
@@ -117,6 +128,7 @@ def _server_options(args: argparse.Namespace) -> ServerOptions | None:
         here = {"--revision": args.revision, "--batch-size": args.batch_size}
         given = [option for option, value in here.items() if value is not None]
         given += ["--device"] if args.device != "auto" else []
+        given += ["--engine"] if args.engine != "transformers" else []
         if given:
             raise served.does_not_apply(given, "behind a server")
     return served.server_options(args)

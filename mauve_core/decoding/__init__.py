@@ -1,7 +1,8 @@
-"""Continue prompts with transformers' generation, under one of several decoders."""
+"""Continue prompts under one of several decoders: with transformers, with vLLM, or by a server."""
 
 from mauve_core.decoding.decoders import DECODERS, Decoder, parse_decoder
-from mauve_core.decoding.generate import GenerationSettings, Prompts, continue_prompts, generate_files, read_prompts
+from mauve_core.decoding.generate import continue_prompts, generate_files
+from mauve_core.decoding.prompts import GenerationSettings, Prompts, read_prompts
 
 __all__ = [
     "DECODERS",

@@ -14,31 +14,30 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import write_atomically
-from mauve_core.base.json_codec import check_fields
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.server_names import names_server
-from mauve_core.base.text_lists import text_list
-from mauve_core.base.validation import Later, Within
-from mauve_core.corpus import corpus_from_table
-from mauve_core.corpus.entries import repeated_of
-from mauve_core.corpus.fields import guess_prompt
-from mauve_core.corpus.generations import GENERATION, generation_id
-from mauve_core.corpus.reading import read_table
+from mauve_core.corpus.generations import generation_id
 from mauve_core.decoding.decoders import Decoder, Writing, parse_decoder, stream_key
+from mauve_core.decoding.files import (
+    finished_texts,
+    is_written,
+    keep_part,
+    manifest_of,
+    parts_of,
+    require_distinct_ids,
+    write_manifest,
+    write_texts,
+)
 from mauve_core.decoding.fixed_shapes import FixedShapes, has_fixed_step
 from mauve_core.decoding.processors import FiniteLogits, SeededDraw
-from mauve_core.encoders.catalogue import ModelIdentity, package_version
+from mauve_core.decoding.prompts import GenerationSettings, Prompts
+from mauve_core.decoding.vllm_engine import generate_with_vllm
 from mauve_core.encoders.models import LoadedModel, load_model
 from mauve_core.encoders.tokenizing import read_texts, refuse_unknown_tokens
 
@@ -59,76 +58,8 @@ DRAW = "inverse"
 the texts depend on. Manifests without it are of texts that were drawn by adding Gumbel noise to the logits: from the
 same distributions, but with other random numbers."""
 
-MAX_REPEATS = 1000
-
-MANIFEST = "manifest.json"
-
-
-@dataclass(frozen=True)
-class GenerationSettings:
-    """Lengths of the texts, the seed, the number of generations, and the size of a batch.
-
-    Attributes
-    ----------
-    max_new_tokens, min_new_tokens : int
-        A text ends at the model's end-of-text token, but not before ``min_new_tokens``.
-    seed : int
-    batch_rows, batch_tokens : int, optional
-        Bounds of a batch, by default those of the device; they change the speed, not the texts.
-    repeats : int
-        Generations: continuations of each prompt. A decoder that draws nothing writes one.
-    """
-
-    max_new_tokens: Annotated[int, Within(1, 1_000_000)] = 256
-    min_new_tokens: Annotated[int, Within(0, 1_000_000)] = 0
-    seed: Annotated[int, Within(0, 2**63 - 1)] = 0
-    batch_rows: Annotated[int, Within(1, 1_000_000)] | None = None
-    batch_tokens: Annotated[int, Within(1, 2**31)] | None = None
-    repeats: Annotated[int, Within(1, MAX_REPEATS), Later()] = 1
-
-    def __post_init__(self) -> None:
-        check_fields(self, "setting")
-        if self.min_new_tokens > self.max_new_tokens:
-            allowed, received = f"0 to {self.max_new_tokens}", str(self.min_new_tokens)
-            raise InputError("The setting min_new_tokens cannot be used", allowed=allowed, received=received)
-
-    def generations(self, decoder: Decoder) -> int:
-        """Generations that the decoder writes: one if it draws nothing, because all of them would be the same."""
-        return self.repeats if decoder.is_random else 1
-
-
-@dataclass(frozen=True)
-class Prompts:
-    """Prompts and their ids, which the continuations keep."""
-
-    ids: tuple[str, ...]
-    texts: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        for part in ("ids", "texts"):
-            object.__setattr__(self, part, tuple(text_list(getattr(self, part), f"The {part} of the prompts")))
-        if not self.texts or len(self.ids) != len(self.texts) or len(set(self.ids)) != len(self.ids):
-            raise InputError(
-                "The prompts cannot be used",
-                allowed="at least one prompt, each with its own id",
-                received=f"{len(self.texts)} prompts with {len(set(self.ids))} different ids",
-            )
-
-    def chosen(self, indices: Sequence[int]) -> Prompts:
-        """Return the prompts at these places."""
-        return Prompts(tuple(self.ids[i] for i in indices), tuple(self.texts[i] for i in indices))
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of ids and texts."""
-        return hashlib.sha256(json.dumps([self.ids, self.texts]).encode()).hexdigest()
-
-
-def read_prompts(path: Path, prompt_field: str | None = None) -> Prompts:
-    """Prompts of a corpus file: the given field, else a field that looks like a prompt, else the text itself."""
-    table = read_table(path)
-    corpus = corpus_from_table(table, text_field=prompt_field or table.text_field or guess_prompt(table))
-    return Prompts(corpus.ids, corpus.texts)
+Engine = Literal["transformers", "vllm"]
+"""What runs a model of this machine; transformers includes :mod:`mauve_core.decoding.fixed_shapes`."""
 
 
 def generate_files(
@@ -140,6 +71,7 @@ def generate_files(
     settings: GenerationSettings | None = None,
     revision: str | None = None,
     device: str = "auto",
+    engine: Engine = "transformers",
     progress: Progress = silent,
     server: ServerOptions | None = None,
     tell: Callable[[str], None] = lambda _: None,
@@ -157,6 +89,9 @@ def generate_files(
     out : Path
         Complete files with the same settings are kept.
     settings : GenerationSettings, optional
+    engine : {"transformers", "vllm"}
+        What runs a model of this machine. vLLM has some of the decoders and draws its own texts
+        (:mod:`mauve_core.decoding.vllm_engine`).
     server : ServerOptions, optional
         How a server is asked; no effect on models of this machine.
     tell : callable
@@ -176,18 +111,24 @@ def generate_files(
         The disk refuses; finished batches stay.
     """
     settings = settings or GenerationSettings()
-    _require_distinct_ids(prompts, settings.repeats)
+    require_distinct_ids(prompts, settings.repeats)
     parsed = [parse_decoder(spec) for spec in decoders]
     if not parsed or len({decoder.slug for decoder in parsed}) != len(parsed):
         raise InputError(
             "The decoders cannot be used", allowed="one or more, without repeats", received=", ".join(decoders)
         )
+    if engine not in get_args(Engine):
+        raise InputError("There is no such engine", allowed=" or ".join(get_args(Engine)), received=str(engine)[:40])
     if isinstance(model, str) and names_server(model):
         from mauve_core.decoding.served import generate_served
 
         if revision is not None:
             raise InputError("A model behind a server has no revision", received=revision, todo="Leave it out")
+        if engine != "transformers":
+            raise InputError("A model behind a server has no engine here", received=engine, todo="Leave it out")
         return generate_served(model, prompts, parsed, out, settings, server, progress, tell)
+    if engine == "vllm":
+        return generate_with_vllm(model, prompts, parsed, out, settings, revision, device, progress)
     if isinstance(model, LoadedModel):
         loaded = model
     else:
@@ -200,21 +141,8 @@ def generate_files(
         paths[decoder.spec] = out / f"{decoder.slug}.jsonl"
         own = shapes if decoder.has_distribution else None
         _generate_file(loaded, prompts, decoder, settings, paths[decoder.spec], progress, own)
-    write_atomically(out / MANIFEST, lambda stream: stream.write(as_json(manifest, indent=2)))
+    write_manifest(out, manifest)
     return paths
-
-
-def written_once(decoders: Sequence[str]) -> str:
-    """Say which decoders write one generation although several were asked for, and why; empty without any."""
-    names = [spec for spec in decoders if not parse_decoder(spec).is_random]
-    if not names:
-        return ""
-    return f"Written once, because nothing is drawn at random and all generations would be the same: {', '.join(names)}"
-
-
-def notes_of(out: Path) -> tuple[str, ...]:
-    """Return the notes in the manifest that :func:`generate_files` wrote into ``out``."""
-    return tuple(json.loads((out / MANIFEST).read_text(encoding="utf-8"))["notes"])
 
 
 def fixed_shapes_of(loaded: LoadedModel) -> FixedShapes | None:
@@ -249,15 +177,8 @@ def continue_prompts(
     batch = read_texts(tokenizer, list(prompts.texts), padding=True, padding_side="left", return_tensors="pt")
     batch = batch.to(loaded.device)
     width = batch["input_ids"].shape[1]
-    if int(batch["attention_mask"].sum(dim=1).min()) == 0:
-        raise InputError("A prompt has no tokens", todo="Remove empty prompts")
-    refuse_unknown_tokens(batch["input_ids"].numpy(force=True), loaded)
-    if width + settings.max_new_tokens > loaded.max_positions:
-        raise InputError(
-            "The prompt and continuation are too long for the model",
-            allowed=f"{loaded.max_positions} tokens",
-            received=f"{width} + {settings.max_new_tokens} tokens",
-        )
+    settings.require_room(batch["attention_mask"].sum(dim=1).tolist(), loaded.max_positions)
+    refuse_unknown_tokens(batch["input_ids"].numpy(force=True), loaded.known_tokens)
     keys = [stream_key(settings.seed, decoder, prompt_id, generation) for prompt_id in prompts.ids]
     finite = FiniteLogits(loaded.identity.name)
     with torch.inference_mode():
@@ -330,8 +251,8 @@ def _generate_file(
     if is_written(path, key):
         progress(f"writing {decoder.spec}", total, total)
         return
-    parts = path.parent / f".{path.stem}-{key[:16]}"
-    texts = _finished(parts)
+    parts = parts_of(path, key)
+    texts = finished_texts(parts)
     lengths = [len(ids) for ids in read_texts(loaded.tokenizer, list(prompts.texts))["input_ids"]]
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     for generation in generations:
@@ -345,23 +266,11 @@ def _generate_file(
                 continue
             ids = [generation_id(prompt_id, generation) for prompt_id in batch.ids]
             part = dict(zip(ids, written, strict=True))
-            name = hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:24]
-            write_atomically(parts / f"{name}.json", lambda stream, part=part: stream.write(as_json(part)))  # type: ignore[misc]
+            keep_part(parts, part)
             texts |= part
             waiting = waiting[rows:]
     progress(f"writing {decoder.spec}", len(texts), total)
-    write_rows(path, key, prompts, decoder, settings, {own: {"text": text} for own, text in texts.items()})
-    shutil.rmtree(parts, ignore_errors=True)
-
-
-def _finished(parts: Path) -> dict[str, str]:
-    """Return the texts of the parts by id, whatever batches they were written in."""
-    found: dict[str, str] = {}
-    for part in sorted(parts.glob("*.json")):
-        texts = json.loads(part.read_text(encoding="utf-8"))
-        if isinstance(texts, dict):  # a list, without ids, is of a version that wrote batches of one size
-            found |= texts
-    return found
+    write_texts(path, key, prompts, decoder, settings, texts)
 
 
 def _rows(settings: GenerationSettings, length: int, longest: int, decoder: Decoder, shapes: FixedShapes | None) -> int:
@@ -397,43 +306,6 @@ def _continued(
     return None
 
 
-def is_written(path: Path, key: str) -> bool:
-    """Return whether the file of that key is complete."""
-    stamp = path.with_suffix(".key")
-    return path.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == key
-
-
-def write_rows(
-    path: Path,
-    key: str,
-    prompts: Prompts,
-    decoder: Decoder,
-    settings: GenerationSettings,
-    texts: Mapping[str, Mapping[str, Any]],
-) -> None:
-    """Write a decoder's file and mark it as complete; ``texts`` holds text and further fields of each row, by id."""
-    provenance = {"decoder": decoder.spec, "parameters": dict(decoder.values), "seed": settings.seed}
-    rows = []
-    for generation in range(settings.generations(decoder)):
-        numbered = {GENERATION: generation} if settings.repeats > 1 else {}
-        for prompt_id, prompt in zip(prompts.ids, prompts.texts, strict=True):
-            own = generation_id(prompt_id, generation)
-            rows.append(as_json({"id": own, "prompt": prompt, **texts[own], **provenance, **numbered}))
-    write_atomically(path, lambda stream: stream.write(b"\n".join(rows) + b"\n"))
-    write_atomically(path.with_suffix(".key"), lambda stream: stream.write(key.encode()))
-
-
-def _require_distinct_ids(prompts: Prompts, repeats: int) -> None:
-    ids = [generation_id(prompt_id, generation) for generation in range(repeats) for prompt_id in prompts.ids]
-    if len(set(ids)) < len(ids):
-        raise InputError(
-            "The ids of the prompts cannot tell generations apart",
-            allowed=f"no id that is another one with an ending such as {generation_id('', 1)}",
-            received=", ".join(repeated_of(ids)[:3]),
-            todo="Give the prompts other ids",
-        )
-
-
 def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings) -> str:
     """Digest of everything that the texts depend on."""
     parts: tuple[object, ...] = (
@@ -452,41 +324,3 @@ def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, setti
     if loaded.writing_notes or ends not in (None, [getattr(loaded.model.config, "eos_token_id", None)]):
         parts += ("ends", ends)  # of other models, files that were written before ends were read are kept
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def manifest_of(
-    identity: ModelIdentity,
-    prompts: Prompts,
-    decoders: Sequence[Decoder],
-    settings: GenerationSettings,
-    *,
-    device: str,
-    notes: Sequence[str],
-) -> dict[str, Any]:
-    """Return the record of how the files were made."""
-    specs = [decoder.spec for decoder in decoders]
-    return {
-        "model": {
-            "name": identity.name,
-            "kind": identity.kind,
-            "revision": identity.revision,
-            "digest": identity.digest,
-            "package_version": package_version(identity.name),
-        },
-        "decoders": {decoder.spec: f"{decoder.slug}.jsonl" for decoder in decoders},
-        "settings": {
-            "max_new_tokens": settings.max_new_tokens,
-            "min_new_tokens": settings.min_new_tokens,
-            "seed": settings.seed,
-            "repeats": settings.repeats,
-        },
-        "generations": {decoder.spec: settings.generations(decoder) for decoder in decoders},
-        "notes": [*notes, *filter(None, [written_once(specs) if settings.repeats > 1 else ""])],
-        "prompts": {"n": len(prompts.ids), "digest": prompts.digest},
-        "device": device,
-        "versions": {"python": platform.python_version()} | {p: version(p) for p in ("torch", "transformers", "numpy")},
-    }
-
-
-def as_json(value: object, indent: int | None = None) -> bytes:
-    return json.dumps(value, ensure_ascii=False, indent=indent).encode()

@@ -25,15 +25,8 @@ from mauve_core.base.server_names import ServerName, parse_server_name
 from mauve_core.base.validation import Within
 from mauve_core.corpus.generations import generation_id
 from mauve_core.decoding.decoders import Decoder, stream_key
-from mauve_core.decoding.generate import (
-    MANIFEST,
-    GenerationSettings,
-    Prompts,
-    as_json,
-    is_written,
-    manifest_of,
-    write_rows,
-)
+from mauve_core.decoding.files import as_json, is_written, manifest_of, parts_of, write_manifest, write_rows
+from mauve_core.decoding.prompts import GenerationSettings, Prompts
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.servers.client import Server
 
@@ -135,7 +128,7 @@ def generate_served(
         )
     written = {job.decoder.spec: _write(name, job, prompts, settings, options, progress) for job in jobs}
     manifest = _manifest(name, identity, prompts, jobs, settings, options, written)
-    write_atomically(out / MANIFEST, lambda stream: stream.write(as_json(manifest, indent=2)))
+    write_manifest(out, manifest)
     return {job.decoder.spec: job.path for job in jobs}
 
 
@@ -211,7 +204,7 @@ def _job(
     )
     key = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
     path = out / f"{decoder.slug}.jsonl"
-    folder = path.parent / f".{path.stem}-{key[:16]}"
+    folder = parts_of(path, key)
     requests = []
     for generation in range(settings.generations(decoder)):
         for prompt_id, prompt in zip(prompts.ids, prompts.texts, strict=True):

@@ -28,7 +28,8 @@ from mauve_core.encoders.devices import resolve_devices, to_device
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, from_store, kept_features, of_tokens
 from mauve_core.encoders.keys import FORMAT, checked_texts, key_of, recipe_of
-from mauve_core.encoders.models import LoadedModel, OpenModel, open_model, replicas, with_pooling, with_weights
+from mauve_core.encoders.models import LoadedModel, replicas, with_pooling, with_weights
+from mauve_core.encoders.opening import OpenModel, open_model
 from mauve_core.encoders.packed import PackedModel
 from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.precision import checked_precision, choose_precision, products_of

@@ -116,7 +116,7 @@ def over_positions(
             allowed=f"texts that begin within {limit} tokens of their prompt's start",
             todo="Leave these texts out, or shorten their prompts",
         )
-    refuse_unknown_tokens((row.ids for row in rows), loaded)
+    refuse_unknown_tokens((row.ids for row in rows), loaded.known_tokens)
     lengths = np.array([len(row.ids) for row in rows], dtype=np.int32)
     results: dict[int, NDArray[np.float64]] = {}
     done = 0

@@ -231,13 +231,12 @@ def _refuse_whole_numbers(model: Any, integers: Collection[str], where: str, nam
         )
 
 
-def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
-    """Refuse a tokenizer whose vocabulary is larger than the model's embedding, and give it a padding token.
+def check_vocabulary(known: int, tokenizer: Any, name: str) -> None:
+    """Refuse a tokenizer with more than the ``known`` tokens that have embeddings, and give it a padding token.
 
     Added tokens may exceed the embedding, as an unused padding token does in many models; texts that contain one are
     refused (:func:`mauve_core.encoders.tokenizing.refuse_unknown_tokens`).
     """
-    known = int(model.get_input_embeddings().num_embeddings)
     if tokenizer.pad_token is None or tokenizer.pad_token_id >= known:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
     added = set(tokenizer.get_added_vocab().values())

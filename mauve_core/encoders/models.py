@@ -5,71 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from mauve_core.base.config import Pooling, Precision
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.adapters import merge_adapter
-from mauve_core.encoders.catalogue import ModelIdentity, folder_named, identify
-from mauve_core.encoders.devices import resolve_device
-from mauve_core.encoders.gguf_files import converted, converted_tokenizer
-from mauve_core.encoders.hub_files import hub_file, hub_snapshot, hub_tokenizer, is_known
+from mauve_core.encoders.catalogue import ModelIdentity
+from mauve_core.encoders.hub_files import is_known
 from mauve_core.encoders.loading import check_vocabulary, load_config, load_tokenizer_files, load_weights
-from mauve_core.encoders.model_files import CONFIG, MODULES, damaged, files_in, require_plain_files, transformer_folder
-from mauve_core.encoders.pooling import TokenPooling, resolve_pooling
+from mauve_core.encoders.model_files import CONFIG, MODULES, require_plain_files
+from mauve_core.encoders.opening import OpenModel, ends_of, open_model, tokenizer_folder
+from mauve_core.encoders.pooling import resolve_pooling
 from mauve_core.encoders.quiet import quiet_libraries
 from mauve_core.encoders.sentence_modules import SentenceRecipe
 from mauve_core.encoders.sentence_steps import Apply, load_steps
-from mauve_core.encoders.text_ends import TextEnds, read_text_ends
-from mauve_core.encoders.worker_pool import note_work
-
-
-@dataclass(frozen=True, kw_only=True)
-class OpenModel:
-    """A model whose weights are not read yet: what is needed to tokenize texts for it.
-
-    Attributes
-    ----------
-    folder : Path
-        What transformers loads.
-    config : transformers.PretrainedConfig
-    tokenizer : transformers.PreTrainedTokenizerBase
-    kind : {"causal", "masked"}
-    dtype : {"float32", "tf32", "bfloat16", "float16"}
-        Of the weights; "tf32" keeps them in float32.
-    device : str
-        Where the weights go: "cpu", "cuda:0", ...
-    max_positions : int
-        Longest sequence that the model takes, special tokens included.
-    default_pooling : {"last", "first"}
-        Meaning of pooling "auto" if the model's own files do not say.
-    identity : ModelIdentity
-    poolings : tuple of str
-        Kinds of pooling whose vectors are concatenated; empty until :func:`with_pooling` chooses.
-    prompt : str
-        Prefix of each text.
-    recipe : SentenceRecipe or None
-        Set if the poolings come from the model's own files.
-    notes : tuple of str
-        What a reader of the features must know.
-    """
-
-    folder: Path
-    config: Any
-    tokenizer: Any
-    kind: Literal["causal", "masked"]
-    dtype: Precision
-    device: str
-    max_positions: int
-    default_pooling: Literal["last", "first"]
-    identity: ModelIdentity
-    poolings: tuple[TokenPooling, ...] = ()
-    prompt: str = ""
-    recipe: SentenceRecipe | None = None
-    notes: tuple[str, ...] = ()
+from mauve_core.encoders.text_ends import TextEnds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +41,11 @@ class LoadedModel(OpenModel):
     model: Any
     steps: Sequence[Apply] = ()
     writing_notes: tuple[str, ...] = ()
+
+    @property
+    def known_tokens(self) -> int:
+        """Number of tokens that have an embedding."""
+        return int(self.model.get_input_embeddings().num_embeddings)
 
 
 def load_model(
@@ -125,39 +82,6 @@ def load_model(
     return with_weights(open_model(name, revision, dtype, device, progress=progress), with_head=with_head)
 
 
-def open_model(
-    name: str,
-    revision: str | None = None,
-    dtype: Precision = "float32",
-    device: str = "auto",
-    *,
-    progress: Progress = silent,
-) -> OpenModel:
-    """Load all of a model but its weights; parameters and errors are those of :func:`load_model`."""
-    require("transformers")
-    identity = _language_model(name, revision)
-    if identity.adapter is not None:
-        require("peft")
-    target = resolve_device(device)
-    with quiet_libraries():
-        note_work()
-        folder = _checked_folder(identity, progress)
-        config = load_config(folder, name)
-        kind = _kind_of(config, name)
-        tokenizer = load_tokenizer_files(folder, name)
-        return OpenModel(
-            folder=folder,
-            config=config,
-            tokenizer=tokenizer,
-            kind=kind,
-            dtype=dtype,
-            device=target,
-            max_positions=_max_positions(config, tokenizer, folder),
-            default_pooling="last" if kind == "causal" else "first",
-            identity=identity,
-        )
-
-
 def with_weights(opened: OpenModel, *, with_head: bool = False) -> LoadedModel:
     """Read the weights of a model; parameters and errors are those of :func:`load_model`.
 
@@ -165,25 +89,24 @@ def with_weights(opened: OpenModel, *, with_head: bool = False) -> LoadedModel:
     """
     import torch
 
-    name, folder, config, tokenizer = opened.identity.name, opened.folder, opened.config, opened.tokenizer
-    if with_head and opened.kind != "causal":
-        raise InputError(f"The model {name} cannot generate text", allowed="a causal language model")
+    name, folder, config = opened.identity.name, opened.folder, opened.config
     with quiet_libraries():
         dtype = torch.float32 if opened.dtype == "tf32" else getattr(torch, opened.dtype)
-        ends = read_text_ends(folder, name, config, tokenizer) if with_head else TextEnds((), ())
+        ends = ends_of(opened) if with_head else TextEnds((), ())
         adapter = opened.identity.adapter
         # An adapter is merged on the CPU, for the same weights on every device.
         place = opened.device if adapter is None and opened.device.startswith("cuda") else "cpu"
         model = load_weights(folder, name, config, dtype, with_head=with_head, ends=ends.ids, device=place)
         if adapter is not None:
             merge_adapter(model, adapter, name)
-    check_vocabulary(model, tokenizer, name)
-    return LoadedModel(
+    loaded = LoadedModel(
         **vars(opened),
         model=model.eval().requires_grad_(requires_grad=False).to(opened.device),
         steps=_steps(opened, opened.device),
         writing_notes=ends.notes,
     )
+    check_vocabulary(loaded.known_tokens, opened.tokenizer, name)
+    return loaded
 
 
 def load_tokenizer(name: str, revision: str | None = None) -> Any:
@@ -200,7 +123,7 @@ def load_tokenizer(name: str, revision: str | None = None) -> Any:
     """
     require("transformers")
     with quiet_libraries():
-        folder = _tokenizer_folder(name, revision)
+        folder = tokenizer_folder(name, revision)
         require_plain_files(folder)
         if (folder / CONFIG).exists():
             load_config(folder, name)
@@ -277,84 +200,3 @@ def _lower_case(opened: OpenModel) -> None:
         )
     before = [] if backend.normalizer is None else [backend.normalizer]
     backend.normalizer = Normalizers([Lowercase(), *before])
-
-
-def _language_model(name: str, revision: str | None) -> ModelIdentity:
-    """Return the model's identity; InputError if the name stands for word vectors or a server."""
-    identity = identify(name, revision)
-    if identity.kind == "word-vectors":
-        raise InputError(
-            f"{name} is a file of word vectors, which has no tokenizer and can neither generate nor score texts",
-            allowed="a language model: catalog name, hub id, folder or GGUF file",
-        )
-    if identity.kind == "server":
-        raise InputError(
-            "A model behind a server cannot be loaded here, and a server neither scores texts nor shows its tokens",
-            allowed="a language model: catalog name, hub id, folder or GGUF file",
-            received=name,
-        )
-    return identity
-
-
-def _checked_folder(identity: ModelIdentity, progress: Progress = silent) -> Path:
-    """Return the folder that transformers can load, after checking that all files are regular."""
-    folder = _plain_folder(identity, progress)
-    require_plain_files(folder)
-    return folder
-
-
-def _plain_folder(identity: ModelIdentity, progress: Progress) -> Path:
-    """Return the model's folder; convert a GGUF file or fetch a hub model first."""
-    if identity.location.endswith(".gguf"):
-        return converted(identity.base, progress)
-    if identity.kind == "hub":
-        name, commit = identity.location, identity.revision or "main"
-        return hub_snapshot(name, commit, transformer_folder(lambda file: hub_file(name, commit, file)))
-    folder = Path(identity.location)
-    return folder / transformer_folder(files_in(folder))
-
-
-def _tokenizer_folder(name: str, revision: str | None) -> Path:
-    """Return the folder of the model's tokenizer; convert that of a GGUF file or fetch that of a hub model first."""
-    folder = folder_named(name)
-    if folder is not None and not any(folder.glob("*.gguf")):
-        return folder / transformer_folder(files_in(folder))
-    identity = _language_model(name, revision)
-    if identity.location.endswith(".gguf"):
-        return converted_tokenizer(identity)
-    if identity.kind == "hub":
-        hub, commit = identity.location, identity.revision or "main"
-        return hub_tokenizer(hub, commit, transformer_folder(lambda file: hub_file(hub, commit, file)))
-    return _plain_folder(identity, silent)
-
-
-def _kind_of(config: Any, name: str) -> Literal["causal", "masked"]:
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-        MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    )
-
-    architectures = " ".join(config.architectures or ())
-    if "CausalLM" in architectures or "LMHead" in architectures:
-        return "causal"
-    if "MaskedLM" in architectures or config.model_type in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
-        return "masked"
-    if config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES:
-        return "causal"
-    raise InputError(
-        f"The model {name} is of type {config.model_type}",
-        allowed="causal language models (GPT-2, Llama, ...) and masked language models (BERT, RoBERTa, ...)",
-    )
-
-
-def _max_positions(config: Any, tokenizer: Any, folder: Path) -> int:
-    """Return the smaller of the model's positions and the tokenizer's limit."""
-    positions = getattr(config, "max_position_embeddings", getattr(config, "n_positions", None))
-    padding = config.pad_token_id if config.model_type in {"roberta", "xlm-roberta", "camembert"} else -1
-    if not isinstance(positions, int | None) or not isinstance(padding, int):
-        raise damaged(folder / CONFIG, f"{positions!r} positions, padding {padding!r}", "whole numbers")
-    if positions is not None:
-        positions -= padding + 1  # these models count positions from the padding id
-        if positions < 1:
-            raise damaged(folder / CONFIG, f"it leaves {positions} positions", "a whole number of at least 1")
-    return int(min(positions or tokenizer.model_max_length, tokenizer.model_max_length))

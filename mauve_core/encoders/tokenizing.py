@@ -17,7 +17,8 @@ from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableE
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.batching import TokenIds
 from mauve_core.encoders.loading import is_of_library
-from mauve_core.encoders.models import LoadedModel, OpenModel
+from mauve_core.encoders.models import LoadedModel
+from mauve_core.encoders.opening import OpenModel
 
 STAGE = "Tokenizing texts"
 """Stage name for progress; counts texts."""
@@ -64,7 +65,7 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
         A text has no token, or ``max_tokens`` leaves no room beside the special tokens.
     """
     tokens = _read(texts, loaded, max_tokens, progress)
-    refuse_unknown_tokens(tokens.ids, loaded)
+    refuse_unknown_tokens(tokens.ids, loaded.known_tokens)
     return tokens
 
 
@@ -98,7 +99,7 @@ def tokenizing_beside(
         for state in iter(reports.get, None):
             progress(*state)
         tokens = found.result()
-        refuse_unknown_tokens(tokens.ids, loaded)
+        refuse_unknown_tokens(tokens.ids, loaded.known_tokens)
         return tokens
 
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREAD) as executor:
@@ -159,14 +160,13 @@ def from_token_ids(token_ids: Sequence[Sequence[int]], loaded: LoadedModel, max_
     full = [np.asarray(row).reshape(-1) for row in token_ids]
     refuse_texts((index for index, row in enumerate(full) if not len(row)), "No tokens in")
     refuse_texts((index for index, row in enumerate(full) if row.dtype.kind not in "iu"), "Not whole numbers in")
-    refuse_unknown_tokens(full, loaded)
+    refuse_unknown_tokens(full, loaded.known_tokens)
     cut = np.array([len(row) > limit for row in full], dtype=np.bool_)
     return _tokenized([row[:limit].astype(np.int32) for row in full], cut, limit, loaded, max_tokens)
 
 
-def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], loaded: LoadedModel) -> None:
-    """Raise an InputError that names the texts with tokens for which the model has no embedding, if any."""
-    known = int(loaded.model.get_input_embeddings().num_embeddings)
+def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], known: int) -> None:
+    """Raise an InputError that names the texts with tokens beyond the ``known`` ones with an embedding, if any."""
     outside = (index for index, row in enumerate(rows) if row.size and (row.min() < 0 or row.max() >= known))
     refuse_texts(outside, f"Token ids outside 0 to {known - 1} in")
 

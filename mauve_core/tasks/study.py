@@ -29,7 +29,7 @@ from mauve_core.base.validation import Later, NotBlank, Within
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import GENERATION
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
-from mauve_core.decoding.generate import written_once
+from mauve_core.decoding.files import written_once
 from mauve_core.decoding.served import DECODERS_OF_SERVERS, ServerOptions, notes_on_file, require_expressible
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import LoadedModel, load_model, load_tokenizer

@@ -19,7 +19,7 @@ from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.decoding.generate import Prompts
+from mauve_core.decoding.prompts import Prompts
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods

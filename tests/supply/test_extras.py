@@ -98,7 +98,7 @@ def test_each_extra_brings_the_packages_that_are_asked_for_under_its_name() -> N
     listed = packages_distributions()
     for extra, names in (EXTRAS | SEPARATE).items():
         wanted = {canonicalize_name(each.name) for each in own_extras()[extra]}
-        brought = {canonicalize_name(other) for name in names for other in listed.get(name, ())}
+        brought = {canonicalize_name(other) for name in names for other in listed.get(name, [name])}
         assert brought - {"safetensors"} == wanted, extra
     everything = own_extras()["all"]
     assert {each.name for each in everything} == {PROJECT["name"]}
