@@ -1,4 +1,4 @@
-"""Encoding, scores, k-means, generation and the map on one CUDA device, each beside its peers.
+"""Encoding, scores, k-means, generation, the map and a whole run on one CUDA device, each beside its peers.
 
     python benchmarks/device.py --texts FILE --out FILE.md [--seconds 480]
     python benchmarks/device.py --texts FILE --out FILE.md --toy
@@ -6,8 +6,8 @@
 FILE is any file that mauve-lens compare reads. Encoding takes documents of one to five of its texts through a model of
 GPT-2 large's shape (36 layers of 1,280) in each precision, beside our padded pass and mauve-text; scores and k-means
 start from made-up features, beside plain lines of torch on the same device and libraries on the CPU; generation is in
-GPT-2's shape (12 layers of 768), beside transformers alone; the map is beside umap-learn. All weights are random. What
-is not installed is left out with a word.
+GPT-2's shape (12 layers of 768), beside transformers alone; the map is beside umap-learn; a whole run starts cold. All
+weights are random. What is not installed is left out with a word.
 
 Each part runs in a process of its own, in the order of importance, and sends its rows as they come; the page is written
 anew after each. A part may use its share of --seconds and what earlier parts have left. Whatever fails or runs out of
@@ -40,6 +40,7 @@ SHARES = {
     "kmeans_large": 35,
     "generation": 70,
     "map_of_many": 50,
+    "run_from_files": 60,
 }
 """Parts in their order, and their shares of the time."""
 

@@ -36,6 +36,7 @@ class Scale:
     kmeans_small: tuple[int, int, int]
     kmeans_large: tuple[int, int, int]
     on_map: tuple[int, int]
+    texts_a_side: int
     texts: int
     new_tokens: int
     rounds: int
@@ -55,6 +56,7 @@ FULL = Scale(
     kmeans_small=(50_000, 400, 500),
     kmeans_large=(200_000, 256, 1000),
     on_map=(20_000, 256),
+    texts_a_side=500,
     texts=500,
     new_tokens=128,
     rounds=3,
@@ -73,6 +75,7 @@ TOY = Scale(
     kmeans_small=(400, 8, 8),
     kmeans_large=(500, 8, 8),
     on_map=(150, 8),
+    texts_a_side=40,
     texts=6,
     new_tokens=4,
     rounds=1,

@@ -18,6 +18,7 @@ MODULES = {
     "kmeans": "device_clustering",
     "generation": "device_generation",
     "map": "device_map",
+    "run": "device_run",
 }
 """The module of a part, by the first word of its name. Others are not imported, which would take longer than some
 parts."""

@@ -26,6 +26,9 @@ STAGE = "Tokenizing texts"
 CHUNK = 512
 """Texts tokenized between two reports of progress."""
 
+BESIDE = ("cuda",)
+"""Kinds of devices whose weights are read while texts are tokenized. A CPU has no time to spare for both."""
+
 THREAD = "tokenizing"
 """Name of the thread that tokenizes while weights are read."""
 
@@ -73,12 +76,13 @@ def tokenize(texts: Sequence[str], loaded: LoadedModel, max_tokens: int, progres
 def tokenizing_beside(
     texts: Sequence[str], opened: OpenModel, max_tokens: int
 ) -> Iterator[Callable[[LoadedModel, Progress], Tokenized]]:
-    """Tokenize in a thread while the caller reads the model's weights.
+    """Tokenize in a thread while the caller reads the model's weights; on a CPU, after them.
 
     Yields what waits for the tokens and returns what :func:`tokenize` does, with its errors; progress is reported from
     there alone. On the way out the thread ends, after the texts at hand.
     """
-    if not getattr(opened.tokenizer, "is_fast", False):  # in Python, it would only take turns with the reading
+    is_fast = getattr(opened.tokenizer, "is_fast", False)  # one in Python would only take turns with the reading
+    if not is_fast or not opened.device.startswith(BESIDE):
         yield lambda loaded, progress: tokenize(texts, loaded, max_tokens, progress)
         return
     reports: SimpleQueue[tuple[str, int, int] | None] = SimpleQueue()

@@ -29,8 +29,9 @@ def _no_thread_is_left() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_chunks_on_a_cpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokenizing, "CHUNK", 7)
+    monkeypatch.setattr(tokenizing, "BESIDE", ("cuda", "cpu"))
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +79,16 @@ def all_tokenized(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
     monkeypatch.setattr(tokenizing, "_tokenized", then_set)
     return event
+
+
+def test_a_cpu_reads_weights_first(tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    read, tokenized = models.load_weights, tokenizing._read
+    order: list[str] = []
+    monkeypatch.setattr(models, "load_weights", lambda *a, **o: (order.append("weights"), read(*a, **o))[1])
+    monkeypatch.setattr(tokenizing, "_read", lambda *a: (order.append("tokens"), tokenized(*a))[1])
+    cold(tiny("gpt2")).encode(texts)
+    assert order == ["weights", "tokens"]
 
 
 def test_all_is_tokenized_before_the_weights_are_read(
