@@ -144,6 +144,18 @@ def test_neighbors_are_kept_as_by_umap(seed):
     assert ours >= theirs - 0.01
 
 
+@pytest.mark.slow
+def test_the_map_lies_as_umap_lays_it():
+    """From one start, groups end up about where they do with UMAP, not as in a mirror."""
+    x, labels = topics(400, far=12.0)
+    centers = [
+        np.stack([project(x, seed=0, device=at)[labels == each].mean(axis=0) for each in range(5)])
+        for at in (DEVICE, "cpu")
+    ]
+    here, there = ((each - each.mean(axis=0)) / each.std() for each in centers)
+    assert np.corrcoef(here.ravel(), there.ravel())[0, 1] > 0.8
+
+
 @pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (4, 1), (16, 4), (40, 1), (40, 2), (60, 10)])
 def test_every_size_gives_finite_positions(shape):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mauve_core.numerics.device.memory import DeviceTable, device_work, torch_device
 from mauve_core.numerics.device.nearest import nearest_rows
+from mauve_core.numerics.device.reduction import with_signs
 from mauve_core.numerics.feature_space.stacked import Stacked
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def _start(rows: Tensor, random: torch.Generator) -> Tensor:
     found = noise = torch.randn((n, 2), generator=random, device=rows.device)
     if min(n, columns) > 2:
         centered = (rows - rows.mean(0)).double()
-        axes = torch.linalg.eigh(centered.T @ centered).eigenvectors[:, [-1, -2]]
+        axes = with_signs(torch.linalg.eigh(centered.T @ centered).eigenvectors[:, [-1, -2]])
         found = (centered @ axes).float()
         found += NOISE * found.abs().max().clamp_min(NOISE) * noise  # copies start side by side
     low, high = found.amin(0), found.amax(0)

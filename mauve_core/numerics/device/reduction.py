@@ -94,9 +94,7 @@ def reduce_sides_on(device: str, sides: Sequence[Side], *, explained_variance: f
         variances = np.maximum(values.cpu().numpy()[::-1], 0.0) / n
         rank = rank_of(variances, max(n, len(variances)))
         components, explained = components_for(variances[:rank], explained_variance, n)
-        axes = vectors.flip(1)[:, :components]
-        largest = axes.gather(0, axes.abs().argmax(0, keepdim=True))
-        axes *= torch.where(largest < 0, -1.0, 1.0)
+        axes = with_signs(vectors.flip(1)[:, :components])
         mean = sides[0].reference + shift
         projection = Projection(mean, axes.cpu().numpy(), explained, sides[0].common_length)
         center, narrow = torch.from_numpy(mean.astype(np.float32)).to(place), axes.float()
@@ -111,6 +109,14 @@ def reduce_sides_on(device: str, sides: Sequence[Side], *, explained_variance: f
             norms = found.norm(dim=1, keepdim=True)
             found.div_(torch.where(norms > 0, norms, 1.0))
         return Reduced(cast("NDArray[np.float32]", found), projection)  # as its docstring says
+
+
+def with_signs(axes: Tensor) -> Tensor:
+    """(d, c) axes whose largest entries are positive, as on every device."""
+    import torch
+
+    largest = axes.gather(0, axes.abs().argmax(0, keepdim=True))
+    return axes * torch.where(largest < 0, -1.0, 1.0)
 
 
 def _project(rows: DeviceTable, inverse: Tensor, mean: Tensor, axes: Tensor, out: Tensor) -> None:
