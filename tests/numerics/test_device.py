@@ -53,12 +53,12 @@ def require_same(here, there) -> None:
 
 
 @pytest.mark.parametrize(("n", "k", "restarts"), [(300, 8, 2), (2000, 50, 5), (6000, 40, 5), (6000, 40, 1)])
-def test_all_seeds_at_once_find_the_partitions_of_numpy(n, k, restarts):
+def test_all_seeds_at_once_find_the_partitions_of_numpy(n, k, restarts, device):
     x = topics(n, 20)  # 6,000 rows are more than a sample for several restarts
-    together = cluster_on(DEVICE, x, k, [SeedSequence(seed) for seed in range(4)], restarts=restarts)
+    together = cluster_on(device, x, k, [SeedSequence(seed) for seed in range(4)], restarts=restarts)
     for seed, there in enumerate(together):
         require_same(kmeans(x, k, restarts=restarts, seed=seed), there)
-    require_same(together[2], kmeans(x, k, restarts=restarts, seed=2, device=DEVICE))
+    require_same(together[2], kmeans(x, k, restarts=restarts, seed=2, device=device))
 
 
 @settings(max_examples=25, deadline=None)

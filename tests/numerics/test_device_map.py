@@ -10,6 +10,7 @@ from sklearn.manifold import trustworthiness
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.device import layout, memory
+from mauve_core.numerics.device.memory import torch_device
 from mauve_core.numerics.device.nearest import nearest_rows
 from mauve_core.numerics.feature_space.projection import PLACED_BY, map_of, nearest, placed, project
 
@@ -126,9 +127,9 @@ def test_moves_are_the_sums_over_edges():
     np.testing.assert_allclose(layout.moves(positions, head, tail, others, a, b), expected, rtol=1e-5, atol=1e-4)
 
 
-def test_moves_do_not_depend_on_the_order_of_edges():
-    positions, head, tail, others = moving(m=5000)
-    order = torch.randperm(len(head), generator=torch.Generator().manual_seed(1))
+def test_moves_do_not_depend_on_the_order_of_edges(device):
+    positions, head, tail, others = (part.to(torch_device(device)) for part in moving(m=5000))
+    order = torch.randperm(len(head), generator=torch.Generator().manual_seed(1)).to(positions.device)
     found = layout.moves(positions, head, tail, others, *layout.similarity_curve())
     again = layout.moves(positions, head[order], tail[order], others[order], *layout.similarity_curve())
     assert torch.equal(found, again)
@@ -136,9 +137,9 @@ def test_moves_do_not_depend_on_the_order_of_edges():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_neighbors_are_kept_as_by_umap(seed):
+def test_neighbors_are_kept_as_by_umap(seed, device):
     x, _ = topics(600, d=30, seed=seed, far=1.0)
-    ours, theirs = (trustworthiness(x, project(x, seed=seed, device=at), n_neighbors=15) for at in (DEVICE, "cpu"))
+    ours, theirs = (trustworthiness(x, project(x, seed=seed, device=at), n_neighbors=15) for at in (device, "cpu"))
     unlike = trustworthiness(x, np.random.default_rng(seed).permutation(project(x, seed=seed)), n_neighbors=15)
     assert unlike < 0.6 < ours
     assert ours >= theirs - 0.01
@@ -165,15 +166,15 @@ def test_every_size_gives_finite_positions(shape):
     assert np.isfinite(positions).all()
 
 
-def test_copies_do_not_break_the_map():
-    assert np.isfinite(project(with_copies(60), seed=1, device=DEVICE)).all()
-    assert np.isfinite(project(np.ones((40, 4)), seed=1, device=DEVICE)).all()
+def test_copies_do_not_break_the_map(device):
+    assert np.isfinite(project(with_copies(60), seed=1, device=device)).all()
+    assert np.isfinite(project(np.ones((40, 4)), seed=1, device=device)).all()
 
 
-def test_equal_seeds_give_equal_maps_and_other_seeds_others():
+def test_equal_seeds_give_equal_maps_and_other_seeds_others(device):
     x = topics(150)[0]
-    np.testing.assert_array_equal(project(x, seed=3, device=DEVICE), project(x, seed=3, device=DEVICE))
-    assert not np.array_equal(project(x, seed=3, device=DEVICE), project(x, seed=4, device=DEVICE))
+    np.testing.assert_array_equal(project(x, seed=3, device=device), project(x, seed=3, device=device))
+    assert not np.array_equal(project(x, seed=3, device=device), project(x, seed=4, device=device))
 
 
 def test_rows_that_were_not_fitted_stand_among_their_own():
@@ -188,10 +189,10 @@ def test_rows_that_were_not_fitted_stand_among_their_own():
     assert np.mean(labels[distances.argmin(axis=1)] == labels) > 0.995
 
 
-def test_rows_are_placed_as_on_the_host():
+def test_rows_are_placed_as_on_the_host(device):
     x, _ = topics(400)
     positions = np.random.default_rng(0).normal(size=(100, 2)).astype(np.float32)
-    there, here = (placed(x, x[:100], positions, device=at) for at in (DEVICE, "cpu"))
+    there, here = (placed(x, x[:100], positions, device=at) for at in (device, "cpu"))
     np.testing.assert_array_equal(there, here)
     assert PLACED_BY < 100
 

@@ -9,6 +9,7 @@ import torch
 from mauve_core.base.config import CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.device import memory, resampling
+from mauve_core.numerics.device.memory import torch_device
 from mauve_core.numerics.device.resampling import DeviceDraws, counts_by_side_on, draw_blocks_on, draw_sides_on
 from mauve_core.numerics.resampling import permutation
 from mauve_core.numerics.resampling.exchange import Draws, generation_groups, prompt_groups, separate_prompts
@@ -32,12 +33,12 @@ def labels_of(texts: int, k: int, seeds: int = 3) -> np.ndarray:
 
 @pytest.mark.parametrize("name", GROUPS)
 @pytest.mark.parametrize("block", [2**28, 1])
-def test_histograms_are_those_of_numpy(name, block, monkeypatch):
+def test_histograms_are_those_of_numpy(name, block, monkeypatch, device):
     monkeypatch.setattr(memory, "BLOCK_BYTES", block)
     groups, k = GROUPS[name], 6
     labels = labels_of(groups.n + groups.m, k)
     here = Draws(groups, 30, np.random.default_rng(1))
-    there = DeviceDraws(groups, 30, np.random.default_rng(1), HOST)
+    there = DeviceDraws(groups, 30, np.random.default_rng(1), torch_device(device))
     for rate in RATES:
         for ours, expected in zip(there.counts(labels, k, rate), here.counts(labels, k, rate), strict=True):
             np.testing.assert_array_equal(ours, expected)
@@ -60,12 +61,12 @@ def test_blocks_fit_in_the_memory_and_draw_the_same(memory_of, most, sizes, monk
 
 
 @pytest.mark.parametrize("sides", [2, 5])
-def test_exchanged_texts_and_their_histograms_are_those_of_numpy(sides):
+def test_exchanged_texts_and_their_histograms_are_those_of_numpy(sides, device):
     random = np.random.default_rng(3)
     own, codes = random.integers(sides, size=40).astype(np.int32), random.integers(7, size=40)
     here = permutation.draw_sides(own, codes, 25, np.random.default_rng(8))
-    there = draw_sides_on(DEVICE, own, codes, 25, np.random.default_rng(8))
-    np.testing.assert_array_equal(there, here)
+    there = draw_sides_on(device, own, codes, 25, np.random.default_rng(8))
+    np.testing.assert_array_equal(there.cpu(), here)
     labels, k = labels_of(40, 6), 6
     expected = permutation.counts_by_side(here, labels, k, sides)
     np.testing.assert_array_equal(counts_by_side_on(there, labels, k, sides), expected)
@@ -74,9 +75,9 @@ def test_exchanged_texts_and_their_histograms_are_those_of_numpy(sides):
         np.testing.assert_array_equal(expected[side, draw, seed], plain)
 
 
-def test_the_exchange_rate_is_that_of_the_cpu():
+def test_the_exchange_rate_is_that_of_the_cpu(device):
     for candidate in ("grün & <b>", "b"):
-        here, there = (two_sides(make_comparison(), "joint", candidate, at) for at in ("cpu", DEVICE))
+        here, there = (two_sides(make_comparison(), "joint", candidate, at) for at in ("cpu", device))
         assert there.exchange_rate(80) == here.exchange_rate(80)
 
 
