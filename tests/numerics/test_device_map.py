@@ -55,6 +55,7 @@ def test_no_row_is_its_own_neighbor_among_copies():
     assert not distance.any()
 
 
+@pytest.mark.slow
 def test_the_curve_of_similarity_is_that_of_umap():
     from umap.umap_ import find_ab_params
 
