@@ -159,9 +159,8 @@ These rows were measured when each draw was still made on the CPU, and batches h
 number, made before the batch; on a CUDA device a recorded step is replayed for each token, and batches fill the memory.
 Neither has been timed on a device yet: `benchmarks/device.py` measures both beside `generate`.
 
-On a GPU, histograms of resampled and of exchanged texts are counted there too, and are those of the CPU, because the
-random numbers are. So is the map drawn: its trustworthiness is compared below, its time on a device is not measured
-yet.
+Resampled and exchanged texts are counted on the GPU, too; the counts equal the CPU's, because the random numbers are
+the same. The map is drawn there: its trustworthiness is below; its time on a device has not been measured yet.
 
 ## Cost against n, k and d, and memory
 
@@ -193,8 +192,8 @@ float16 file), and such a run keeps them so; the feature store keeps float32.
 UMAP gets the exact neighbors of each text, from scikit-learn's blocks of products. UMAP's own approximate search,
 made for millions of rows, compiles in every process; what UMAP still compiles is cached on disk next to its source.
 
-On a GPU, torch draws the map by UMAP's graph and moves, a quarter of an epoch's edges at once, and compiles nothing
-(mauve_core/numerics/device/layout.py). The table has it on the CPU, where umap-learn draws maps.
+On a GPU, torch builds UMAP's graph and applies UMAP's moves to a quarter of an epoch's edges at a time; nothing is
+compiled (mauve_core/numerics/device/layout.py). The table has it on the CPU.
 
 ## The app
 

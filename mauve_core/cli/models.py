@@ -51,7 +51,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_decoder_options(generate)
     generate.add_argument("--out", required=True, metavar="FOLDER", help="folder for the files and manifest.json")
     generate.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
-    batch = "prompts per batch; affects only speed; with vllm, texts that it gets at a time; there the default is 1,000"
+    batch = "prompts per batch; affects only speed; with vllm, texts submitted at a time, by default 1,000"
     generate.add_argument("--batch-size", type=int, metavar="N", help=batch)
     generate.add_argument(
         "--engine",

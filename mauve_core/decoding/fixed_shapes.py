@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.decoding.contrastive import cache_argument
+from mauve_core.numerics.device.memory import free_bytes
 
 if TYPE_CHECKING:
     import torch
@@ -248,9 +249,7 @@ def rows_that_fit(loaded: LoadedModel, positions: int) -> int:
     """Rows of ``positions`` tokens that are planned to fit into the free memory of the model's CUDA device."""
     import torch
 
-    device = torch.device(loaded.device)
-    free, _ = torch.cuda.mem_get_info(device)
-    free += torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    free = free_bytes(torch.device(loaded.device))
     return min(MOST_ROWS, max(1, int(MEMORY_SHARE * free) // bytes_of_row(loaded, positions)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,9 @@ DRIVER_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 
 def first_gpu() -> str | None:
     """Return the torch device of the first GPU, or None; torch is not loaded where there is no driver for one."""
-    if find_spec("torch") is None or not any(Path(file).exists() for file in DRIVER_FILES):
+    if "torch" not in sys.modules and not any(Path(file).exists() for file in DRIVER_FILES):
+        return None
+    if find_spec("torch") is None:
         return None
     found = resolve_device("auto")
     return None if found == "cpu" else found

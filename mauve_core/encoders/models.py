@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mauve_core.base.config import Pooling, Precision
-from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.adapters import merge_adapter
@@ -96,7 +96,13 @@ def with_weights(opened: OpenModel, *, with_head: bool = False) -> LoadedModel:
         adapter = opened.identity.adapter
         # An adapter is merged on the CPU, for the same weights on every device.
         place = opened.device if adapter is None and opened.device.startswith("cuda") else "cpu"
-        model = load_weights(folder, name, config, dtype, with_head=with_head, ends=ends.ids, device=place)
+        try:
+            model = load_weights(folder, name, config, dtype, with_head=with_head, ends=ends.ids, device=place)
+        except torch.OutOfMemoryError as error:
+            raise InputError(
+                f"The model {name} does not fit in the memory of {place}",
+                todo="Choose a smaller model, --dtype bfloat16, or --device cpu",
+            ) from error
         if adapter is not None:
             merge_adapter(model, adapter, name)
     loaded = LoadedModel(

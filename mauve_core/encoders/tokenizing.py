@@ -78,8 +78,8 @@ def tokenizing_beside(
 ) -> Iterator[Callable[[LoadedModel, Progress], Tokenized]]:
     """Tokenize in a thread while the caller reads the model's weights; on a CPU, after them.
 
-    Yields what waits for the tokens and returns what :func:`tokenize` does, with its errors; progress is reported from
-    there alone. On the way out the thread ends, after the texts at hand.
+    Yields a function that waits for the tokens and returns what :func:`tokenize` does, with its errors; only it reports
+    progress. On the way out the thread ends, after the texts at hand.
     """
     is_fast = getattr(opened.tokenizer, "is_fast", False)  # one in Python would only take turns with the reading
     if not is_fast or not opened.device.startswith(BESIDE):

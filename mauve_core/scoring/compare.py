@@ -40,6 +40,9 @@ from mauve_core.scoring.streams import stream
 DRAWING = "drawing the map"
 """Progress stage."""
 
+CLUSTERING_DEVICE = "clustering_device"
+"""Key of the environment: where features were clustered and labels counted."""
+
 NOTHING_ENCODED = "none"
 """The device of a comparison begins with this if its features came from elsewhere."""
 
@@ -144,7 +147,7 @@ def compare(
     arrays = {name: side.features for name, side in encoded.items()}
     generations = {name: corpora[name].generation_codes for name in candidates if corpora[name].generation_codes.any()}
     texts = {name: side.source.n_scored for name, side in encoded.items()}
-    prompts, used = None if matched is None else matched.codes, array_device(device, used_device)
+    prompts, used = None if matched is None else matched.codes, array_device(device)
     partitioned = partition_all(arrays, prompts, config.score, used, progress, texts, generations, clustering)
     clock.lap("clustering")
     comparison = Comparison(
@@ -163,6 +166,8 @@ def compare(
     differences = differences_of(comparison, partitioned.pairs, basis, progress, used)
     clock.lap("scoring")
     libraries = _LIBRARIES + (_ENCODER_LIBRARIES if config.encoder is not None and not given else ())
+    if used != "cpu" and "torch" not in libraries:
+        libraries += ("torch",)
     comparison = dataclasses.replace(
         comparison,
         differences=differences,
@@ -172,6 +177,7 @@ def compare(
             *([] if clustering is None else [f"Clusters are those of {name_of(clustering)}, not of k-means."]),
         ),
         environment=_environment(libraries, used_device, clock)
+        | {CLUSTERING_DEVICE: used}
         | ({} if clustering is None else {CLUSTERED_BY: name_of(clustering)}),
     )
     return mapped(comparison, partitioned.sides, progress, used) if config.projection and draw_map else comparison
@@ -223,13 +229,13 @@ def _halves(human: Source, partitions: tuple[Partition, ...]) -> Candidate | Non
     return Candidate(dataclasses.replace(human, name=OTHER_HALF, n=n), {}, {}, partitions)
 
 
-def array_device(requested: str, used: str = NOTHING_ENCODED) -> str:
-    """Return the device for features: the CUDA device that was requested or that the encoder found, else the CPU.
+def array_device(requested: str) -> str:
+    """Return the device for features and labels: the first CUDA device that was requested, or that "auto" finds.
 
-    "auto" finds one also where features were given and nothing was encoded.
+    Otherwise it is the CPU. Features may have been encoded elsewhere, and may have been given.
     """
-    named = next((name.split("+")[0].split(",")[0] for name in (used, requested) if name.startswith("cuda")), None)
-    if named is None and requested == "auto" and used.startswith(NOTHING_ENCODED):
+    named = next((name for name in requested.split(",") if name.startswith("cuda")), None)
+    if named is None and requested == "auto":
         named = first_gpu()
     return named or "cpu"
 

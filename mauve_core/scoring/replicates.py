@@ -18,6 +18,7 @@ from mauve_core.numerics.resampling.exchange import (
     PromptGroups,
     draw_blocks,
     exchange_rate,
+    fits,
 )
 from mauve_core.scoring.result import Partition
 
@@ -87,17 +88,24 @@ class TwoSides:
 
         return draw_blocks_on(self.device, self.groups, replicates, rng, most=most)
 
+    def _may_keep(self, count: int) -> bool:
+        """Whether so many resamples fit in the memory of the device."""
+        if self.device == "cpu":
+            return fits(self.groups, count)
+        from mauve_core.numerics.device.resampling import fits_on
+
+        return fits_on(self.device, self.groups, count)
+
     def exchange_rate(self, replicates: int) -> float:
         """The exchange rate at which the mean frontier integral over seeds is that of the texts.
 
         It is found without smoothing and serves every score, smoothing and scaling constant.
         """
         count = min(replicates, RATE_REPLICATES)
-        first = next(self.draws(count))
-        whole = [first] if first.count == count else None  # more than a block would not fit; it is drawn again
+        kept = list(self.draws(count)) if self._may_keep(count) else None
 
         def mean_at(rate: float) -> float:
-            blocks = whole or self.draws(count)
+            blocks = kept or self.draws(count)  # what does not fit is drawn again
             return float(np.concatenate([_integrals(*self.resampled(draws, rate)) for draws in blocks]).mean())
 
         return exchange_rate(float(_integrals(*self.counts()).mean()), mean_at)

@@ -232,7 +232,7 @@ def compare_and_store(
     store, feature_store = RunStore(), FeatureStore()
     existing = None if job is None else _run_of_job(job, name, store)
     if existing is not None:
-        return _completed(existing, config, stored, progress, device)
+        return _completed(existing, config, stored, progress)
     comparison = compare(
         corpora[HUMAN],
         {source: corpus for source, corpus in corpora.items() if source != HUMAN},
@@ -254,14 +254,14 @@ def compare_and_store(
             arrays[source.name] = found.array
     run = store.save(name, comparison, corpora, arrays if len(arrays) == len(corpora) else None)
     progress(SAVING, 1, 1)
-    return _completed(run, config, stored, progress, device)
+    return _completed(run, config, stored, progress)
 
 
-def _completed(run: Run, config: CompareConfig, stored: Stored, progress: Progress, device: str) -> Run:
+def _completed(run: Run, config: CompareConfig, stored: Stored, progress: Progress) -> Run:
     """Say that the run is stored, and add what pages need first and its map."""
     stored(run)
     derive(run, progress)
-    return with_map(run, progress, device) if config.projection else run
+    return with_map(run, progress) if config.projection else run
 
 
 def _run_of_job(job: str, name: str, store: RunStore) -> Run | None:

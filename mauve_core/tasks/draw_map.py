@@ -24,10 +24,11 @@ class MapTask(RunTask):
         return with_map(self.load(), progress)
 
 
-def with_map(run: Run, progress: Progress = silent, device: str = "auto") -> Run:
+def with_map(run: Run, progress: Progress = silent) -> Run:
     """Draw the map of a run from its stored features and add it in one step; a run with a map is returned as it is.
 
-    Equal features, settings and devices give equal positions, whether the map is drawn with the scores or later.
+    Equal features and settings give equal positions on equal devices, whether the map is drawn with the scores or
+    later: a run that was clustered on the CPU has its map drawn there, another one on a GPU if there is one.
 
     Raises
     ------
@@ -40,10 +41,11 @@ def with_map(run: Run, progress: Progress = silent, device: str = "auto") -> Run
         return run
     if not run.comparison.joint:
         raise InputError(f"Run {run.id} has no joint partition, which its map needs", todo="Compare the texts again")
-    from mauve_core.scoring.compare import array_device, mapped
+    from mauve_core.scoring.compare import CLUSTERING_DEVICE, array_device, mapped
     from mauve_core.scoring.partitioning import measured
 
-    used = array_device(device)
+    clustered_on = run.comparison.environment.get(CLUSTERING_DEVICE, "auto")
+    used = array_device(clustered_on if clustered_on == "cpu" else "auto")
     sides = measured(stored_features(run), run.comparison.config.score, used)
     drawn = mapped(run.comparison, sides, progress, used)
     progress(SAVING, 0, 1)

@@ -15,6 +15,7 @@ import pytest
 import torch
 from transformers import PreTrainedModel
 
+from mauve_core.base.errors import InputError
 from mauve_core.encoders import models
 from mauve_core.encoders.adapters import Adapter
 from mauve_core.encoders.loading import load_config, load_weights
@@ -75,5 +76,5 @@ def test_a_device_without_room_is_no_damaged_model(tiny: Tiny, monkeypatch: pyte
 
     stand_in(monkeypatch)
     monkeypatch.setattr(PreTrainedModel, "from_pretrained", full)
-    with pytest.raises(torch.OutOfMemoryError):
+    with pytest.raises(InputError, match=r"does not fit in the memory of cuda:0.*--device cpu"):
         load_model(tiny("gpt2"), device="cuda:0")

@@ -127,7 +127,7 @@ def test_a_comparison_keeps_what_auto_became(
         score=ScoreConfig(seeds=2, bootstrap=100, k=4),
         projection=False,
     )
-    monkeypatch.setattr("mauve_core.scoring.compare.array_device", lambda requested, used: "cpu")
+    monkeypatch.setattr("mauve_core.scoring.compare.array_device", lambda requested: "cpu")
     found = compare(human, {"close": sides["close"]}, config, device="cuda", progress="none")
     assert found.config.encoder is not None
     assert found.config.encoder.dtype == expected

@@ -48,6 +48,17 @@ def test_nearest_rows_are_those_of_all_distances(block, shift, monkeypatch):
         np.testing.assert_allclose(distance, np.sort(apart, axis=1)[:, :7], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("spread", [1e-2, 1e-4])
+def test_neighbors_within_a_tight_group_are_told_apart(spread):
+    random = np.random.default_rng(0)
+    groups = random.normal(size=(10, 1, 100)) + spread * random.normal(size=(10, 30, 100))
+    x = groups.reshape(300, 100).astype(np.float32)
+    apart = np.linalg.norm(x[:, None].astype(np.float64) - x[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    index, _ = nearest_rows(torch.from_numpy(x), None, 7)
+    np.testing.assert_array_equal(index, np.argsort(apart, axis=1)[:, :7])
+
+
 def test_no_row_is_its_own_neighbor_among_copies():
     index, distance = nearest_rows(torch.ones((20, 3)), None, 5)
     assert not (index == torch.arange(20)[:, None]).any()
@@ -212,6 +223,6 @@ def test_too_little_memory_says_what_to_do(monkeypatch):
         raise torch.OutOfMemoryError
 
     monkeypatch.setattr(torch, "addmm", full)
-    with pytest.raises(InputError, match="do not fit in the memory") as error:
+    with pytest.raises(InputError, match="does not fit in the memory") as error:
         project(topics(50)[0], seed=0, device=DEVICE)
     assert "--device cpu" in str(error.value)

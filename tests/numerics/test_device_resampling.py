@@ -45,16 +45,37 @@ def test_histograms_are_those_of_numpy(name, block, monkeypatch, device):
             assert (ours.dtype, ours.shape) == (np.int64, (30, 3, k))
 
 
-@pytest.mark.parametrize(
-    ("memory_of", "most", "sizes"), [(7, None, [7, 7, 6]), (100, 9, [9, 9, 2]), (0.2, None, [1] * 20)]
-)
-def test_blocks_fit_in_the_memory_and_draw_the_same(memory_of, most, sizes, monkeypatch):
+@pytest.mark.parametrize(("held", "most", "sizes"), [(7, None, [7, 7, 6]), (100, 9, [9, 9, 2]), (0.2, None, [1] * 20)])
+def test_blocks_fit_on_the_host_and_draw_the_same(held, most, sizes, monkeypatch):
     groups = separate_prompts(9, 12)
-    room = memory_of * 16 * groups.row_width / resampling.MEMORY_SHARE
-    monkeypatch.setattr(resampling, "free_bytes", lambda device: room + 1)
-    blocks = list(draw_blocks_on(DEVICE, groups, 20, np.random.default_rng(2), most=most))
+    monkeypatch.setattr(resampling, "HOST_BYTES", int(held * 8 * groups.row_width))
+    require_blocks(groups, list(draw_blocks_on(DEVICE, groups, 20, np.random.default_rng(2), most=most)), sizes)
+
+
+def test_blocks_that_a_device_refuses_are_halved_and_draw_the_same(monkeypatch):
+    groups, sent = separate_prompts(9, 12), resampling._sent
+
+    def small(array, device):
+        if array.ndim == 3 and len(array) > 3:
+            raise torch.OutOfMemoryError
+        return sent(array, device)
+
+    monkeypatch.setattr(resampling, "_sent", small)
+    require_blocks(groups, list(draw_blocks_on(DEVICE, groups, 20, np.random.default_rng(2))), [3] * 6 + [2])
+
+
+def test_a_device_that_refuses_one_resample_says_what_to_do(monkeypatch):
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(resampling, "_sent", full)
+    with pytest.raises(InputError, match="--device cpu"):
+        next(draw_blocks_on(DEVICE, separate_prompts(9, 12), 20, np.random.default_rng(2)))
+
+
+def require_blocks(groups, blocks, sizes) -> None:
     assert [block.count for block in blocks] == sizes
-    labels = labels_of(21, 4)
+    labels = labels_of(groups.n + groups.m, 4)
     whole = Draws(groups, 20, np.random.default_rng(2)).counts(labels, 4, 0.4)
     for side, expected in enumerate(whole):
         np.testing.assert_array_equal(np.concatenate([each.counts(labels, 4, 0.4)[side] for each in blocks]), expected)
@@ -81,12 +102,23 @@ def test_the_exchange_rate_is_that_of_the_cpu(device):
         assert there.exchange_rate(80) == here.exchange_rate(80)
 
 
+@pytest.mark.parametrize("room", [0, 2**40])
+def test_resamples_that_do_not_fit_are_drawn_again(room, monkeypatch):
+    sides = two_sides(make_comparison(), "joint", "b", DEVICE)
+    monkeypatch.setattr(resampling, "HOST_BYTES", 8 * 20 * sides.groups.row_width)
+    monkeypatch.setattr(resampling, "free_bytes", lambda device: room)
+    drawn, draw = [], type(sides).draws
+    monkeypatch.setattr(type(sides), "draws", lambda self, *given: drawn.append(self.device) or draw(self, *given))
+    assert sides.exchange_rate(80) == two_sides(make_comparison(), "joint", "b").exchange_rate(80)
+    assert (drawn.count(DEVICE) > 1) == (room == 0)
+
+
 def test_scores_intervals_and_tests_of_a_comparison_are_those_of_the_cpu(monkeypatch):
     human, candidates, features = make_comparison_inputs(80)
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=3, restarts=2, bootstrap=120), projection=False)
     found = []
     for device in ("cpu", DEVICE):
-        monkeypatch.setattr("mauve_core.scoring.compare.array_device", lambda requested, used, at=device: at)
+        monkeypatch.setattr("mauve_core.scoring.compare.array_device", lambda requested, at=device: at)
         found.append(compare(human, candidates, config, features=features))
     here, there = found
     for before, after in zip(here.candidates, there.candidates, strict=True):

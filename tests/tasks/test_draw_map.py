@@ -272,12 +272,19 @@ def test_a_resumed_job_finds_its_run_beside_a_damaged_one_of_that_name(task: Com
     assert task.make(job="j").id == made.id
 
 
-def test_the_map_is_drawn_where_texts_may_be_compared(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a device, for which torch on the CPU stands in, with the scores and later alike."""
+def test_the_map_is_drawn_where_the_run_was_clustered(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the scores and later alike; torch on the CPU stands in for a GPU."""
     human, candidates, features = make_comparison_inputs(40)
-    here = task.make().comparison.projection
-    monkeypatch.setattr("mauve_core.scoring.compare.array_device", lambda requested, used="": f"torch:{requested}")
-    whole = compare(human, candidates, task.config, features=features, device="cpu")
-    there = dataclasses.replace(task, device="cpu").make()
-    np.testing.assert_array_equal(there.comparison.projection, whole.projection)
-    np.testing.assert_allclose(whole.projection - here, len("torch:cpu") - len("cpu"), atol=1e-4)
+    monkeypatch.setattr(
+        "mauve_core.scoring.compare.array_device", lambda requested: "cpu" if requested == "cpu" else "torch:cpu"
+    )
+    drawn = {}
+    for device in ("auto", "cpu"):
+        drawn[device] = compare(human, candidates, task.config, features=features, device=device).projection
+        with pytest.raises(CancelledError):
+            dataclasses.replace(task, device=device).make(stop_at(DRAWING))
+        newest = max((each.id for each in RunStore().list()), key=len)
+        later = RunStore().load(MapTask(newest).perform()).comparison.projection
+        np.testing.assert_array_equal(later, drawn[device])
+        RunStore().delete(newest)
+    np.testing.assert_allclose(drawn["auto"] - drawn["cpu"], len("torch:cpu") - len("cpu"), atol=1e-4)

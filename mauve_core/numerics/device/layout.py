@@ -1,8 +1,8 @@
 """UMAP on a device (McInnes et al. 2018): the same graph and the same moves, a quarter of an epoch's edges at once.
 
-umap-learn moves rows edge by edge, which a device cannot, and compiles for it. Here all moves of a part come from the
-same positions and are added in whole numbers of 2^-32, whose sums do not depend on the order of addition, so equal
-input and seed give equal positions on equal devices. ``benchmarks/map_sample.py`` compares trustworthiness.
+umap-learn moves rows one edge at a time, which a device cannot do in parallel, and compiles. Here all moves of a part
+come from the same positions and are added in whole numbers of 2^-32, whose sums do not depend on the order of addition,
+so equal input and seed give equal positions on equal devices. ``benchmarks/map_sample.py`` compares trustworthiness.
 
 Everything else is UMAP's: exact neighbors, the fuzzy union of their memberships, a start from principal components,
 weighted edges that pull more often, and rows drawn at random that push.

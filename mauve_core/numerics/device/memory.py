@@ -76,18 +76,21 @@ def in_blocks(work: Callable[[slice], None], rows: int, bytes_a_row: int) -> Non
 
 
 def too_little_memory() -> InputError:
-    """The error for rows that do not fit, however small the blocks."""
+    """The error for work that does not fit, however small the blocks."""
     return InputError(
-        "The features do not fit in the memory of the device",
-        todo="Use --device cpu for clustering, or free the device's memory",
+        "This step does not fit in the memory of the device",
+        todo="End other programs that use the device, or choose --device cpu",
     )
 
 
 def free_bytes(device: torch.device) -> int:
-    """Memory that is left; for devices that do not tell, what is certainly there."""
+    """Memory that is left, what torch keeps for later included; for devices that do not tell, what is surely there."""
     import torch
 
-    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else 16 * BLOCK_BYTES
+    if device.type != "cuda":
+        return 16 * BLOCK_BYTES
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return torch.cuda.mem_get_info(device)[0] + kept
 
 
 class DeviceTable:

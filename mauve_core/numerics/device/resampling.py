@@ -12,26 +12,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.numerics.device.memory import device_work, free_bytes, in_blocks, torch_device
-from mauve_core.numerics.resampling.exchange import BYTES_PER_NUMBER, PromptGroups, RandomNumbers, random_rows
+from mauve_core.numerics.device.memory import device_work, free_bytes, in_blocks, too_little_memory, torch_device
+from mauve_core.numerics.resampling.exchange import PromptGroups, RandomNumbers, random_rows
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
 MEMORY_SHARE = 0.25
-"""Share of the device's free memory for a block of resamples."""
+"""Share of the device's free memory for all resamples that are kept."""
+
+HOST_BYTES = 2**28
+"""Memory of the random numbers that are on the host at once."""
+
+BYTES_PER_NUMBER = 40
+"""Memory on the device for each random number of a resample, while its texts are drawn."""
 
 
 class DeviceDraws:
     """:class:`mauve_core.numerics.resampling.exchange.Draws`, counted on a device."""
 
     def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator, device: torch.device) -> None:
+        import torch
+
         self.count, self._device, self._texts = count, device, groups.n + groups.m
         numbers = RandomNumbers(groups, count, rng)
         self._shared: list[tuple[Tensor, int, Tensor, Tensor]] = []
         self._alone: list[tuple[bool, Tensor, Tensor, Tensor]] = []
-        with device_work(device):
+        with torch.inference_mode():
             for stratum, drawn in numbers.of_shared():
                 uniform, members = _sent(drawn, device), _sent(stratum.members, device)
                 texts = members[(uniform[..., 0] * len(members)).long()]
@@ -73,15 +81,41 @@ class DeviceDraws:
             yield torch.full_like(texts, int(not goes_to_p)), texts
 
 
+def fits_on(device: str, groups: PromptGroups, count: int) -> bool:
+    """Whether so many resamples may be kept in the device's memory."""
+    room = MEMORY_SHARE * free_bytes(torch_device(device))
+    return count * BYTES_PER_NUMBER * groups.row_width <= room
+
+
 def draw_blocks_on(
     device: str, groups: PromptGroups, replicates: int, rng: np.random.Generator, *, most: int | None = None
 ) -> Iterator[DeviceDraws]:
-    """:func:`mauve_core.numerics.resampling.exchange.draw_blocks` on a device, in blocks that fit in its memory."""
+    """:func:`mauve_core.numerics.resampling.exchange.draw_blocks` on a device.
+
+    Blocks are halved for as long as the device refuses them.
+
+    Raises
+    ------
+    InputError
+        Not even one resample fits.
+    """
+    import torch
+
     place = torch_device(device)
-    fitting = int(MEMORY_SHARE * free_bytes(place)) // (BYTES_PER_NUMBER * groups.row_width)
-    block = max(1, min(most or replicates, fitting))
-    for start in range(0, replicates, block):
-        yield DeviceDraws(groups, min(block, replicates - start), rng, place)
+    block = max(1, min(most or replicates, HOST_BYTES // (8 * groups.row_width)))
+    left = replicates
+    while left:
+        state = rng.bit_generator.state
+        try:
+            drawn = DeviceDraws(groups, min(block, left), rng, place)
+        except torch.OutOfMemoryError as error:
+            if block == 1:
+                raise too_little_memory() from error
+            rng.bit_generator.state = state
+            block = -(-min(block, left) // 2)
+        else:
+            left -= drawn.count
+            yield drawn
 
 
 def draw_sides_on(

@@ -240,13 +240,13 @@ def placed(
     (m, 2) float32 array
         Within the rectangle of ``positions``.
     """
-    from sklearn.neighbors import NearestNeighbors
-
     table = stacked(x)
     if device != "cpu":
         from mauve_core.numerics.device.layout import placed_on
 
         return placed_on(device, table, fitted, positions, PLACED_BY, progress)
+    from sklearn.neighbors import NearestNeighbors
+
     search = NearestNeighbors(n_neighbors=PLACED_BY, algorithm="brute").fit(fitted)
     positions_2d = np.empty((len(table), 2), dtype=np.float32)
     for block, rows in table.blocks():

@@ -222,7 +222,7 @@ class Draws:
     count : int
         Resamples.
     rng : numpy.random.Generator
-        What is drawn does not depend on how many resamples are drawn at once.
+        NumPy's default one. What is drawn does not depend on how many resamples are drawn at once.
     """
 
     def __init__(self, groups: PromptGroups, count: int, rng: np.random.Generator) -> None:
@@ -344,11 +344,20 @@ def random_rows(rng: np.random.Generator, count: int, width: int) -> NDArray[np.
     return found
 
 
+def fits(groups: PromptGroups, count: int) -> bool:
+    """Whether so many resamples may be kept in memory."""
+    return count <= _most_held(groups)
+
+
+def _most_held(groups: PromptGroups) -> int:
+    return BLOCK_BYTES // (BYTES_PER_NUMBER * groups.row_width)
+
+
 def draw_blocks(
     groups: PromptGroups, replicates: int, rng: np.random.Generator, *, most: int | None = None
 ) -> Iterator[Draws]:
     """Yield :class:`Draws` in blocks of resamples, at most ``most`` in one."""
-    block = max(1, min(most or replicates, BLOCK_BYTES // (BYTES_PER_NUMBER * groups.row_width)))
+    block = max(1, min(most or replicates, _most_held(groups)))
     for start in range(0, replicates, block):
         yield Draws(groups, min(block, replicates - start), rng)
 
