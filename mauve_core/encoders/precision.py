@@ -70,6 +70,11 @@ def choose_precision(config: EncoderConfig, device: str = "auto") -> Chosen:
     )
 
 
+def with_known_precision(encoders: Sequence[EncoderConfig], device: str) -> list[EncoderConfig]:
+    """Return the encoders with what :func:`choose_precision` chooses for each."""
+    return [choose_precision(encoder, device).config for encoder in encoders]
+
+
 def cost_of(dtype: Dtype) -> str:
     """Return a sentence on what this precision changes; empty where that has not been measured."""
     error = ERRORS.get(dtype)

@@ -10,6 +10,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import check_model
 from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.precision import with_known_precision
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.experiments.encoders.table import EncoderResult, EncoderTable
 from mauve_core.scoring.compare import compare
@@ -47,7 +48,7 @@ def encoders_run(
         No other encoder or a duplicate, an unknown model, or no encoder that can read the texts; see ``compare``. If
         only some encoders cannot read the texts, a note replaces them.
     """
-    own = run.comparison.config.encoder
+    own, encoders = run.comparison.config.encoder, with_known_precision(encoders, device)
     others = [encoder for encoder in encoders if encoder != own]
     if not others or len(set(encoders)) < len(encoders):
         received = ", ".join(encoder_titles(encoders))

@@ -24,6 +24,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import As, Count, Ranged, Settings
 from mauve_core.encoders.catalogue import check_model
 from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.precision import with_known_precision
 from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.experiments.perturbations import Perturbation, perturb
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
@@ -151,6 +152,7 @@ def positions_run(
             f"Run {run.id} was made from given features, so changed texts cannot be encoded",
             allowed="a run with an encoder",
         )
+    encoders = with_known_precision(encoders, device)
     if len(set(encoders)) < len(encoders):
         raise InputError("The encoders cannot be used", allowed="no duplicates", received=str(encoder_titles(encoders)))
     chosen = [own, *(each for each in encoders if each != own)]

@@ -97,6 +97,8 @@ def test_fewer_texts_are_drawn_at_random(run: Run) -> None:
 def test_what_cannot_be_read_is_refused_or_left_out(run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="duplicates"):
         positions_run(run, [EncoderConfig("minilm")] * 2)
+    with pytest.raises(InputError, match="duplicates"):  # on a CPU, "auto" is float32
+        positions_run(run, [EncoderConfig("minilm", dtype="auto"), EncoderConfig("minilm")], device="cpu")
     with pytest.raises(InputError, match="at least 40"):
         table_of(run, texts=30)
     encode = Reader.encode

@@ -180,6 +180,8 @@ def test_duplicates_are_refused(run, topics):
         encoders_run(run, [parse_encoder(str(topics))] * 2)
     with pytest.raises(InputError, match="no duplicates"):
         CompareEncodersTask(run.id, ("minilm", "minilm:layer=-1"))
+    with pytest.raises(InputError, match="no duplicates"):  # on a CPU, "auto" is float32
+        encoders_run(run, [EncoderConfig("minilm", dtype="auto"), EncoderConfig("minilm")], device="cpu")
 
 
 # Storage
