@@ -27,6 +27,7 @@ COMMANDS: dict[str, dict[str, str | None]] = {
         "clusters": "show a stored run's clusters, those that cost most first",
         "texts": "show the texts of a cluster, or all texts with their clusters",
     },
+    "explaining": {"explain": "say what each candidate of a stored run does more or less than people, tested"},
     "differences": {"test": "test which of two candidates of a stored run is closer to the human texts"},
     "judging": {"ratings": "export, import or rank human ratings of a run's texts"},
     "probing": {"probe": "measure how a stored run's score responds to deliberately changed texts"},

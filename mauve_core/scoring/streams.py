@@ -23,6 +23,7 @@ _PURPOSES = (
     "gap",
     "correction",
     "gate",
+    "findings",
 )
 """Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 

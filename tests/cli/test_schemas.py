@@ -35,6 +35,7 @@ DIGESTS = {
     "mauve-lens/encoders/2": "9522f7a95ed35a62",
     "mauve-lens/clusters/1": "4bdd84ebcc4d93c9",
     "mauve-lens/texts/1": "d95cbaca643546c9",
+    "mauve-lens/explain/1": "3191335d390e408d",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
     "mauve-lens/probe/1": "af7059f84d97e75e",
@@ -73,6 +74,7 @@ CALLS = {
     "encoders": ("encoders one --encoder other.txt", "encoders one --encoder other.txt --positions --texts 40"),
     "clusters": ("clusters synthetic", "clusters synthetic --candidate collapsed --partition joint"),
     "texts": ("texts synthetic", "texts synthetic --cluster 0"),
+    "explain": ("explain synthetic", "explain synthetic --candidate collapsed --q 0.2"),
     "test": (
         "test synthetic",
         "test synthetic --a close --b shifted --score mid",

@@ -1,0 +1,190 @@
+"""Differences that are planted into one of two halves of a corpus: which are found, and what is found without any.
+
+    python benchmarks/planted_findings.py [--splits 200] [--out benchmarks/results/planted_findings.md]
+
+Texts are paragraphs of gensim's sample of Wikipedia. Each difference is planted into all texts of one side, and into
+30 % of them. It counts as found if a finding has one of the kinds that name it, in the right direction. Splits without
+a planted difference must hardly ever have a finding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mauve_core.analysis.findings.finding import Finding, Sides, find
+from mauve_core.analysis.findings.marks import sentences
+from mauve_core.base.files import write_atomically
+from mauve_core.demo.wikipedia import paragraphs
+
+A_SIDE = 400
+DOSES = (1.0, 0.3)
+Q = 0.05
+LEAST_WORDS = 40
+"""Words of a paragraph."""
+
+Rng = np.random.Generator
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A change of a text; the kinds of findings that name it in the direction, and in the opposite one."""
+
+    name: str
+    change: Callable[[str, Rng], str]
+    kinds: tuple[str, ...]
+    direction: str = "more"
+    opposite: tuple[str, ...] = ()
+
+    def is_named_by(self, finding: Finding) -> bool:
+        if finding.direction == self.direction:
+            return finding.kind in self.kinds
+        return finding.kind in self.opposite
+
+
+def _replaced(pattern: str, by: str) -> Callable[[str, Rng], str]:
+    return lambda text, _: re.sub(pattern, by, text)
+
+
+def _typos(text: str, rng: Rng) -> str:
+    """Two letters exchanged in one of twenty words."""
+    words = text.split(" ")
+    for index, word in enumerate(words):
+        if len(word) > 3 and rng.random() < 0.05:
+            place = int(rng.integers(1, len(word) - 2))
+            words[index] = word[:place] + word[place + 1] + word[place] + word[place + 2 :]
+    return " ".join(words)
+
+
+def _listed(text: str, _: Rng) -> str:
+    return "\n".join(f"- {part.strip()}" for part in re.split(r"(?<=[.!?])\s+", text))
+
+
+def _last_twice(text: str, _: Rng) -> str:
+    return " ".join([text, re.split(r"(?<=[.!?])\s+", text.strip())[-1]])
+
+
+def _hedged(text: str, _: Rng) -> str:
+    return re.sub(r"\b(is|was|are|were)\b", r"perhaps \1", text, count=2)
+
+
+def _british(text: str, _: Rng) -> str:
+    text = re.sub(r"\b(col|hon|lab|behavi|neighb|harb|fav|hum|flav)or", r"\1our", text)
+    text = re.sub(r"(?<=\w{4})iz(e[ds]?|ing|ations?)\b", r"is\1", text)
+    return re.sub(r"\b([Cc]ent|[Tt]heat|[Mm]et)er(s?)\b", r"\1re\2", text)
+
+
+def _cut(text: str, _: Rng) -> str:
+    return " ".join(text.split()[:-4])
+
+
+PLANTED = (
+    Planted("articles dropped", _replaced(r"\b(?:[Aa]n?|[Tt]he) ", ""), ("articles", "stop words"), "less"),
+    Planted("5 % typos", _typos, ("rare words",)),
+    Planted("second person", _replaced(r"\b(?:he|she|they|it)\b", "you"), ("second person", "phrase")),
+    Planted("closing sentence", lambda text, _: f"{text} I hope this helps.", ("ending", "phrase")),
+    Planted("bullet lists", _listed, ("list", "white space", "line repetition")),
+    Planted("shorter sentences", _replaced(r", (?:and |but )?", ". "), ("sentence length",), "less"),
+    Planted("British spelling", _british, ("British spelling",)),
+    Planted("last sentence twice", _last_twice, ("sentence repetition", "loop")),
+    Planted("fewer numbers", _replaced(r"\b\d[\d,.]*\b", "some"), ("number", "numbers"), "less"),
+    Planted("hedges", _hedged, ("hedge", "phrase")),
+    Planted("ends cut off", _cut, ("cut off",)),
+    Planted("questions", lambda text, _: f"Why is that so? {text}", ("question", "opening")),
+    Planted("exclamations", _replaced(r"\.(?=\s|$)", "!"), ("exclamation",)),
+    Planted("lower case", lambda text, _: text.lower(), ("lower-case start",), opposite=("capitalized words",)),
+    Planted("blank lines", _replaced(r"\. ", ".\n\n"), ("blank lines", "white space")),
+    Planted("emoji", lambda text, _: f"{text} \U0001f600", ("emoji",)),
+    Planted("first person", lambda text, _: f"As I see it, {text}", ("first person", "opening")),
+    Planted("apologies", lambda text, _: f"Sorry, {text}", ("apology", "opening")),
+    Planted("headings", lambda text, _: f"# Overview\n{text}", ("heading", "opening")),
+    Planted("no parentheses", _replaced(r"\s*\([^)]*\)", ""), ("parenthesis",), "less"),
+    Planted("no commas", _replaced(",", ""), ("commas", "punctuation"), "less"),
+    Planted("longer texts", lambda text, _: f"{text} {' '.join(text.split()[::-1])}", ("length",)),
+    Planted("leading space", lambda text, _: f" {text}", ("leading space",)),
+    Planted("links", lambda text, _: f"{text} See www.example.org.", ("link", "ending", "phrase")),
+)
+
+
+def planted(texts: Sequence[str], planting: Planted, dose: float, rng: Rng) -> list[str]:
+    chosen = rng.random(len(texts)) < dose
+    return [planting.change(text, rng) if change else text for text, change in zip(texts, chosen, strict=True)]
+
+
+def drawn(pool: Sequence[str], rng: Rng) -> tuple[list[str], list[str]]:
+    order = rng.permutation(len(pool))[: 2 * A_SIDE]
+    texts = [pool[index] for index in order]
+    return texts[:A_SIDE], texts[A_SIDE:]
+
+
+def found_between(human: Sequence[str], model: Sequence[str], seed: int) -> tuple[Finding, ...]:
+    return find(Sides("the model", (*human, *model), len(human)), q=Q, seed=seed)
+
+
+def measure(pool: Sequence[str], splits: int) -> tuple[list[list[str]], list[int], list[float]]:
+    """A row of each planted difference, how many findings each split without one has, and seconds."""
+    rows, seconds = [], []
+    for index, planting in enumerate(PLANTED):
+        cells = [planting.name]
+        for dose in DOSES:
+            rng = np.random.default_rng([index, int(100 * dose)])
+            human, model = drawn(pool, rng)
+            started = time.perf_counter()
+            found = found_between(human, planted(model, planting, dose, rng), index)
+            seconds.append(time.perf_counter() - started)
+            told = [each for finding in found for each in (finding, *finding.also)]
+            right = [each for each in told if planting.is_named_by(each)]
+            cells += ["yes" if right else "no", right[0].sentence if right else "", str(len(told) - len(right))]
+        rows.append(cells)
+        print(*cells, sep=" | ", file=sys.stderr, flush=True)
+    null = []
+    for split in range(splits):
+        human, model = drawn(pool, np.random.default_rng([split, 1]))
+        null.append(len(found_between(human, model, split)))
+    return rows, null, seconds
+
+
+def page(rows: list[list[str]], null: list[int], seconds: list[float], command: str) -> str:
+    counts = [sum(row[1 + 3 * index] == "yes" for row in rows) for index in range(len(DOSES))]
+    head = ["planted", *(cell for dose in DOSES for cell in (f"found at {dose:.0%}", "by", "other findings"))]
+    lines = [head, ["---"] * len(head), *rows]
+    table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+    wrong = sum(each > 0 for each in null)
+    return f"""# Planted differences
+
+    {command}
+
+{A_SIDE} texts a side, paragraphs of Wikipedia, q = {Q}. Found: {counts[0]} of {len(rows)} in all texts of a side,
+{counts[1]} of {len(rows)} in {DOSES[1]:.0%} of them. Other findings are true of the texts too: a change has more than
+one trace. Of {len(null)} splits without a planted difference, {wrong} have a finding. Seconds for one candidate:
+{np.median(seconds):.1f} (median).
+
+{table}
+
+Python {platform.python_version()}, numpy {np.__version__}.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--splits", type=int, default=200)
+    parser.add_argument("--out", type=Path, help="also write the page there")
+    options = parser.parse_args()
+    pool = [each.text for each in paragraphs(LEAST_WORDS) if len(sentences(each.text)) > 1]
+    command = f"python benchmarks/planted_findings.py --splits {options.splits}"
+    found = page(*measure(pool, options.splits), command)
+    print(found)
+    if options.out is not None:
+        write_atomically(options.out, lambda stream: stream.write(found.encode()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Findings: statements about a candidate that hold for texts that did not suggest them.
+
+Texts are split by prompt once. One part suggests statements and the limits in them; those that look like a difference
+there are tested on the other part by an exact test that exchanges texts between the sides, within prompts where they
+share them. p-values are adjusted over all tested statements of the candidate by the method of Benjamini and Yekutieli,
+so of the findings an expected share of at most q is false, whatever the statements have to do with each other. Of
+several findings about the same texts, the clearest comes first and holds the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import false_discovery_control
+
+from mauve_core.analysis.findings.amounts import limited
+from mauve_core.analysis.findings.marks import marked
+from mauve_core.analysis.findings.statements import Statement
+from mauve_core.analysis.findings.wording import bounded, clustered, phrased
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.statistics.exchange_test import exchange_test
+from mauve_core.numerics.statistics.share_difference import share_difference
+
+SUGGESTING = 0.4
+"""Share of the prompts whose texts suggest statements."""
+
+LOOKS = 0.1
+"""A statement is tested if its p-value on the texts that suggest is at most this."""
+
+ALIKE = 0.8
+"""Two findings are about the same texts if the correlation of who has them is larger, over all texts."""
+
+LEAST_TESTED = 10
+"""Texts of either side that must be left for tests."""
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a candidate's texts have more often than the human ones, or less often.
+
+    Attributes
+    ----------
+    candidate : str
+    kind : str
+        What it is about, as in ``Statement.kind``.
+    direction : {"more", "less"}
+    does, condition : str
+        What the candidate does, and what the counted texts do; may quote texts, which are untrusted.
+    share_model, share_human : float
+        Shares of the tested texts of either side.
+    low, high : float
+        Interval of share_model - share_human, in [-1, 1].
+    p_value, p_adjusted : float
+        Of the tested texts; adjusted over all tested statements of the candidate.
+    shown_by : {"model", "human"}
+        Whose texts show it: the candidate's, or the human ones if they have something that the candidate lacks.
+    texts : tuple of int
+        Those texts of that side that meet the condition, ascending; tested or not.
+    also : tuple of Finding
+        Findings that are less clear and about almost the same texts.
+    """
+
+    candidate: str
+    kind: str
+    direction: Literal["more", "less"]
+    does: str
+    condition: str
+    share_model: float
+    share_human: float
+    low: float
+    high: float
+    p_value: float
+    p_adjusted: float
+    shown_by: Literal["model", "human"]
+    texts: tuple[int, ...]
+    also: tuple[Finding, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Such as ``ends in a loop more often: 72 of 100 texts ..., against 3 of 100 human texts``."""
+        own, other = (f"{100 * share:.0f}" for share in (self.share_model, self.share_human))
+        return f"{self.does}: {own} of 100 texts {self.condition}, against {other} of 100 human texts"
+
+    @property
+    def sentence(self) -> str:
+        """The same after the candidate's name."""
+        return f"{self.candidate} {self.told}"
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """The texts of the human side and of a candidate.
+
+    Attributes
+    ----------
+    candidate : str
+    texts : tuple of str
+        The human texts first.
+    humans : int
+    prompts : (n,) int array or None
+        Prompt of each text by number; None if the sides share none.
+    labels : (n,) int array or None
+        Cluster of each text, found without looking at the sides.
+    clusters : sequence of str
+        A name of each cluster.
+    """
+
+    candidate: str
+    texts: tuple[str, ...]
+    humans: int
+    prompts: NDArray[np.integer] | None = None
+    labels: NDArray[np.integer] | None = None
+    clusters: Sequence[str] = ()
+
+    @property
+    def of_model(self) -> NDArray[np.bool_]:
+        return np.arange(len(self.texts)) >= self.humans
+
+
+def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0) -> tuple[Finding, ...]:
+    """Find what a candidate's texts have more or less of than the human ones, the largest odds ratio first.
+
+    Parameters
+    ----------
+    sides : Sides
+    q : float in (0, 1)
+        Expected share of false findings, at most.
+    seed : int or numpy.random.SeedSequence
+        Of the split.
+
+    Raises
+    ------
+    InputError
+        There are too few texts, or q is out of range.
+    """
+    if not 0 < q < 1:
+        raise InputError("The false discovery rate is not usable", allowed="a number in (0, 1)", received=repr(q))
+    of_model, blocks = sides.of_model, _blocks(sides)
+    suggesting = _split(sides, seed)
+    tested = ~suggesting
+    left = [int((tested & side).sum()) for side in (~of_model, of_model)]
+    if min(left) < LEAST_TESTED:
+        raise InputError(
+            f"There are too few texts of {sides.candidate} to test statements about them",
+            allowed=f"{LEAST_TESTED} texts of either side that suggest nothing",
+            received=f"{left[0]} human and {left[1]} model texts",
+        )
+    known = list(_suggested(sides, suggesting))
+    table = np.stack([each.has for each in known])
+    looks = exchange_test(table[:, suggesting], ~of_model[suggesting], blocks[suggesting]) <= LOOKS
+    known, table = [each for each, kept in zip(known, looks, strict=True) if kept], table[looks]
+    if not known:
+        return ()
+    p_values = exchange_test(table[:, tested], ~of_model[tested], blocks[tested])
+    adjusted = false_discovery_control(p_values, method="by")
+    order = sorted(np.flatnonzero(adjusted <= q), key=lambda index: (p_values[index], index))
+    alike: dict[int, list[int]] = {}
+    for index in map(int, order):
+        clearer = next((each for each in alike if _correlation(table[index], table[each]) > ALIKE), index)
+        alike.setdefault(clearer, []).append(index)
+    found = []
+    for group in alike.values():
+        clearest, *others = (_finding(sides, known[i], tested, float(p_values[i]), float(adjusted[i])) for i in group)
+        found.append(replace(clearest, also=tuple(others)))
+    return tuple(sorted(found, key=lambda each: -_odds(each, min(left))))
+
+
+def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statement]:
+    """Yield statements that some texts have and others have not; of equal ones the first."""
+    of_model, seen = sides.of_model, set[bytes]()
+    for each in (
+        *marked(sides.texts),
+        *limited(sides.texts, of_model, suggesting),
+        *bounded(sides.texts, of_model, suggesting),
+        *phrased(sides.texts, of_model, suggesting),
+        *(() if sides.labels is None else clustered(sides.labels, sides.clusters)),
+    ):
+        packed = np.packbits(each.has).tobytes()
+        if each.has.any() and not each.has.all() and packed not in seen:
+            seen.add(packed)
+            yield each
+
+
+def _blocks(sides: Sides) -> NDArray[np.integer]:
+    """Prompts within which texts are exchanged; those that only one side answered form one block."""
+    if sides.prompts is None:
+        return np.zeros(len(sides.texts), dtype=np.int64)
+    of_model = sides.of_model
+    shared = np.intersect1d(sides.prompts[of_model], sides.prompts[~of_model])
+    return np.where(np.isin(sides.prompts, shared), sides.prompts, -1)
+
+
+def _split(sides: Sides, seed: int | np.random.SeedSequence) -> NDArray[np.bool_]:
+    """Which texts suggest statements: all of a share of the prompts, or of the texts of each side."""
+    rng = np.random.default_rng(seed)
+    if sides.prompts is not None:
+        prompts = np.unique(sides.prompts)
+        return np.isin(sides.prompts, rng.permutation(prompts)[: round(SUGGESTING * prompts.size)])
+    chosen = np.zeros(len(sides.texts), dtype=np.bool_)
+    for rows in (np.flatnonzero(~sides.of_model), np.flatnonzero(sides.of_model)):
+        chosen[rng.permutation(rows)[: round(SUGGESTING * rows.size)]] = True
+    return chosen
+
+
+def _correlation(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> float:
+    return abs(float(np.corrcoef(one, other)[0, 1]))
+
+
+def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: float, adjusted: float) -> Finding:
+    of_model, has = sides.of_model, statement.has
+    is_more = has[tested & of_model].mean() >= has[tested & ~of_model].mean()
+    counts_others = not is_more and bool(statement.otherwise)
+    has = ~has if counts_others else has
+    own, other = has[tested & of_model], has[tested & ~of_model]
+    low, high = share_difference(int(own.sum()), own.size, int(other.sum()), other.size, CONFIDENCE)
+    from_model = is_more or counts_others
+    shown = np.flatnonzero(has & (of_model if from_model else ~of_model))
+    return Finding(
+        candidate=sides.candidate,
+        kind=statement.kind,
+        direction="more" if is_more else "less",
+        does=statement.more if is_more else statement.less,
+        condition=statement.otherwise if counts_others else statement.condition,
+        share_model=float(own.mean()),
+        share_human=float(other.mean()),
+        low=low,
+        high=high,
+        p_value=p,
+        p_adjusted=adjusted,
+        shown_by="model" if from_model else "human",
+        texts=tuple((shown - sides.humans if from_model else shown).tolist()),
+    )
+
+
+def _odds(finding: Finding, tested: int) -> float:
+    """Log odds ratio of the counted texts, each share moved by half a text toward a half; its size."""
+    step = 0.5 / tested
+    own, other = ((share + step) / (1 - share + step) for share in (finding.share_model, finding.share_human))
+    return abs(float(np.log(own / other)))

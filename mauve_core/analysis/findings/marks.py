@@ -1,0 +1,128 @@
+"""What a text has or has not, by looking at it alone: loops, lists, questions, hedges, white space and the like."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mauve_core.analysis.findings.statements import Statement
+from mauve_core.analysis.properties import CLOSERS, ENDS
+from mauve_core.numerics.strings.repetition import ends_in_copies
+
+LEAST_WORDS = 4
+"""Words of a sentence or line whose repetition counts."""
+
+_SENTENCE = re.compile(rf"[^{re.escape(ENDS)}\n]+[{re.escape(ENDS)}]*")
+_LINE_STARTS = r"(?m)^[ \t]*"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A mark of single texts; ``does`` follows the writer's name, ``condition`` a number of texts."""
+
+    kind: str
+    does: str
+    condition: str
+    is_in: Callable[[str], bool]
+
+
+def _finds(pattern: str, flags: int = 0) -> Callable[[str], bool]:
+    search = re.compile(pattern, flags).search
+    return lambda text: search(text) is not None
+
+
+def _any_word(words: str) -> Callable[[str], bool]:
+    return _finds(rf"\b(?:{'|'.join(re.escape(word) for word in words.split(','))})\b", re.IGNORECASE)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, as far as punctuation and line breaks tell, in lower case with single spaces."""
+    found = (" ".join(each.lower().split()) for each in _SENTENCE.findall(text))
+    return [each for each in found if each]
+
+
+def _loops(text: str) -> bool:
+    words, known = text.split(), dict[str, int]()
+    return ends_in_copies(np.array([known.setdefault(word, len(known)) for word in words], dtype=np.int64))
+
+
+def _repeats(parts: Sequence[str]) -> bool:
+    long = Counter(part for part in parts if len(part.split()) >= LEAST_WORDS)
+    return any(count > 1 for count in long.values())
+
+
+def _is_cut_off(text: str) -> bool:
+    end = text.rstrip().rstrip(CLOSERS).rstrip()
+    return not end.endswith(tuple(ENDS))
+
+
+def _starts_low(text: str) -> bool:
+    first = re.search(r"[^\W_]", text)
+    return first is not None and first[0].islower()
+
+
+HEDGES = (
+    "perhaps,maybe,possibly,probably,might,seems,seem,seemed,apparently,arguably,presumably,likely,it appears,i think,"
+    "i believe,i guess,sort of,kind of,in my opinion"
+)
+APOLOGIES = "sorry,i apologize,i apologise,my apologies,apologies"
+REFUSALS = (
+    "i can't,i cannot,i can not,i'm unable,i am unable,i'm not able,i am not able,as an ai,as a language model,i won't"
+)
+BRITISH = (
+    r"\b(?:(?:col|fav|hon|lab|behavi|neighb|harb|hum|flav|rum|vig|splend|arm|parl)our\w*|(?:organ|real|recogn|special|"
+    r"general|emphas|apolog|critic|util|minim|maxim|summar|modern|colon|character|symbol)is(?:e[ds]?|ing|ation\w*)|"
+    r"cent(?:re|res|red)|theat(?:re|res)|met(?:re|res)|lit(?:re|res)|fib(?:re|res)|defence|offence|licence|grey|"
+    r"(?:travel|cancel|model|label|level|signal)l(?:ed|ing|er|ers)|catalogue|dialogue|programme[sd]?|analyse[ds]?|"
+    r"whilst|amongst|learnt|cheque|tyre[s]?|plough|jewellery|ageing|mum)\b"
+)
+
+MARKS = (
+    Mark("loop", "ends in a loop", "end in two copies of the same words", _loops),
+    Mark("sentence repetition", "repeats sentences", "have a sentence twice", lambda text: _repeats(sentences(text))),
+    Mark("line repetition", "repeats lines", "have a line twice", lambda text: _repeats(text.lower().splitlines())),
+    Mark("cut off", "stops in mid-sentence", "end without a full stop or its like", _is_cut_off),
+    Mark("list", "writes lists", "have items of a list", _finds(_LINE_STARTS + r"(?:[-*•–]|\d{1,2}[.)])[ \t]+\S")),
+    Mark("heading", "writes headings", "have a heading in Markdown", _finds(_LINE_STARTS + r"#{1,6}[ \t]+\S")),
+    Mark("code", "writes code", "have a line of code", _finds(r"```|(?m:[;{]\s*$)|</?\w+[^<>\n]*>|\bdef \w+\(")),
+    Mark("link", "writes links", "have a link", _finds(r"https?://|www\.\w", re.IGNORECASE)),
+    Mark("emoji", "uses emoji", "have an emoji", _finds("[\U0001f300-\U0001faff\u2600-\u27bf]")),
+    Mark("question", "asks questions", "ask a question", _finds(r"\?")),
+    Mark("exclamation", "exclaims", "have an exclamation mark", _finds("!")),
+    Mark("quotation", "quotes", "have a quotation", _finds("[\"“”„«»]|(?<!\\w)'[^'\n]+'(?!\\w)|``")),
+    Mark("number", "gives numbers", "have a digit", _finds(r"\d")),
+    Mark("parenthesis", "uses parentheses", "have a parenthesis", _finds(r"\(")),
+    Mark(
+        "first person", "writes in the first person", "say I, we, my or our", _any_word("i,me,my,mine,we,us,our,ours")
+    ),
+    Mark("second person", "addresses the reader", "say you or your", _any_word("you,your,yours,yourself")),
+    Mark("hedge", "hedges", "have a hedge, such as perhaps or it seems", _any_word(HEDGES)),
+    Mark("apology", "apologizes", "apologize", _any_word(APOLOGIES)),
+    Mark("refusal", "refuses", "refuse, such as by I cannot", _any_word(REFUSALS)),
+    Mark("British spelling", "spells in the British way", "have a British spelling", _finds(BRITISH, re.IGNORECASE)),
+    Mark("capitals", "writes words in capitals", "have a word of four or more capitals", _finds(r"\b[A-Z]{4,}\b")),
+    Mark("lower-case start", "begins in lower case", "begin in lower case", _starts_low),
+    Mark("leading space", "begins with white space", "begin with white space", lambda text: text[:1].isspace()),
+    Mark("trailing space", "ends in white space", "end in white space", lambda text: text[-1:].isspace()),
+    Mark("blank lines", "leaves lines empty", "have an empty line", _finds(r"\S[^\S\n]*\n\s*\n\s*\S")),
+    Mark(
+        "white space", "writes long white space", "have four or more blanks or line breaks in a row", _finds(r"\s{4,}")
+    ),
+    Mark(
+        "other letters",
+        "uses letters outside English",
+        "have a letter that English lacks",
+        _finds(r"(?![\x00-\x7f])[^\W\d_]"),
+    ),
+)
+
+
+def marked(texts: Sequence[str]) -> Iterator[Statement]:
+    """Yield a statement for each mark."""
+    for mark in MARKS:
+        has = np.array([mark.is_in(text) for text in texts], dtype=np.bool_)
+        yield Statement(mark.kind, f"{mark.does} more often", f"{mark.does} less often", mark.condition, has)

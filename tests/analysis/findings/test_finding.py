@@ -1,0 +1,202 @@
+"""Findings: what is planted is named with its direction, nothing is found in halves of one source, and the split."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mauve_core.analysis.findings import finding
+from mauve_core.analysis.findings.amounts import AMOUNTS, amounts_of
+from mauve_core.analysis.findings.finding import Finding, Sides, find
+from mauve_core.analysis.findings.marks import MARKS, marked, sentences
+from mauve_core.base.errors import InputError
+
+WORDS = re.findall(
+    r"\w+",
+    "river stone walker garden winter letter candle harbor silver market window thunder valley copper meadow lantern "
+    "the of and a to in was that for with it as on by from which at or an were are his her this had not but also one "
+    "two some city small large long new first year house road music water story voice paper light",
+)
+
+
+def texts_of(n: int, seed: int) -> list[str]:
+    """Texts of a few sentences; no two sources differ but by their seed."""
+    rng = np.random.default_rng(seed)
+    return [
+        " ".join(
+            " ".join(rng.choice(WORDS, size=rng.integers(6, 14))).capitalize() + "." for _ in range(rng.integers(3, 6))
+        )
+        for _ in range(n)
+    ]
+
+
+def between(human: list[str], model: list[str], **more: object) -> tuple[Finding, ...]:
+    return find(Sides("the model", (*human, *model), len(human)), **more)
+
+
+def every(found: tuple[Finding, ...]) -> list[Finding]:
+    return [each for one in found for each in (one, *one.also)]
+
+
+PLANTED = {
+    ("loop", "more"): lambda text: f"{text} and on and on",
+    ("cut off", "more"): lambda text: text[:-1],
+    ("list", "more"): lambda text: "- " + text.replace(". ", ".\n- "),
+    ("question", "more"): lambda text: text.replace(".", "?", 1),
+    ("hedge", "more"): lambda text: text.replace(".", ", perhaps.", 1),
+    ("apology", "more"): lambda text: f"Sorry. {text}",
+    ("blank lines", "more"): lambda text: text.replace(". ", ".\n\n"),
+    ("ending", "more"): lambda text: f"{text} That is all there is.",
+    ("articles", "less"): lambda text: text.replace(" the ", " ").replace(" a ", " ").replace(" an ", " "),
+    ("length", "more"): lambda text: f"{text} {text[::-1]}",
+}
+
+
+@pytest.mark.parametrize(("kind", "direction"), PLANTED)
+@pytest.mark.parametrize("share", [1.0, 0.35])
+def test_what_is_planted_is_found_and_named(kind, direction, share):
+    human, model = texts_of(200, 1), texts_of(200, 2)
+    rng = np.random.default_rng(0)
+    changed = [PLANTED[kind, direction](text) if rng.random() < share else text for text in model]
+    named = [each for each in every(between(human, changed)) if (each.kind, each.direction) == (kind, direction)]
+    if share == 1.0 or (direction == "more" and kind != "length"):
+        assert named
+        assert named[0].p_adjusted <= 0.05
+        assert named[0].low <= named[0].share_model - named[0].share_human <= named[0].high
+        assert named[0].sentence.startswith("the model ")
+
+
+def test_halves_of_one_source_hardly_ever_differ():
+    wrong = sum(bool(between(texts_of(60, 2 * seed), texts_of(60, 2 * seed + 1), seed=seed)) for seed in range(40))
+    assert wrong <= 5  # at q = 0.05 about 2; 6 or more have a chance of 1.4%
+
+
+def test_the_texts_shown_meet_the_condition():
+    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
+    model[7] = human[0]
+    (loop,) = [each for each in every(between(human, model)) if each.kind == "loop"]
+    assert (loop.shown_by, loop.direction) == ("model", "more")
+    assert loop.texts == tuple(index for index in range(120) if index != 7)
+    (lack,) = [each for each in every(between(model, human)) if each.kind == "loop"]
+    assert (lack.shown_by, lack.direction) == ("human", "less")
+    assert lack.texts == loop.texts
+
+
+def test_of_amounts_the_texts_that_show_the_difference_are_counted():
+    human, model = texts_of(150, 1), [text.replace(" the ", " ").replace(" a ", " ") for text in texts_of(150, 2)]
+    model = [text.replace("The ", "").replace("A ", "").replace(" an ", " ") for text in model]
+    (articles,) = [each for each in every(between(human, model)) if each.kind == "articles"]
+    assert (articles.direction, articles.shown_by) == ("less", "model")
+    assert articles.share_model > 0.8 > 0.5 > articles.share_human
+    assert "have at most" in articles.sentence
+
+
+def test_what_suggests_is_not_tested(monkeypatch):
+    """A difference that only the suggesting texts have is no finding, however clear it is there."""
+    human, model = texts_of(150, 1), texts_of(150, 2)
+    sides = Sides("the model", (*human, *model), 150)
+    suggesting = finding._split(sides, 0)
+    changed = [
+        f"{text} Planted words here." if use and index >= 150 else text
+        for index, (text, use) in enumerate(zip(sides.texts, suggesting, strict=True))
+    ]
+    assert not [each for each in every(find(replace(sides, texts=tuple(changed)))) if "planted" in each.sentence]
+    tested = [f"{text} Planted words here." if index >= 150 else text for index, text in enumerate(sides.texts)]
+    assert [each for each in every(find(replace(sides, texts=tuple(tested)))) if "planted" in each.sentence]
+
+
+def test_all_texts_of_a_prompt_are_on_one_part_of_the_split():
+    prompts = np.concatenate([np.arange(100), np.repeat(np.arange(50), 2)])
+    texts = tuple(texts_of(200, 3))
+    suggesting = finding._split(Sides("m", texts, 100, prompts), 0)
+    assert suggesting[:100].sum() == 40
+    for prompt in range(100):
+        assert len(set(suggesting[prompts == prompt].tolist())) == 1
+
+
+def test_texts_are_exchanged_within_prompts_that_both_sides_answered():
+    sides = Sides("m", tuple("abcdef"), 3, np.array([4, 5, 6, 5, 4, 9]))
+    assert finding._blocks(sides).tolist() == [4, 5, -1, 5, 4, -1]
+    assert finding._blocks(replace(sides, prompts=None)).tolist() == [0] * 6
+
+
+def test_clusters_that_one_side_prefers_are_told():
+    human, model = texts_of(150, 1), texts_of(150, 2)
+    labels = np.concatenate([np.arange(150) % 3, np.where(np.arange(150) % 4, 0, 2)])
+    sides = Sides("m", (*human, *model), 150, None, labels, ("rivers", "stones", "gardens"))
+    told = {(each.condition, each.direction) for each in every(find(sides)) if each.kind == "topic"}
+    assert told == {("are in cluster rivers · 0", "more"), ("are in cluster stones · 1", "less")}
+
+
+@pytest.mark.parametrize("q", [0.0, 1.0, -1, 2])
+def test_a_rate_out_of_range_is_refused(q):
+    with pytest.raises(InputError, match="false discovery rate"):
+        between(texts_of(30, 1), texts_of(30, 2), q=q)
+
+
+def test_too_few_texts_are_refused():
+    with pytest.raises(InputError, match=r"too few texts of the model.*10 texts of either side"):
+        between(texts_of(12, 1), texts_of(12, 2))
+
+
+MARKED = {
+    "loop": ("on and on and on and on", "on and on"),
+    "sentence repetition": ("We went home again. It rained. We went home again.", "No. No. Well."),
+    "line repetition": ("one two three four\nx\none two three four", "one\none"),
+    "cut off": ("It was the", "It was the end.” "),
+    "list": ("Items:\n- one\n- two", "a - b"),
+    "heading": ("## Title\ntext", "number #1"),
+    "code": ("```x```", "plain; text here"),
+    "link": ("see www.x.org", "see x"),
+    "emoji": ("ok \U0001f600", "ok :)"),
+    "question": ("Who?", "Who."),
+    "exclamation": ("Oh!", "Oh."),
+    "quotation": ("He said “no”.", "It's his."),
+    "number": ("in 1999", "in May"),
+    "parenthesis": ("a (b)", "a b"),
+    "first person": ("I went", "It is iron"),
+    "second person": ("as you say", "as young men"),
+    "hedge": ("it seems so", "mightily"),
+    "apology": ("Sorry, no", "sorrow"),
+    "refusal": ("I cannot do that", "He can do that"),
+    "British spelling": ("the colour and the organisation", "the color of promises and exercises"),
+    "capitals": ("a HUGE one", "a BIG one"),
+    "lower-case start": ("“and then", "“And then"),
+    "leading space": (" a", "a "),
+    "trailing space": ("a\n", " a"),
+    "blank lines": ("a\n\nb", "a\nb\n\n"),
+    "white space": ("a    b", "a   b"),
+    "other letters": ("naïve", "naive"),
+}
+
+
+@pytest.mark.parametrize("mark", MARKS, ids=lambda mark: mark.kind)
+def test_marks_are_where_they_are_and_nowhere_else(mark):
+    with_it, without = MARKED[mark.kind]
+    assert mark.is_in(with_it)
+    assert not mark.is_in(without)
+
+
+def test_every_mark_and_amount_is_a_statement_of_all_texts():
+    texts = texts_of(5, 0)
+    assert [each.kind for each in marked(texts)] == [mark.kind for mark in MARKS]
+    assert {key: values.shape for key, values in amounts_of(texts).items()} == dict.fromkeys(AMOUNTS, (5,))
+
+
+def test_amounts_are_those_counted_by_hand():
+    found = {
+        key: values.tolist() for key, values in amounts_of(["The cat sat, in 1999. Don't Go home", "A dog"]).items()
+    }
+    assert found["words"] == [8, 2]
+    assert found["sentence"] == [4, 2]
+    assert found["articles"] == [1 / 8, 1 / 2]
+    assert found["digits"] == [1 / 8, 0]
+    assert found["names"] == [2 / 7, 0]
+    assert found["contractions"] == [1 / 8, 0]
+
+
+def test_sentences_are_told_by_their_ends_and_lines():
+    assert sentences("One two.  Three\nfour? (Five!)") == ["one two.", "three", "four?", "(five!", ")"]

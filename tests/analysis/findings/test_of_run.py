@@ -1,0 +1,72 @@
+"""Findings of stored runs, in Python and on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.analysis.findings.of_run import run_findings, sides_of
+from mauve_core.base.config import HUMAN
+from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.cli.explaining import NOTHING
+from mauve_core.store import Run
+from tests.synthetic import make_run
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    return make_run(tmp_path, projection=False)
+
+
+def test_sides_are_those_of_the_run(run: Run) -> None:
+    sides = sides_of(run, "collapsed")
+    assert sides.texts == (*run.corpora[HUMAN].texts, *run.corpora["collapsed"].texts)
+    seed = run.comparison.median_seed("collapsed", "joint")
+    assert sides.labels is not None
+    assert sides.labels[sides.humans :].tolist() == run.comparison.joint[seed].labels["collapsed"].tolist()
+    assert len(sides.clusters) == run.comparison.joint[seed].k
+
+
+def test_the_same_run_has_the_same_findings(run: Run) -> None:
+    assert run_findings(run, "collapsed") == run_findings(run, "collapsed") != ()
+
+
+def test_the_command_prints_sentences_and_json(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", run.id]) == 0
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if not line.startswith(" ") and line] == [
+        "close",
+        "shifted",
+        "collapsed",
+    ]
+    assert "of 100 human texts (difference" in " ".join(printed.split())
+    assert main(["explain", run.id, "--candidate", "collapsed", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    expected = run_findings(run, "collapsed")
+    assert [each["sentence"] for each in found["findings"]] == [each.sentence for each in expected]
+    first, written = expected[0], found["findings"][0]
+    ids = run.corpora[HUMAN if first.shown_by == "human" else "collapsed"].ids
+    assert written["text_ids"] == [ids[index] for index in first.texts]
+    assert main(["explain", run.id, "--candidate", "collapsed", "--markdown"]) == 0
+    assert capsys.readouterr().out.startswith("## collapsed\n\n1. ")
+
+
+def test_alike_texts_have_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+    run = make_run(tmp_path, names=["close"], n=60, projection=False)  # but for a word, and 1e-100 is out of reach
+    assert main(["explain", run.id, "--q", "1e-100"]) == 0
+    assert NOTHING in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"), [(["--candidate", "nobody"], "nobody"), (["--q", "1.5"], "false discovery rate")]
+)
+def test_bad_input_is_refused(run: Run, options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", run.id, *options]) == 2
+    assert said in capsys.readouterr().err
