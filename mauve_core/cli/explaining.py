@@ -74,7 +74,7 @@ class ExplainJson(TypedDict):
     q : float
         Expected share of false findings of a candidate, at most.
     findings : list of _FindingJson
-        By candidate, the largest odds ratio first.
+        By candidate, the largest difference first.
     """
 
     run: str

@@ -124,7 +124,7 @@ class Sides:
 
 
 def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0) -> tuple[Finding, ...]:
-    """Find what a candidate's texts have more or less of than the human ones, the largest odds ratio first.
+    """Find what a candidate's texts have more or less of than the human ones, the largest difference first.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
     for group in alike.values():
         clearest, *others = (_finding(sides, known[i], tested, float(p_values[i]), float(adjusted[i])) for i in group)
         found.append(replace(clearest, also=tuple(others)))
-    return tuple(sorted(found, key=lambda each: -_odds(each, min(left))))
+    return tuple(sorted(found, key=lambda each: -abs(each.share_model - each.share_human)))
 
 
 def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statement]:
@@ -236,10 +236,3 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
         shown_by="model" if from_model else "human",
         texts=tuple((shown - sides.humans if from_model else shown).tolist()),
     )
-
-
-def _odds(finding: Finding, tested: int) -> float:
-    """Log odds ratio of the counted texts, each share moved by half a text toward a half; its size."""
-    step = 0.5 / tested
-    own, other = ((share + step) / (1 - share + step) for share in (finding.share_model, finding.share_human))
-    return abs(float(np.log(own / other)))
