@@ -140,9 +140,9 @@ def measure(pool: Sequence[str], splits: int) -> tuple[list[list[str]], list[int
             started = time.perf_counter()
             found = found_between(human, planted(model, planting, dose, rng), index)
             seconds.append(time.perf_counter() - started)
-            told = [each for finding in found for each in (finding, *finding.also)]
-            right = [each for each in told if planting.is_named_by(each)]
-            cells += ["yes" if right else "no", right[0].sentence if right else "", str(len(told) - len(right))]
+            every = [each for finding in found for each in (finding, *finding.also)]
+            right = [each for each in every if planting.is_named_by(each)]
+            cells += ["yes" if right else "no", right[0].sentence if right else "", str(len(every) - len(right))]
         rows.append(cells)
         print(*cells, sep=" | ", file=sys.stderr, flush=True)
     null = []

@@ -146,7 +146,7 @@ def _plain(found: Mapping[str, Sequence[Finding]]) -> str:
     for name, findings in found.items():
         lines = [printable(name)]
         for number, each in enumerate(findings[:SHOWN], start=1):
-            said = f"{printable(each.told)} (difference {_points(each)})"
+            said = f"{printable(each.statement)} (difference {_points(each)})"
             lines += textwrap.wrap(said, 106, initial_indent=f"  {number:>2}. ", subsequent_indent="      ")
         blocks.append("\n".join([*lines, *_rest(findings, "  ")]))
     return "\n\n".join(blocks)
@@ -156,7 +156,7 @@ def _markdown(found: Mapping[str, Sequence[Finding]]) -> str:
     blocks = []
     for name, findings in found.items():
         lines = [
-            f"{number}. {markdown_escaped(printable(each.told))} "
+            f"{number}. {markdown_escaped(printable(each.statement))} "
             f"(difference {_points(each)}, adjusted p {significant(each.p_adjusted)})"
             for number, each in enumerate(findings[:SHOWN], start=1)
         ]

@@ -107,6 +107,7 @@ class Environment(TypedDict, total=False):
     started: str
     seconds: Mapping[str, NotNegative]
     device: str
+    clustering_device: str
     versions: Mapping[str, str]
 
 

@@ -82,7 +82,7 @@ class Finding:
     also: tuple[Finding, ...] = ()
 
     @property
-    def told(self) -> str:
+    def statement(self) -> str:
         """Such as ``ends in a loop more often: 72 of 100 texts ..., against 3 of 100 human texts``."""
         own, other = (f"{100 * share:.0f}" for share in (self.share_model, self.share_human))
         return f"{self.does}: {own} of 100 texts {self.condition}, against {other} of 100 human texts"
@@ -90,7 +90,7 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The same after the candidate's name."""
-        return f"{self.candidate} {self.told}"
+        return f"{self.candidate} {self.statement}"
 
 
 @dataclass(frozen=True, eq=False)
