@@ -1,6 +1,7 @@
 """Encoding, scores, k-means, generation, the map and a whole run on one CUDA device, each beside its peers.
 
     python benchmarks/device.py --texts FILE --out FILE.md [--seconds 480]
+    python benchmarks/device.py --texts FILE --out FILE.md --parts generation run_from_files
     python benchmarks/device.py --texts FILE --out FILE.md --toy
 
 FILE is any file that mauve-lens compare reads. Encoding takes documents of one to five of its texts through a model of
@@ -10,7 +11,7 @@ GPT-2's shape (12 layers of 768), beside transformers alone; the map is beside u
 weights are random. What is not installed is left out with a word.
 
 Each part runs in a process of its own, in the order of importance, and sends its rows as they come; the page is written
-anew after each. A part may use its share of --seconds and what earlier parts have left. Whatever fails or runs out of
+anew after each. A part may use its share of --seconds and what earlier parts have left; --parts runs some alone. Whatever fails or runs out of
 time is a row that says so, and the next part begins. The CPU's cores take part too, so nothing else should run.
 
 With --toy everything is tiny and runs on the CPU, which tries this script where there is no GPU.
@@ -117,15 +118,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="the page, written after each row")
     parser.add_argument("--toy", action="store_true", help="tiny, on the CPU")
     parser.add_argument("--seconds", type=float, default=480, help="when everything has ended")
+    parser.add_argument("--parts", nargs="+", choices=[*SHARES][1:], help="these alone, after prepare; default: all")
     options = parser.parse_args()
     toy = " --toy" if options.toy else ""
-    command = f"python benchmarks/device.py --texts FILE --out {options.out}{toy} --seconds {options.seconds:g}"
+    some = f" --parts {' '.join(options.parts)}" if options.parts else ""
+    command = f"python benchmarks/device.py --texts FILE --out {options.out}{toy} --seconds {options.seconds:g}{some}"
+    shares = {part: SHARES[part] for part in ("prepare", *(options.parts or [*SHARES][1:]))}
     results = Results(command, options.out, options.toy)
     with tempfile.TemporaryDirectory() as scratch:
         spent, last = 0, results.began + options.seconds - 5
-        for part, share in SHARES.items():
+        for part, share in shares.items():
             spent += share
-            deadline = min(last, results.began + options.seconds * spent / sum(SHARES.values()))
+            deadline = min(last, results.began + options.seconds * spent / sum(shares.values()))
             run(part, options.texts, Path(scratch), deadline, results)
     results.write()
 

@@ -27,21 +27,22 @@ def run_from_files(bench: Bench) -> None:
             home = bench.scratch / f"home, {name}"
             started = time.perf_counter()
             found = _compare(bench, files, home, options)
-            parts = {f"{stage}": f"{seconds:.3g} s" for stage, seconds in found.items()}
+            parts = {stage: f"{seconds:.3g} s" for stage, seconds in found.items()}
             bench.send(replace(row, cost=time.perf_counter() - started, cells=parts))
 
 
 def _compare(bench: Bench, files: dict[str, Path], home: Path, options: tuple[str, ...]) -> dict[str, float]:
-    """Seconds of each stage, by name."""
+    """Seconds of each stage, by name, and until the scores were stored where no map has been written after them."""
     human, *candidates = files
     command = [sys.executable, "-m", "mauve_core", "compare", "--human", str(files[human])]
     for name in candidates:
         command += ["--model", f"{name}={files[name]}"]
     command += ["--encoder", str(bench.scratch / "small"), "--device", bench.device, "--quiet", *options]
     environment = os.environ | {"MAUVE_LENS_HOME": str(home)}
+    began = time.time()
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr[-300:])
     (record,) = home.glob("runs/*/comparison.json")
     seconds: dict[str, float] = json.loads(record.read_text(encoding="utf-8"))["comparison"]["environment"]["seconds"]
-    return seconds
+    return seconds if "projection" in seconds else {"scores stored": record.stat().st_mtime - began} | seconds

@@ -68,6 +68,13 @@ def test_what_runs_out_of_time_says_so(tmp_path: Path) -> None:
     assert page.count("out of time after") == 11  # all parts
 
 
+@pytest.mark.slow
+def test_some_parts_run_alone(tmp_path: Path) -> None:
+    found = rows_by_title(measured(tmp_path, "--parts", "kmeans_large"))
+    assert [*found] == ["Matrix products", "k-means alone"]
+    assert {row["case"] for row in found["k-means alone"]} == {"500 x 8, k = 8"}
+
+
 def test_libraries_that_only_devices_have_are_asked_as_they_take_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stand-ins with the signatures of flash-kmeans 0.3.1 and cuml 26.10, which compute with scikit-learn."""
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
