@@ -11,8 +11,9 @@ GPT-2's shape (12 layers of 768), beside transformers alone; the map is beside u
 weights are random. What is not installed is left out with a word.
 
 Each part runs in a process of its own, in the order of importance, and sends its rows as they come; the page is written
-anew after each. A part may use its share of --seconds and what earlier parts have left; --parts runs some alone. Whatever fails or runs out of
-time is a row that says so, and the next part begins. The CPU's cores take part too, so nothing else should run.
+anew after each. A part may use its share of --seconds and what earlier parts have left; --parts runs some alone.
+Whatever fails or runs out of time is a row that says so, and the next part begins. The CPU's cores take part too, so
+nothing else should run.
 
 With --toy everything is tiny and runs on the CPU, which tries this script where there is no GPU.
 """
