@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypedDict
 from mauve_core.analysis.findings.finding import Finding
 from mauve_core.analysis.findings.of_run import Q, run_findings
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import interval, printable, significant
+from mauve_core.base.formatting import printable, significant
 from mauve_core.base.validation import Share, Within
 from mauve_core.cli.options import write, write_json
 from mauve_core.reporting.written import markdown_escaped
@@ -24,26 +24,34 @@ NOTHING = "No difference was found that holds for texts that did not suggest it.
 
 
 class _FindingJson(TypedDict):
-    """Something that a candidate's texts have more often than the human ones, or less often.
+    """Something that a candidate's texts have more often than those of the reference, or less often.
 
     Attributes
     ----------
-    candidate : str
-        Its name.
+    candidate, reference : str
+        Names of the two sources; the reference is the human side unless another was asked for.
     sentence : str
-        What it does, with numbers; may quote texts, which are untrusted.
+        What the candidate does, with numbers; may quote texts, which are untrusted.
     direction : {"more", "less"}
-        Than the human texts.
+        Than the reference.
     kind : str
         What it is about, such as ``loop``, ``length`` or ``phrase``.
     share_model, share_human : float
-        Shares of the tested texts of either side, 0 to 1.
+        Shares of the tested texts of the candidate and of the reference, 0 to 1.
     low, high : float
         95% interval of share_model - share_human.
     p_adjusted : float
         By Benjamini and Yekutieli, over all tested statements of the candidate.
+    gap_share, gap_low, gap_high : float or None
+        Share of the frontier integral that goes if the candidate has it as often as the reference, beyond what the same
+        weights on random texts take away, with the range of 95% of those; negative if the gap grows, None if weights
+        cannot hold it equal.
+    explained_by : str
+        The larger finding among whose texts little of this one is left; empty if none explains it.
+    left_low, left_high : float
+        95% interval of the difference that is left; 0 if nothing explains it.
     shown_by : {"model", "human"}
-        The side of the texts that show it.
+        The side of the texts that show it: the candidate or the reference.
     text_ids : list of str
         Ids of those texts, tested or not.
     also : list of str
@@ -51,6 +59,7 @@ class _FindingJson(TypedDict):
     """
 
     candidate: str
+    reference: str
     sentence: str
     direction: Literal["more", "less"]
     kind: str
@@ -59,6 +68,12 @@ class _FindingJson(TypedDict):
     low: Annotated[float, Within(-1, 1)]
     high: Annotated[float, Within(-1, 1)]
     p_adjusted: Share
+    gap_share: float | None
+    gap_low: float | None
+    gap_high: float | None
+    explained_by: str
+    left_low: Annotated[float, Within(-1, 1)]
+    left_high: Annotated[float, Within(-1, 1)]
     shown_by: Literal["model", "human"]
     text_ids: list[str]
     also: list[str]
@@ -92,6 +107,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--candidate", metavar="NAME", help="default: every candidate")
     parser.add_argument(
+        "--reference", metavar="NAME", default=HUMAN, help="candidate that takes the place of the human texts"
+    )
+    parser.add_argument(
         "--q", type=float, default=Q, metavar="SHARE", help=f"expected share of false findings, at most; default: {Q}"
     )
     form = parser.add_mutually_exclusive_group()
@@ -102,14 +120,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _explain(args: argparse.Namespace) -> int:
     run = RunStore().load(args.id)
-    names = [each.name for each in run.comparison.candidates]
+    names = [each.name for each in run.comparison.candidates if each.name != args.reference]
     if args.candidate is not None:
         names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown
     found: dict[str, Sequence[Finding]] = {}
     for done, name in enumerate(names):
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{done} of {len(names)} candidates explained")
-        found[name] = run_findings(run, name, args.q)
+        found[name] = run_findings(run, name, args.q, args.reference)
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
     if args.json:
@@ -123,10 +141,11 @@ def _explain(args: argparse.Namespace) -> int:
 
 
 def _as_json(run: Run, finding: Finding) -> _FindingJson:
-    side = HUMAN if finding.shown_by == "human" else finding.candidate
-    ids = run.corpora[side].ids
+    side = finding.reference if finding.shown_by == "human" else finding.candidate
+    ids, equal = run.corpora[side].ids, finding.held_equal
     return {
         "candidate": finding.candidate,
+        "reference": finding.reference,
         "sentence": finding.sentence,
         "direction": finding.direction,
         "kind": finding.kind,
@@ -135,6 +154,12 @@ def _as_json(run: Run, finding: Finding) -> _FindingJson:
         "low": finding.low,
         "high": finding.high,
         "p_adjusted": finding.p_adjusted,
+        "gap_share": None if equal is None else equal.gone,
+        "gap_low": None if equal is None else equal.gone_range[0],
+        "gap_high": None if equal is None else equal.gone_range[1],
+        "explained_by": finding.explained_by,
+        "left_low": finding.left_low,
+        "left_high": finding.left_high,
         "shown_by": finding.shown_by,
         "text_ids": [ids[index] for index in finding.texts],
         "also": [each.sentence for each in finding.also],
@@ -146,7 +171,7 @@ def _plain(found: Mapping[str, Sequence[Finding]]) -> str:
     for name, findings in found.items():
         lines = [printable(name)]
         for number, each in enumerate(findings[:SHOWN], start=1):
-            said = f"{printable(each.statement)} (difference {_points(each)})"
+            said = printable(f"{each.statement} ({_remarks(each)})")
             lines += textwrap.wrap(said, 106, initial_indent=f"  {number:>2}. ", subsequent_indent="      ")
         blocks.append("\n".join([*lines, *_rest(findings, "  ")]))
     return "\n\n".join(blocks)
@@ -157,16 +182,16 @@ def _markdown(found: Mapping[str, Sequence[Finding]]) -> str:
     for name, findings in found.items():
         lines = [
             f"{number}. {markdown_escaped(printable(each.statement))} "
-            f"(difference {_points(each)}, adjusted p {significant(each.p_adjusted)})"
+            f"({markdown_escaped(printable(_remarks(each)))}; adjusted p {significant(each.p_adjusted)})"
             for number, each in enumerate(findings[:SHOWN], start=1)
         ]
         blocks.append("\n".join([f"## {markdown_escaped(printable(name))}", "", *lines, *_rest(findings, "")]))
     return "\n\n".join(blocks)
 
 
-def _points(finding: Finding) -> str:
-    """The interval of the difference, in texts of 100."""
-    return f"{interval(100 * finding.low, 100 * finding.high, 0)} points"
+def _remarks(finding: Finding) -> str:
+    """The remarks with plain blanks, which a terminal may break."""
+    return "; ".join(finding.remarks).replace("\xa0", " ")
 
 
 def _rest(findings: Sequence[Finding], indent: str) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mauve_core.__main__ import main
+from mauve_core.analysis.findings import of_run
 from mauve_core.analysis.findings.of_run import run_findings, sides_of
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
@@ -70,3 +71,35 @@ def test_alike_texts_have_no_finding(
 def test_bad_input_is_refused(run: Run, options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", run.id, *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_candidate_takes_the_place_of_the_human_texts(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = sides_of(run, "collapsed", "close")
+    assert sides.texts == (*run.corpora["close"].texts, *run.corpora["collapsed"].texts)
+    assert main(["explain", run.id, "--reference", "close", "--candidate", "collapsed", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert found
+    assert all(each["reference"] == "close" and "of 100 texts of close" in each["sentence"] for each in found)
+    assert main(["explain", run.id, "--reference", "close", "--json"]) == 0
+    assert {each["candidate"] for each in json.loads(capsys.readouterr().out)["findings"]} == {"shifted", "collapsed"}
+    for wrong in ("collapsed", "nobody"):
+        assert main(["explain", run.id, "--reference", wrong, "--candidate", "collapsed"]) == 2
+        assert "The reference is not usable" in capsys.readouterr().err
+
+
+def test_findings_are_kept_with_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run_findings(run, "collapsed")
+    monkeypatch.setattr(of_run, "find", None)
+    assert run_findings(run, "collapsed") == found
+    with pytest.raises(TypeError):
+        run_findings(run, "collapsed", q=0.2)  # another q is found anew
+    with pytest.raises(TypeError):
+        run_findings(run, "collapsed", reference="close")
+
+
+def test_findings_are_held_equal_in_the_partitions_of_the_run(run: Run) -> None:
+    found = [each for each in run_findings(run, "collapsed") if each.held_equal is not None]
+    assert found
+    (scores,) = [each.scores for each in run.comparison.candidates if each.name == "collapsed"]
+    for each in found:
+        assert each.held_equal.before == pytest.approx(scores["frontier_integral"].mean)
