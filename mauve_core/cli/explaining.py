@@ -6,77 +6,22 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, TypedDict
 
 from mauve_core.analysis.findings.finding import Finding
 from mauve_core.analysis.findings.of_run import Q, run_findings
+from mauve_core.analysis.findings.rows import FindingJson, as_row
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import printable, significant
-from mauve_core.base.validation import Share, Within
+from mauve_core.base.validation import Within
 from mauve_core.cli.options import write, write_json
 from mauve_core.reporting.written import markdown_escaped
-from mauve_core.store import Run, RunStore
+from mauve_core.store import RunStore
 
 SHOWN = 10
 """Findings of a candidate that are printed; JSON has all."""
 
 NOTHING = "No difference was found that holds for texts that did not suggest it."
-
-
-class _FindingJson(TypedDict):
-    """Something that a candidate's texts have more often than those of the reference, or less often.
-
-    Attributes
-    ----------
-    candidate, reference : str
-        Names of the two sources; the reference is the human side unless another was asked for.
-    sentence : str
-        What the candidate does, with numbers; may quote texts, which are untrusted.
-    direction : {"more", "less"}
-        Than the reference.
-    kind : str
-        What it is about, such as ``loop``, ``length`` or ``phrase``.
-    share_model, share_human : float
-        Shares of the tested texts of the candidate and of the reference, 0 to 1.
-    low, high : float
-        95% interval of share_model - share_human.
-    p_adjusted : float
-        By Benjamini and Yekutieli, over all tested statements of the candidate.
-    gap_share, gap_low, gap_high : float or None
-        Share of the frontier integral that goes if the candidate has it as often as the reference, beyond what the same
-        weights on random texts take away, with the range of 95% of those; negative if the gap grows, None if weights
-        cannot hold it equal.
-    explained_by : str
-        The larger finding among whose texts little of this one is left; empty if none explains it.
-    left_low, left_high : float
-        95% interval of the difference that is left; 0 if nothing explains it.
-    shown_by : {"model", "human"}
-        The side of the texts that show it: the candidate or the reference.
-    text_ids : list of str
-        Ids of those texts, tested or not.
-    also : list of str
-        Sentences of findings that are less clear and about almost the same texts.
-    """
-
-    candidate: str
-    reference: str
-    sentence: str
-    direction: Literal["more", "less"]
-    kind: str
-    share_model: Share
-    share_human: Share
-    low: Annotated[float, Within(-1, 1)]
-    high: Annotated[float, Within(-1, 1)]
-    p_adjusted: Share
-    gap_share: float | None
-    gap_low: float | None
-    gap_high: float | None
-    explained_by: str
-    left_low: Annotated[float, Within(-1, 1)]
-    left_high: Annotated[float, Within(-1, 1)]
-    shown_by: Literal["model", "human"]
-    text_ids: list[str]
-    also: list[str]
 
 
 class ExplainJson(TypedDict):
@@ -88,13 +33,13 @@ class ExplainJson(TypedDict):
         Id of the stored run.
     q : float
         Expected share of false findings of a candidate, at most.
-    findings : list of _FindingJson
+    findings : list of FindingJson
         By candidate, the largest difference first.
     """
 
     run: str
     q: Annotated[float, Within(0, 1)]
-    findings: list[_FindingJson]
+    findings: list[FindingJson]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -131,39 +76,13 @@ def _explain(args: argparse.Namespace) -> int:
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
     if args.json:
-        findings = [_as_json(run, each) for own in found.values() for each in own]
+        findings = [as_row(run, each) for own in found.values() for each in own]
         write_json({"run": run.id, "q": args.q, "findings": findings}, "explain")
     elif args.markdown:
         write(_markdown(found))
     else:
         write(_plain(found))
     return 0
-
-
-def _as_json(run: Run, finding: Finding) -> _FindingJson:
-    side = finding.reference if finding.shown_by == "human" else finding.candidate
-    ids, equal = run.corpora[side].ids, finding.held_equal
-    return {
-        "candidate": finding.candidate,
-        "reference": finding.reference,
-        "sentence": finding.sentence,
-        "direction": finding.direction,
-        "kind": finding.kind,
-        "share_model": finding.share_model,
-        "share_human": finding.share_human,
-        "low": finding.low,
-        "high": finding.high,
-        "p_adjusted": finding.p_adjusted,
-        "gap_share": None if equal is None else equal.gone,
-        "gap_low": None if equal is None else equal.gone_range[0],
-        "gap_high": None if equal is None else equal.gone_range[1],
-        "explained_by": finding.explained_by,
-        "left_low": finding.left_low,
-        "left_high": finding.left_high,
-        "shown_by": finding.shown_by,
-        "text_ids": [ids[index] for index in finding.texts],
-        "also": [each.sentence for each in finding.also],
-    }
 
 
 def _plain(found: Mapping[str, Sequence[Finding]]) -> str:
