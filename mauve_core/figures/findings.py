@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
 from mauve_core.analysis.findings.finding import Finding
 from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures import draw
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
@@ -24,7 +26,7 @@ from mauve_core.figures.theme import (
 MOST_LETTERS = 44
 """Of a row's label."""
 
-_ROW, _MARGIN = 30, {"l": 8, "r": 16, "t": MODE_BAR, "b": 44}
+_ROW, _MARGIN = 30, {"l": 8, "r": 118, "t": MODE_BAR, "b": 44}
 
 
 def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, chosen: int | None = None) -> go.Figure:
@@ -83,7 +85,7 @@ def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, c
             orientation="h",
             xaxis="x2",
             customdata=rows[:, None],
-            text=[as_label(each.statement) for each in findings],
+            text=[as_label(f"{each.statement} ({'; '.join(each.remarks)})") for each in findings],
             hovertemplate="%{text}<extra></extra>",
         )
     )
@@ -97,9 +99,25 @@ def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, c
         uirevision="findings",
         xaxis={"title": {"text": "share of the tested texts"}, "tickformat": ".0%", "range": [-0.02, 1.02]},
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
+        annotations=[_beside(1, "of the gap", yref="paper", yanchor="bottom"), *_shares(findings)],
         yaxis=draw.row_axis([as_label(_short(each.does)) for each in findings], fixedrange=True),
     )
     return draw.figure(traces, layout)
+
+
+def _shares(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """How much of the gap goes with each finding, where any does."""
+    equal = [(row, each.held_equal) for row, each in enumerate(findings)]
+    return [
+        _beside(row, percent_with_interval(each.gone, *each.gone_range))
+        for row, each in equal
+        if each is not None and each.differs
+    ]
+
+
+def _beside(row: float, text: str, yref: str = "y", yanchor: str = "middle") -> dict[str, Any]:
+    place = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 6, "y": row, "yref": yref, "yanchor": yanchor}
+    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}
 
 
 def _short(does: str) -> str:
