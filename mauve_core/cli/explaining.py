@@ -5,16 +5,20 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, TypedDict
 
 from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.findings.of_run import Q, run_findings
+from mauve_core.analysis.findings.of_run import Q, findings_between, run_findings
 from mauve_core.analysis.findings.rows import FindingJson, as_row
 from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable, significant
 from mauve_core.base.validation import Within
-from mauve_core.cli.options import write, write_json
+from mauve_core.cli.options import named, results_only, write, write_json
+from mauve_core.cli.standard_input import files_of
+from mauve_core.corpus import Corpus, read_corpus
 from mauve_core.reporting.written import markdown_escaped
 from mauve_core.store import RunStore
 
@@ -25,12 +29,12 @@ NOTHING = "No difference was found that holds for texts that did not suggest it.
 
 
 class ExplainJson(TypedDict):
-    """Findings about the candidates of a stored run.
+    """Findings about the candidates of a stored run, or about the texts of files.
 
     Attributes
     ----------
     run : str
-        Id of the stored run.
+        Id of the stored run; empty for files.
     q : float
         Expected share of false findings of a candidate, at most.
     findings : list of FindingJson
@@ -49,10 +53,16 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "texts test them by exchanging texts between the sides. p-values are adjusted over all statements of a "
         "candidate (Benjamini and Yekutieli).",
     )
-    parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
-    parser.add_argument("--candidate", metavar="NAME", help="default: every candidate")
+    parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run; see mauve-lens runs")
+    parser.add_argument("--candidate", metavar="NAME", help="of the run; default: every candidate")
     parser.add_argument(
-        "--reference", metavar="NAME", default=HUMAN, help="candidate that takes the place of the human texts"
+        "--reference",
+        metavar="NAME[=FILE]",
+        help="candidate of the run that takes the place of the human texts; without a run, the texts that --model is "
+        "compared with, such as those of an earlier version",
+    )
+    parser.add_argument(
+        "--model", action="append", default=[], metavar="NAME=FILE", help="texts to explain, without a run"
     )
     parser.add_argument(
         "--q", type=float, default=Q, metavar="SHARE", help=f"expected share of false findings, at most; default: {Q}"
@@ -64,25 +74,50 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _explain(args: argparse.Namespace) -> int:
-    run = RunStore().load(args.id)
-    names = [each.name for each in run.comparison.candidates if each.name != args.reference]
-    if args.candidate is not None:
-        names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown
+    if (args.id is None) != bool(args.model) or (args.model and args.candidate is not None):
+        raise InputError(
+            "Give either a run or files to explain",
+            allowed="RUN [--candidate NAME] [--reference NAME], or --reference NAME=FILE with --model NAME=FILE",
+        )
+    corpora, explain = _of_files(args) if args.model else _of_run(args)
     found: dict[str, Sequence[Finding]] = {}
-    for done, name in enumerate(names):
+    for done, (name, find) in enumerate(explain.items()):
         if sys.stderr.isatty():
-            sys.stderr.write(f"\r{done} of {len(names)} candidates explained")
-        found[name] = run_findings(run, name, args.q, args.reference)
+            sys.stderr.write(f"\r{done} of {len(explain)} candidates explained")
+        found[name] = find()
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
     if args.json:
-        findings = [as_row(run, each) for own in found.values() for each in own]
-        write_json({"run": run.id, "q": args.q, "findings": findings}, "explain")
+        findings = [as_row(corpora, each) for own in found.values() for each in own]
+        write_json({"run": args.id or "", "q": args.q, "findings": findings}, "explain")
     elif args.markdown:
         write(_markdown(found))
     else:
         write(_plain(found))
     return 0
+
+
+_Explain = tuple[Mapping[str, Corpus], Mapping[str, Callable[[], Sequence[Finding]]]]
+"""The texts by name, and by candidate what finds."""
+
+
+def _of_run(args: argparse.Namespace) -> _Explain:
+    run, reference = RunStore().load(args.id), args.reference or HUMAN
+    names = [each.name for each in run.comparison.candidates if each.name != reference]
+    if args.candidate is not None:
+        names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown
+    return run.corpora, {name: partial(run_findings, run, name, args.q, reference) for name in names}
+
+
+def _of_files(args: argparse.Namespace) -> _Explain:
+    reference, models = named([args.reference or ""], "--reference"), named(args.model, "--model")
+    (first,) = reference
+    if first in models:
+        raise InputError("The reference and a model have one name", received=first)
+    with results_only():
+        paths = files_of({**reference, **models}, quiet=True)
+        corpora = {name: read_corpus(path, name=name) for name, path in paths.items()}
+    return corpora, {name: partial(findings_between, corpora[first], corpora[name], args.q) for name in models}
 
 
 def _plain(found: Mapping[str, Sequence[Finding]]) -> str:

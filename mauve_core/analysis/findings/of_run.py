@@ -1,4 +1,4 @@
-"""Findings about the candidates of a stored run."""
+"""Findings about the candidates of a stored run, and about texts alone."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from mauve_core.analysis.precomputed import cached, run_cluster_names
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 
@@ -55,6 +57,34 @@ def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
         run_cluster_names(run, "joint", candidate, seed) if joint else (),
         reference,
     )
+
+
+def findings_between(reference: Corpus, candidate: Corpus, q: float = Q, seed: int = 0) -> tuple[Finding, ...]:
+    """Find what texts have more or less of than others, without features: topics and the gap are left out.
+
+    Texts are matched by prompt, or by id, as far as both corpora have them.
+
+    Parameters
+    ----------
+    reference, candidate : Corpus
+        Their names are those in the sentences.
+    q : float in (0, 1)
+        Expected share of false findings, at most.
+    seed : int
+        Of the split into texts that suggest and texts that are tested.
+
+    Raises
+    ------
+    InputError
+        As :func:`find`; the corpora have one name.
+    """
+    if reference.name == candidate.name:
+        raise InputError("The reference and the candidate have one name", received=repr(candidate.name))
+    matched = shared_prompts({each.name: each for each in (reference, candidate)})
+    prompts = None if matched is None else np.concatenate([matched.codes[each.name] for each in (reference, candidate)])
+    texts = (*reference.texts, *candidate.texts)
+    sides = Sides(candidate.name, texts, len(reference), prompts, reference=reference.name)
+    return find(sides, q=q, seed=stream(seed, "findings"))
 
 
 def run_findings(run: Run, candidate: str, q: float = Q, reference: str = HUMAN) -> tuple[Finding, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from mauve_core.analysis.findings.finding import Finding
 from mauve_core.analysis.findings.of_run import Q, run_findings
 from mauve_core.base.config import HUMAN
 from mauve_core.base.validation import Share, Within
+from mauve_core.corpus import Corpus
 from mauve_core.store import Run
 
 if TYPE_CHECKING:
@@ -70,10 +72,10 @@ class FindingJson(TypedDict):
     also: list[str]
 
 
-def as_row(run: Run, finding: Finding) -> FindingJson:
-    """A finding of a stored run with plain values."""
+def as_row(corpora: Mapping[str, Corpus], finding: Finding) -> FindingJson:
+    """A finding with plain values; ``corpora`` has both of its sources by name."""
     side = finding.reference if finding.shown_by == "human" else finding.candidate
-    ids, equal = run.corpora[side].ids, finding.held_equal
+    ids, equal = corpora[side].ids, finding.held_equal
     return {
         "candidate": finding.candidate,
         "reference": finding.reference,
@@ -122,5 +124,5 @@ def findings_frame(run: Run, candidate: str | None = None, *, q: float = Q, refe
     import pandas as pd
 
     name = run.comparison.the_candidate(candidate).name
-    rows = [as_row(run, each) for each in run_findings(run, name, q, reference)]
+    rows = [as_row(run.corpora, each) for each in run_findings(run, name, q, reference)]
     return pd.DataFrame(rows, columns=list(FindingJson.__annotations__))
