@@ -8,13 +8,16 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypedDict
 
-from mauve_core.analysis.findings.finding import Finding
+from mauve_core.analysis.findings.finding import Finding, More
 from mauve_core.analysis.findings.of_run import Q, run_findings
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import interval, printable, significant
+from mauve_core.base.formatting import as_percent, interval, printable, significant
+from mauve_core.base.progress import ConsoleProgress
 from mauve_core.base.validation import Share, Within
+from mauve_core.cli import served
 from mauve_core.cli.options import write, write_json
 from mauve_core.reporting.written import markdown_escaped
+from mauve_core.scoring.streams import stream
 from mauve_core.store import Run, RunStore
 
 SHOWN = 10
@@ -48,6 +51,10 @@ class _FindingJson(TypedDict):
         Ids of those texts, tested or not.
     also : list of str
         Sentences of findings that are less clear and about almost the same texts.
+    agreement : float or None
+        If a language model judged the texts, the share of equal answers where it was asked twice.
+    kappa : float or None
+        Cohen's kappa of these answers; None also if it gave one answer alone.
     """
 
     candidate: str
@@ -62,6 +69,8 @@ class _FindingJson(TypedDict):
     shown_by: Literal["model", "human"]
     text_ids: list[str]
     also: list[str]
+    agreement: Share | None
+    kappa: Annotated[float, Within(-1, 1)] | None
 
 
 class ExplainJson(TypedDict):
@@ -94,6 +103,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--q", type=float, default=Q, metavar="SHARE", help=f"expected share of false findings, at most; default: {Q}"
     )
+    served.add_asking_options(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object with the ids of the texts")
     form.add_argument("--markdown", action="store_true", help="lists in Markdown")
@@ -105,12 +115,14 @@ def _explain(args: argparse.Namespace) -> int:
     names = [each.name for each in run.comparison.candidates]
     if args.candidate is not None:
         names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown
+    judge = _judge(args, run)
     found: dict[str, Sequence[Finding]] = {}
+    shows_count = sys.stderr.isatty() and judge is None  # a judge shows more
     for done, name in enumerate(names):
-        if sys.stderr.isatty():
+        if shows_count:
             sys.stderr.write(f"\r{done} of {len(names)} candidates explained")
-        found[name] = run_findings(run, name, args.q)
-    if sys.stderr.isatty():
+        found[name] = run_findings(run, name, args.q, judge)
+    if shows_count:
         sys.stderr.write("\r\033[K")
     if args.json:
         findings = [_as_json(run, each) for own in found.values() for each in own]
@@ -120,6 +132,20 @@ def _explain(args: argparse.Namespace) -> int:
     else:
         write(_plain(found))
     return 0
+
+
+def _judge(args: argparse.Namespace, run: Run) -> More | None:
+    """The model of ``--ask``, which tells on standard error what it does."""
+    options = served.asking_options(args)
+    if options is None:
+        return None
+    from mauve_core.analysis.findings.judged import Judge
+
+    def tell(line: str) -> None:
+        sys.stderr.write(f"{printable(line)}\n")
+
+    (seed,) = stream(run.comparison.config.score.seed, "findings").spawn(1)
+    return Judge(args.ask, options, seed, progress=ConsoleProgress(), tell=tell)
 
 
 def _as_json(run: Run, finding: Finding) -> _FindingJson:
@@ -138,6 +164,8 @@ def _as_json(run: Run, finding: Finding) -> _FindingJson:
         "shown_by": finding.shown_by,
         "text_ids": [ids[index] for index in finding.texts],
         "also": [each.sentence for each in finding.also],
+        "agreement": None if finding.agreement is None else finding.agreement.share,
+        "kappa": None if finding.agreement is None else finding.agreement.kappa,
     }
 
 
@@ -146,7 +174,7 @@ def _plain(found: Mapping[str, Sequence[Finding]]) -> str:
     for name, findings in found.items():
         lines = [printable(name)]
         for number, each in enumerate(findings[:SHOWN], start=1):
-            said = f"{printable(each.statement)} (difference {_points(each)})"
+            said = f"{printable(each.statement)} (difference {_points(each)}{_judged(each)})"
             lines += textwrap.wrap(said, 106, initial_indent=f"  {number:>2}. ", subsequent_indent="      ")
         blocks.append("\n".join([*lines, *_rest(findings, "  ")]))
     return "\n\n".join(blocks)
@@ -157,7 +185,7 @@ def _markdown(found: Mapping[str, Sequence[Finding]]) -> str:
     for name, findings in found.items():
         lines = [
             f"{number}. {markdown_escaped(printable(each.statement))} "
-            f"(difference {_points(each)}, adjusted p {significant(each.p_adjusted)})"
+            f"(difference {_points(each)}, adjusted p {significant(each.p_adjusted)}{_judged(each)})"
             for number, each in enumerate(findings[:SHOWN], start=1)
         ]
         blocks.append("\n".join([f"## {markdown_escaped(printable(name))}", "", *lines, *_rest(findings, "")]))
@@ -167,6 +195,15 @@ def _markdown(found: Mapping[str, Sequence[Finding]]) -> str:
 def _points(finding: Finding) -> str:
     """The interval of the difference, in texts of 100."""
     return f"{interval(100 * finding.low, 100 * finding.high, 0)} points"
+
+
+def _judged(finding: Finding) -> str:
+    """How far the judge agrees with itself, if there is one."""
+    if finding.agreement is None:
+        return ""
+    kappa = finding.agreement.kappa
+    beyond = "" if kappa is None else f", kappa {kappa:.2f}"
+    return f"; asked twice, the model answers alike for {as_percent(finding.agreement.share)} of texts{beyond}"
 
 
 def _rest(findings: Sequence[Finding], indent: str) -> list[str]:

@@ -9,7 +9,7 @@ several findings about the same texts, the clearest comes first and holds the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,7 +19,7 @@ from scipy.stats import false_discovery_control
 
 from mauve_core.analysis.findings.amounts import limited
 from mauve_core.analysis.findings.marks import marked
-from mauve_core.analysis.findings.statements import Statement
+from mauve_core.analysis.findings.statements import Agreement, Statement
 from mauve_core.analysis.findings.wording import bounded, clustered, phrased
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.statistics.exchange_test import exchange_test
@@ -64,6 +64,8 @@ class Finding:
         Those texts of that side that meet the condition, ascending; tested or not.
     also : tuple of Finding
         Findings that are less clear and about almost the same texts.
+    agreement : Agreement or None
+        The judge's, if one said which texts meet the condition.
     """
 
     candidate: str
@@ -80,6 +82,7 @@ class Finding:
     shown_by: Literal["model", "human"]
     texts: tuple[int, ...]
     also: tuple[Finding, ...] = ()
+    agreement: Agreement | None = None
 
     @property
     def statement(self) -> str:
@@ -123,7 +126,13 @@ class Sides:
         return np.arange(len(self.texts)) >= self.humans
 
 
-def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0) -> tuple[Finding, ...]:
+More = Callable[[Sides, NDArray[np.bool_]], Iterable[Statement]]
+"""Gives further statements. Which ones may depend on the sides of the suggesting texts, (n,), but of no others."""
+
+
+def find(
+    sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0, more: More | None = None
+) -> tuple[Finding, ...]:
     """Find what a candidate's texts have more or less of than the human ones, the largest difference first.
 
     Parameters
@@ -133,6 +142,8 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
         Expected share of false findings, at most.
     seed : int or numpy.random.SeedSequence
         Of the split.
+    more : callable, optional
+        Gives statements that are tested with the others, such as :class:`judged.Judge`.
 
     Raises
     ------
@@ -151,7 +162,7 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
             allowed=f"{LEAST_TESTED} texts of either side that suggest nothing",
             received=f"{left[0]} human and {left[1]} model texts",
         )
-    known = list(_suggested(sides, suggesting))
+    known = list(_suggested(sides, suggesting, () if more is None else more(sides, suggesting)))
     table = np.stack([each.has for each in known])
     looks = exchange_test(table[:, suggesting], ~of_model[suggesting], blocks[suggesting]) <= LOOKS
     known, table = [each for each, kept in zip(known, looks, strict=True) if kept], table[looks]
@@ -171,7 +182,7 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
     return tuple(sorted(found, key=lambda each: -abs(each.share_model - each.share_human)))
 
 
-def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statement]:
+def _suggested(sides: Sides, suggesting: NDArray[np.bool_], more: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements that some texts have and others have not; of equal ones the first."""
     of_model, seen = sides.of_model, set[bytes]()
     for each in (
@@ -180,6 +191,7 @@ def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statemen
         *bounded(sides.texts, of_model, suggesting),
         *phrased(sides.texts, of_model, suggesting),
         *(() if sides.labels is None else clustered(sides.labels, sides.clusters)),
+        *more,
     ):
         packed = np.packbits(each.has).tobytes()
         if each.has.any() and not each.has.all() and packed not in seen:
@@ -235,4 +247,5 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
         p_adjusted=adjusted,
         shown_by="model" if from_model else "human",
         texts=tuple((shown - sides.humans if from_model else shown).tolist()),
+        agreement=statement.agreement,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mauve_core.analysis.findings.finding import Finding, Sides, find
+from mauve_core.analysis.findings.finding import Finding, More, Sides, find
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.scoring.streams import stream
@@ -38,9 +38,9 @@ def sides_of(run: Run, candidate: str) -> Sides:
     )
 
 
-def run_findings(run: Run, candidate: str, q: float = Q) -> tuple[Finding, ...]:
+def run_findings(run: Run, candidate: str, q: float = Q, more: More | None = None) -> tuple[Finding, ...]:
     """Find what a candidate of a run has more or less of than the human texts; see :func:`find` for parameters.
 
     The split of the prompts is that of the run's seed, the same for all candidates.
     """
-    return find(sides_of(run, candidate), q=q, seed=stream(run.comparison.config.score.seed, "findings"))
+    return find(sides_of(run, candidate), q=q, seed=stream(run.comparison.config.score.seed, "findings"), more=more)

@@ -8,6 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+@dataclass(frozen=True)
+class Agreement:
+    """How far a judge who was asked twice about the same texts agrees with itself.
+
+    Attributes
+    ----------
+    share : float
+        Share of equal answers, in [0, 1].
+    kappa : float or None
+        Cohen's: 1 for the same answers, 0 for as many as by chance; None if it gave one answer alone.
+    texts : int
+        Texts that it was asked about twice.
+    """
+
+    share: float
+    kappa: float | None
+    texts: int
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """Something that each text has or has not.
@@ -24,6 +43,8 @@ class Statement:
         The human texts first, then the candidate's.
     otherwise : str
         What the other texts do, if they are the ones to count for a writer who does less: ``have at most 85 words``.
+    agreement : Agreement or None
+        The judge's, if one said which texts have it.
     """
 
     kind: str
@@ -32,3 +53,4 @@ class Statement:
     condition: str
     has: NDArray[np.bool_]
     otherwise: str = ""
+    agreement: Agreement | None = None
