@@ -9,17 +9,20 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, TypedDict
 
-from mauve_core.analysis.findings.finding import Finding
+from mauve_core.analysis.findings.finding import Finding, More
 from mauve_core.analysis.findings.of_run import Q, findings_between, run_findings
 from mauve_core.analysis.findings.rows import FindingJson, as_row
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable, significant
+from mauve_core.base.progress import ConsoleProgress
 from mauve_core.base.validation import Within
+from mauve_core.cli import served
 from mauve_core.cli.options import named, results_only, write, write_json
 from mauve_core.cli.standard_input import files_of
 from mauve_core.corpus import Corpus, read_corpus
 from mauve_core.reporting.written import markdown_escaped
+from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
 
 SHOWN = 10
@@ -67,6 +70,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--q", type=float, default=Q, metavar="SHARE", help=f"expected share of false findings, at most; default: {Q}"
     )
+    served.add_asking_options(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object with the ids of the texts")
     form.add_argument("--markdown", action="store_true", help="lists in Markdown")
@@ -81,11 +85,12 @@ def _explain(args: argparse.Namespace) -> int:
         )
     corpora, explain = _of_files(args) if args.model else _of_run(args)
     found: dict[str, Sequence[Finding]] = {}
+    shows_count = sys.stderr.isatty() and args.ask is None  # a judge shows more
     for done, (name, find) in enumerate(explain.items()):
-        if sys.stderr.isatty():
+        if shows_count:
             sys.stderr.write(f"\r{done} of {len(explain)} candidates explained")
         found[name] = find()
-    if sys.stderr.isatty():
+    if shows_count:
         sys.stderr.write("\r\033[K")
     if args.json:
         findings = [as_row(corpora, each) for own in found.values() for each in own]
@@ -106,7 +111,8 @@ def _of_run(args: argparse.Namespace) -> _Explain:
     names = [each.name for each in run.comparison.candidates if each.name != reference]
     if args.candidate is not None:
         names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown
-    return run.corpora, {name: partial(run_findings, run, name, args.q, reference) for name in names}
+    judge = _judge(args, run.comparison.config.score.seed)
+    return run.corpora, {name: partial(run_findings, run, name, args.q, reference, judge) for name in names}
 
 
 def _of_files(args: argparse.Namespace) -> _Explain:
@@ -117,7 +123,24 @@ def _of_files(args: argparse.Namespace) -> _Explain:
     with results_only():
         paths = files_of({**reference, **models}, quiet=True)
         corpora = {name: read_corpus(path, name=name) for name, path in paths.items()}
-    return corpora, {name: partial(findings_between, corpora[first], corpora[name], args.q) for name in models}
+    judge = _judge(args, seed=0)
+    return corpora, {
+        name: partial(findings_between, corpora[first], corpora[name], args.q, 0, judge) for name in models
+    }
+
+
+def _judge(args: argparse.Namespace, seed: int) -> More | None:
+    """The model of ``--ask``, which tells on standard error what it does."""
+    options = served.asking_options(args)
+    if options is None:
+        return None
+    from mauve_core.analysis.findings.judged import Judge
+
+    def tell(line: str) -> None:
+        sys.stderr.write(f"{printable(line)}\n")
+
+    (own,) = stream(seed, "findings").spawn(1)
+    return Judge(args.ask, options, own, progress=ConsoleProgress(), tell=tell)
 
 
 def _plain(found: Mapping[str, Sequence[Finding]]) -> str:

@@ -11,7 +11,7 @@ among texts that are alike in a larger one says so.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
@@ -22,7 +22,7 @@ from scipy.stats import false_discovery_control
 from mauve_core.analysis.findings.amounts import limited
 from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.analysis.findings.marks import marked
-from mauve_core.analysis.findings.statements import Statement
+from mauve_core.analysis.findings.statements import Agreement, Statement
 from mauve_core.analysis.findings.wording import bounded, clustered, phrased
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
@@ -77,6 +77,8 @@ class Finding:
         Interval of the difference among texts that are alike in that larger finding; of no meaning without one.
     held_equal : HeldEqual or None
         How much of the gap goes if the candidate has it as often as the reference; None if weights cannot do it.
+    agreement : Agreement or None
+        The judge's, if one said which texts meet the condition.
     """
 
     candidate: str
@@ -99,6 +101,7 @@ class Finding:
     left_low: Annotated[float, Within(-1, 1)] = 0.0
     left_high: Annotated[float, Within(-1, 1)] = 0.0
     held_equal: HeldEqual | None = None
+    agreement: Agreement | None = None
 
     @property
     def key(self) -> str:
@@ -150,8 +153,9 @@ class Finding:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What follows the statement: the interval, the gap and the finding that explains it."""
-        return tuple(filter(None, (f"difference {self.points}", self.of_gap, self.explained)))
+        """What follows the statement: interval, gap, the finding that explains it, and the judge's agreement."""
+        judged = "" if self.agreement is None else self.agreement.in_words
+        return tuple(filter(None, (f"difference {self.points}", self.of_gap, self.explained, judged)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +191,13 @@ class Sides:
         return np.arange(len(self.texts)) >= self.humans
 
 
-def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0) -> tuple[Finding, ...]:
+More = Callable[[Sides, NDArray[np.bool_]], Iterable[Statement]]
+"""Gives further statements. Which ones may depend on the sides of the suggesting texts, (n,), but of no others."""
+
+
+def find(
+    sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0, more: More | None = None
+) -> tuple[Finding, ...]:
     """Find what a candidate's texts have more or less of than the human ones, the largest difference first.
 
     Parameters
@@ -197,6 +207,8 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
         Expected share of false findings, at most.
     seed : int or numpy.random.SeedSequence
         Of the split.
+    more : callable, optional
+        Gives statements that are tested with the others, such as :class:`judged.Judge`.
 
     Raises
     ------
@@ -215,7 +227,7 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
             allowed=f"{LEAST_TESTED} texts of either side that suggest nothing",
             received=f"{left[0]} of {sides.reference} and {left[1]} of {sides.candidate}",
         )
-    known = list(_suggested(sides, suggesting))
+    known = list(_suggested(sides, suggesting, () if more is None else more(sides, suggesting)))
     table = np.stack([each.has for each in known])
     looks = exchange_test(table[:, suggesting], ~of_model[suggesting], blocks[suggesting]) <= LOOKS
     known, table = [each for each, kept in zip(known, looks, strict=True) if kept], table[looks]
@@ -263,7 +275,7 @@ def masks(finding: Finding, humans: int, models: int) -> tuple[NDArray[np.bool_]
     return found[0], found[1]
 
 
-def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statement]:
+def _suggested(sides: Sides, suggesting: NDArray[np.bool_], more: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements that some texts have and others have not; of equal ones the first."""
     of_model, seen = sides.of_model, set[bytes]()
     for each in (
@@ -272,6 +284,7 @@ def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statemen
         *bounded(sides.texts, of_model, suggesting),
         *phrased(sides.texts, of_model, suggesting),
         *(() if sides.labels is None else clustered(sides.labels, sides.clusters)),
+        *more,
     ):
         packed = np.packbits(each.has).tobytes()
         if each.has.any() and not each.has.all() and packed not in seen:
@@ -327,4 +340,5 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
         shown_by="model" if is_more or counts_others else "human",
         human_texts=tuple(np.flatnonzero(has[: sides.humans]).tolist()),
         model_texts=tuple(np.flatnonzero(has[sides.humans :]).tolist()),
+        agreement=statement.agreement,
     )

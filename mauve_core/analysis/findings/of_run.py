@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mauve_core.analysis.findings.finding import Finding, Sides, find, masks
+from mauve_core.analysis.findings.finding import Finding, More, Sides, find, masks
 from mauve_core.analysis.findings.held_equal import held_equal
 from mauve_core.analysis.precomputed import cached, run_cluster_names
 from mauve_core.base.config import HUMAN, PartitionKind
@@ -59,7 +59,9 @@ def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
     )
 
 
-def findings_between(reference: Corpus, candidate: Corpus, q: float = Q, seed: int = 0) -> tuple[Finding, ...]:
+def findings_between(
+    reference: Corpus, candidate: Corpus, q: float = Q, seed: int = 0, more: More | None = None
+) -> tuple[Finding, ...]:
     """Find what texts have more or less of than others, without features: topics and the gap are left out.
 
     Texts are matched by prompt, or by id, as far as both corpora have them.
@@ -72,6 +74,8 @@ def findings_between(reference: Corpus, candidate: Corpus, q: float = Q, seed: i
         Expected share of false findings, at most.
     seed : int
         Of the split into texts that suggest and texts that are tested.
+    more : callable, optional
+        As in :func:`find`.
 
     Raises
     ------
@@ -84,22 +88,24 @@ def findings_between(reference: Corpus, candidate: Corpus, q: float = Q, seed: i
     prompts = None if matched is None else np.concatenate([matched.codes[each.name] for each in (reference, candidate)])
     texts = (*reference.texts, *candidate.texts)
     sides = Sides(candidate.name, texts, len(reference), prompts, reference=reference.name)
-    return find(sides, q=q, seed=stream(seed, "findings"))
+    return find(sides, q=q, seed=stream(seed, "findings"), more=more)
 
 
-def run_findings(run: Run, candidate: str, q: float = Q, reference: str = HUMAN) -> tuple[Finding, ...]:
+def run_findings(
+    run: Run, candidate: str, q: float = Q, reference: str = HUMAN, more: More | None = None
+) -> tuple[Finding, ...]:
     """Find what a candidate of a run has more or less of than the reference; see :func:`find` for parameters.
 
-    The split of the prompts is that of the run's seed, the same for all candidates. Findings at the usual ``q`` are
-    kept with the run.
+    The split of the prompts is that of the run's seed, the same for all candidates. Findings at the usual ``q``
+    without ``more`` are kept with the run.
 
     Raises
     ------
     InputError
         As :func:`find` and :func:`sides_of`.
     """
-    if q != Q:
-        return _find(run, candidate, q, reference)
+    if q != Q or more is not None:
+        return _find(run, candidate, q, reference, more)
     comparison = run.comparison
     comparison.candidate(candidate)
     which = f"{run.index_of(candidate)}-{run.index_of(reference)}" if reference in run.corpora else ""
@@ -117,10 +123,10 @@ def clusters_kind(reference: str) -> PartitionKind:
     return "pairwise" if reference == HUMAN else "joint"
 
 
-def _find(run: Run, candidate: str, q: float, reference: str) -> tuple[Finding, ...]:
+def _find(run: Run, candidate: str, q: float, reference: str, more: More | None = None) -> tuple[Finding, ...]:
     sides = sides_of(run, candidate, reference)
     seeds = stream(run.comparison.config.score.seed, "findings")
-    found = find(sides, q=q, seed=seeds)
+    found = find(sides, q=q, seed=seeds, more=more)
     kind = clusters_kind(reference)
     partitions = list(run.comparison.partitions(kind, candidate))
     if not partitions:

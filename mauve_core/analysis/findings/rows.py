@@ -49,6 +49,10 @@ class FindingJson(TypedDict):
         Ids of those texts, tested or not.
     also : list of str
         Sentences of findings that are less clear and about almost the same texts.
+    agreement : float or None
+        If a language model judged the texts, the share of equal answers where it was asked twice.
+    kappa : float or None
+        Cohen's kappa of these answers; None also if it gave one answer alone.
     """
 
     candidate: str
@@ -70,6 +74,8 @@ class FindingJson(TypedDict):
     shown_by: Literal["model", "human"]
     text_ids: list[str]
     also: list[str]
+    agreement: Share | None
+    kappa: Annotated[float, Within(-1, 1)] | None
 
 
 def as_row(corpora: Mapping[str, Corpus], finding: Finding) -> FindingJson:
@@ -96,6 +102,8 @@ def as_row(corpora: Mapping[str, Corpus], finding: Finding) -> FindingJson:
         "shown_by": finding.shown_by,
         "text_ids": [ids[index] for index in finding.texts],
         "also": [each.sentence for each in finding.also],
+        "agreement": None if finding.agreement is None else finding.agreement.share,
+        "kappa": None if finding.agreement is None else finding.agreement.kappa,
     }
 
 
