@@ -108,7 +108,7 @@ def count_modes(labels: ArrayLike, seed: int | SeedSequence = 0) -> ModeCount:
     same = array[:, :, None] == array[:, None, :]
     sizes = same.sum(axis=2)
     pairs = (sizes.sum(axis=1) - m) / 2
-    counts = np.stack([(1 / sizes).sum(axis=1), (sizes == 1).sum(axis=1), (sizes == 2).sum(axis=1) / 2, pairs])
+    counts = np.stack([modes_met(array), (sizes == 1).sum(axis=1), (sizes == 2).sum(axis=1) / 2, pairs])
     rng = np.random.default_rng(_checks.seed_sequence(seed))
     weights = rng.multinomial(g, np.full(g, 1 / g), size=RESAMPLES)
     replicates = _estimate(weights @ counts.T, m)
@@ -118,6 +118,13 @@ def count_modes(labels: ArrayLike, seed: int | SeedSequence = 0) -> ModeCount:
     return ModeCount(
         modes / g, float(low) / g, float(high) / g, float(counts[0].mean()), float(pairs.mean() / (m * (m - 1) / 2))
     )
+
+
+def modes_met(labels: NDArray[np.integer]) -> NDArray[np.int64]:
+    """(g,) numbers of different labels in the rows of a (g, m) array."""
+    ordered = np.sort(labels, axis=1)
+    found: NDArray[np.int64] = 1 + (np.diff(ordered, axis=1) > 0).sum(axis=1)
+    return found
 
 
 def _estimate(counts: NDArray[np.float64], m: int) -> NDArray[np.float64]:

@@ -91,9 +91,7 @@ def gap_between_modes(writers: Sequence[NDArray[np.float64]], seed: int | SeedSe
     return find_gap(np.concatenate([np.zeros(0), *varied]), np.concatenate([np.zeros(0), *between]))
 
 
-def modes_per_prompt(
-    answers: NDArray[np.float64], gap: Gap | None, seed: int | SeedSequence = 0
-) -> ModeCount | None:
+def modes_per_prompt(answers: NDArray[np.float64], gap: Gap | None, seed: int | SeedSequence = 0) -> ModeCount | None:
     """Count the modes of a writer's answers; None if modes are not separate and its answers not identical.
 
     Parameters

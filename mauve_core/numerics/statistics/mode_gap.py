@@ -76,7 +76,8 @@ class _Fit:
     def near(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Probability that each y is of the near one."""
         first, second = _log_densities(y, np.array([self.share, 1 - self.share]), self.mean, self.sd)
-        return 1 / (1 + np.exp(np.clip(second - first, -700, 700)))
+        found: NDArray[np.float64] = 1 / (1 + np.exp(np.clip(second - first, -700, 700)))
+        return found
 
 
 def find_gap(within: ArrayLike, between: ArrayLike) -> Gap | None:
@@ -138,7 +139,7 @@ def _between_two_kinds(distances: NDArray[np.float64]) -> float | None:
 
 def _threshold(fit: _Fit, y: NDArray[np.float64]) -> float | None:
     """Where a fit divides the y; None if too many are uncertain, or either kind has too few."""
-    grid = np.linspace(*fit.mean, 1001)
+    grid = np.linspace(fit.mean[0], fit.mean[1], 1001)
     near = fit.near(grid)
     if near[0] < 1 - UNCERTAIN or near[-1] > UNCERTAIN:
         return None
