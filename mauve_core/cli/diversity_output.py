@@ -194,9 +194,4 @@ def _modes(count: ModeCount) -> dict[str, Any]:
 
 
 def _missed(run: Run, missed: MissedClusters) -> dict[str, Any]:
-    return {
-        "n": missed.n,
-        "share": missed.share,
-        "human_share": missed.human_share,
-        "never": never_reached(run, missed),
-    }
+    return {**dataclass_to_json(missed), "never": never_reached(run, missed)}
