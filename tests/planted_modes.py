@@ -62,7 +62,7 @@ def side(name: str, modes: NDArray[np.int64]) -> Corpus:
 
 def store_modes(name: str = "modes", modes: Mapping[str, int] | None = None, *, noise: float = 0.1) -> Run:
     """A run of candidates with so many modes to a prompt, and of ``once``, which answers each prompt once."""
-    rng = np.random.default_rng(5)
+    rng = np.random.default_rng(6)
     chosen = MODES if modes is None else modes
     drawn = {each: draw_modes(equal(many), PROMPTS, ANSWERS, rng) for each, many in chosen.items()}
     drawn["once"] = draw_modes(equal(5), PROMPTS, 1, rng)
