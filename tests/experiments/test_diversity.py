@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from itertools import combinations
 from pathlib import Path
@@ -20,10 +21,11 @@ from mauve_core.experiments.diversity import RunDiversity, diversity_of_run
 from mauve_core.experiments.diversity.answers import answers_of, dealt
 from mauve_core.experiments.diversity.human_clusters import missed_clusters
 from mauve_core.experiments.diversity.measures import distance_by_group
-from mauve_core.experiments.diversity.wording import NO_GAP
+from mauve_core.experiments.diversity.wording import NO_GAP, sentence
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING
-from mauve_core.numerics.statistics.mode_count import count_modes
+from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes
 from mauve_core.numerics.statistics.mode_distances import unit_answers
+from mauve_core.numerics.statistics.mode_gap import Gap, Kind
 from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
@@ -185,7 +187,7 @@ def test_the_command_begins_with_a_sentence_for_each_candidate(
 ) -> None:
     assert main(["diversity", run.id]) == 0
     printed = capsys.readouterr().out
-    assert printed.startswith(f"greedy gives one answer to each prompt: all {ANSWERS} are identical.\n")
+    assert printed.startswith(f"greedy gives one answer to each prompt: all {ANSWERS} are identical to the encoder.\n")
     count = found.candidates["five"].modes
     assert count is not None
     assert f"five gives {count.modes:.1f} ({count.low:.1f} to {count.high:.1f}) different answers" in printed
@@ -210,3 +212,17 @@ def test_a_run_with_one_answer_to_a_prompt_is_refused(home: Path) -> None:
     with pytest.raises(InputError, match="several answers of the candidates") as raised:
         diversity_of_run(make_run(home, n=60, seeds=2, projection=False))
     assert "--repeats" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("modes", "kind", "said"),
+    [
+        ((1.0, 1.0, 1.0, 1.0, 1.0), "within prompts", "a gives one answer to each prompt: all 8 are of one mode."),
+        ((4.87, 4.61, 5.2, 3.9, 0.2), "within prompts", "a gives 4.9 (4.6 to 5.2) different answers to a prompt; 8"),
+        ((np.inf, np.inf, np.inf, 8.0, 0.0), "within prompts", "a never gives an answer twice: 8 answers"),
+        ((1.0, 1.0, 1.0, 1.0, 1.0), "between prompts", "a gives one answer to each prompt, as far as"),
+    ],
+)  # fmt: skip
+def test_sentences(found: RunDiversity, modes: tuple[float, ...], kind: Kind, said: str) -> None:
+    own = dataclasses.replace(found.candidates["five"], answers=8, modes=ModeCount(*modes))
+    assert with_plain_spaces(sentence("a", own, Gap(0.1, kind))).startswith(said)

@@ -30,17 +30,17 @@ def sentence(name: str, found: Diversity, gap: Gap | None) -> str:
             "this encoder."
         )
     if found.distance.within < 1e-9:
-        return f"{name} gives one answer to each prompt: all {m} are identical."
+        return f"{name} gives one answer to each prompt: all {m} are identical to the encoder."
     if math.isinf(count.modes):
         return f"{name} never gives an answer twice: {m} answers to a prompt are of {m} modes, too many to be counted."
     if gap is not None and gap.kind == "between prompts":
         return (
-            f"{name} gives {_answers(count)} to a prompt, as far as the encoder tells: all {m} are close to each "
-            "other, against answers to other prompts."
+            f"{name} gives {_answers(count)}, as far as the encoder tells: all {m} are close to each other, compared "
+            "with answers to different prompts."
         )
     if count.high == 1:
-        return f"{name} gives one answer to each prompt: all {m} are of one mode."
-    return f"{name} gives {_answers(count)} to a prompt; {m} answers show {written(count.met, 1)} of them."
+        return f"{name} gives {_answers(count)}: all {m} are of one mode."
+    return f"{name} gives {_answers(count)}; {m} answers show {written(count.met, 1)} of them."
 
 
 def gap_sentence(gap: Gap | None) -> str:
@@ -95,4 +95,8 @@ def missed_sentence(missed: MissedClusters) -> str:
 
 
 def _answers(count: ModeCount) -> str:
-    return f"{modes_with_interval(count)} different answers"
+    return (
+        "one answer to each prompt"
+        if count.high == 1
+        else f"{modes_with_interval(count)} different answers to a prompt"
+    )
