@@ -95,8 +95,6 @@ def missed_sentence(missed: MissedClusters) -> str:
 
 
 def _answers(count: ModeCount) -> str:
-    return (
-        "one answer to each prompt"
-        if count.high == 1
-        else f"{modes_with_interval(count)} different answers to a prompt"
-    )
+    if count.high == 1:
+        return "one answer to each prompt"
+    return f"{modes_with_interval(count)} different answers to a prompt"
