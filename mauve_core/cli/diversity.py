@@ -113,7 +113,7 @@ def _below(run: Run, name: str, found: RunDiversity, quote: Quote) -> Iterable[s
 
 
 def _pair_rows(pairs: Sequence[Agreement], quote: Quote) -> Rows:
-    rows = [["", "distance", "of one", "difference", "as close?", "to different prompts", "of one mode"]]
+    rows = [["", "distance", "of one", "difference", "as close?", "other prompts", "one mode"]]
     for each in pairs:
         numbers = (written(value, DISTANCE_DECIMALS) for value in (each.distance, each.own))
         apart = written(each.apart, DISTANCE_DECIMALS, signed=True)

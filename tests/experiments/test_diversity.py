@@ -219,7 +219,8 @@ def test_a_run_with_one_answer_to_a_prompt_is_refused(home: Path) -> None:
     [
         ((1.0, 1.0, 1.0, 1.0, 1.0), "within prompts", "a gives one answer to each prompt: all 8 are of one mode."),
         ((4.87, 4.61, 5.2, 3.9, 0.2), "within prompts", "a gives 4.9 (4.6 to 5.2) different answers to a prompt; 8"),
-        ((np.inf, np.inf, np.inf, 8.0, 0.0), "within prompts", "a never gives an answer twice: 8 answers"),
+        ((np.inf, np.inf, np.inf, 8.0, 0.0), "within prompts", "a never gives a prompt an answer twice: all 8"),
+        ((9.9, 9.1, 11.0, 5.7, 0.1), "identical answers", "a gives 9.9 (9.1 to 11.0) different answers to a prompt, w"),
         ((1.0, 1.0, 1.0, 1.0, 1.0), "between prompts", "a gives one answer to each prompt, as far as"),
     ],
 )  # fmt: skip

@@ -31,8 +31,12 @@ def sentence(name: str, found: Diversity, gap: Gap | None) -> str:
         )
     if found.distance.within < 1e-9:
         return f"{name} gives one answer to each prompt: all {m} are identical to the encoder."
+    verbatim = ", word for word" if gap is not None and gap.kind == "identical answers" else ""
     if math.isinf(count.modes):
-        return f"{name} never gives an answer twice: {m} answers to a prompt are of {m} modes, too many to be counted."
+        return (
+            f"{name} never gives a prompt an answer twice{verbatim}: all {m} are of different modes, too many to be "
+            "counted."
+        )
     if gap is not None and gap.kind == "between prompts":
         return (
             f"{name} gives {_answers(count)}, as far as the encoder tells: all {m} are close to each other, compared "
@@ -40,7 +44,7 @@ def sentence(name: str, found: Diversity, gap: Gap | None) -> str:
         )
     if count.high == 1:
         return f"{name} gives {_answers(count)}: all {m} are of one mode."
-    return f"{name} gives {_answers(count)}; {m} answers show {written(count.met, 1)} of them."
+    return f"{name} gives {_answers(count)}{verbatim}; {m} answers show {written(count.met, 1)} of them."
 
 
 def gap_sentence(gap: Gap | None) -> str:
@@ -48,7 +52,10 @@ def gap_sentence(gap: Gap | None) -> str:
     if gap is None:
         return NO_GAP
     if gap.kind == "identical answers":
-        return "Only identical answers are of one mode: all others to one prompt are far apart."
+        return (
+            "Only identical answers are of one mode: no others to one prompt are close to each other at this encoder, "
+            "whether they say the same in other words or not."
+        )
     where = {
         "within prompts": "the distances between answers to one prompt have a gap there",
         "between prompts": "half the median between answers to different prompts, which few answers to one prompt "
