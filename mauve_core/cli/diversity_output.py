@@ -95,6 +95,8 @@ class _CandidateJson(TypedDict):
         Answers to each prompt that are measured.
     modes : _ModesJson or None
         None if modes are not separate in the features.
+    different : _ModesJson
+        The same with answers of one mode only if their texts are equal.
     distance, vendi, clusters, self_bleu : Contrast
         Mean cosine distance of two answers; Vendi score, joint clusters reached (None without joint clusters) and
         self-BLEU of so many answers.
@@ -110,6 +112,7 @@ class _CandidateJson(TypedDict):
     of_prompts: Count
     answers: Count
     modes: _ModesJson | None
+    different: _ModesJson
     distance: Contrast
     vendi: Contrast
     clusters: Contrast | None
@@ -184,6 +187,7 @@ def _candidate(run: Run, name: str, found: RunDiversity) -> dict[str, Any]:
         "sentence": with_plain_spaces(sentence(name, own, found.gap)),
         **dataclass_to_json(own),
         "modes": None if own.modes is None else _modes(own.modes),
+        "different": _modes(own.different),
         "missed": None if missed is None else _missed(run, missed),
     }
 

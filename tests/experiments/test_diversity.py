@@ -32,6 +32,10 @@ from mauve_core.store.features import stored_features
 from tests.planted_modes import ANSWERS, MODES, PROMPTS, store_modes
 from tests.synthetic import make_run
 
+ONE = ModeCount(1.0, 1.0, 1.0, 1.0, 1.0)
+FIVE = ModeCount(4.87, 4.61, 5.2, 3.9, 0.2)
+NONE_TWICE = ModeCount(np.inf, np.inf, np.inf, 8.0, 0.0)
+
 SEED = np.random.SeedSequence(0)
 
 
@@ -79,6 +83,7 @@ def test_identical_answers_have_no_variety(found: RunDiversity) -> None:
     assert own.modes is not None
     assert (own.modes.modes, own.modes.low, own.modes.high) == (1, 1, 1)
     assert own.clusters is not None
+    assert own.different == own.modes
     measured = (own.distance.within, own.vendi.within, own.clusters.within, own.self_bleu.within)
     assert measured == pytest.approx((0, 1, 1, 1), abs=1e-9)
     assert own.vendi.between is not None
@@ -175,7 +180,9 @@ def test_modes_that_are_not_separate_are_not_counted(capsys: pytest.CaptureFixtu
     assert diversity_of_run(broad).gap is None
     assert main(["diversity", broad.id]) == 0
     printed = words_of(capsys.readouterr().out)
-    assert printed.startswith("five: how many different answers a prompt has cannot be counted")
+    different = diversity_of_run(broad).candidates["five"].different
+    assert (different.modes, different.met) == (np.inf, ANSWERS)  # their texts have numbers
+    assert printed.startswith(f"five gives no prompt the same answer twice, word for word: all {ANSWERS} differ")
     assert words_of(NO_GAP) in printed
     assert main(["diversity", broad.id, "--json"]) == 0
     values = json.loads(capsys.readouterr().out)
@@ -215,15 +222,15 @@ def test_a_run_with_one_answer_to_a_prompt_is_refused(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("modes", "kind", "said"),
+    ("count", "kind", "said"),
     [
-        ((1.0, 1.0, 1.0, 1.0, 1.0), "within prompts", "a gives one answer to each prompt: all 8 are of one mode."),
-        ((4.87, 4.61, 5.2, 3.9, 0.2), "within prompts", "a gives 4.9 (4.6 to 5.2) different answers to a prompt; 8"),
-        ((np.inf, np.inf, np.inf, 8.0, 0.0), "within prompts", "a never gives a prompt an answer twice: all 8"),
-        ((9.9, 9.1, 11.0, 5.7, 0.1), "identical answers", "a gives 9.9 (9.1 to 11.0) different answers to a prompt, w"),
-        ((1.0, 1.0, 1.0, 1.0, 1.0), "between prompts", "a gives one answer to each prompt, as far as"),
+        (ONE, "within prompts", "gives one answer to each prompt."),
+        (ONE, "between prompts", "gives one answer to each prompt, as far as the encoder tells: all 8 are close"),
+        (FIVE, "within prompts", "gives 4.9 (4.6 to 5.2) different answers to a prompt, of which 8 show 3.9."),
+        (FIVE, "identical answers", "gives 4.9 (4.6 to 5.2) different answers to a prompt, word for word, of which 8"),
+        (NONE_TWICE, "within prompts", "gives no prompt the same answer twice: all 8 differ"),
     ],
 )  # fmt: skip
-def test_sentences(found: RunDiversity, modes: tuple[float, ...], kind: Kind, said: str) -> None:
-    own = dataclasses.replace(found.candidates["five"], answers=8, modes=ModeCount(*modes))
-    assert with_plain_spaces(sentence("a", own, Gap(0.1, kind))).startswith(said)
+def test_sentences(found: RunDiversity, count: ModeCount, kind: Kind, said: str) -> None:
+    own = dataclasses.replace(found.candidates["five"], answers=8, modes=count)
+    assert with_plain_spaces(sentence("a", own, Gap(0.1, kind))).startswith(f"a {said}")

@@ -91,6 +91,15 @@ def test_too_few_pairs_show_no_gap() -> None:
     assert 0.1 < found.threshold < 1.0
 
 
+@pytest.mark.parametrize("farthest", [1.0, 0.1])
+def test_identical_answers_among_others_of_every_distance_show_no_gap(farthest: float) -> None:
+    others = np.linspace(0.01, farthest, 300)
+    assert find_gap([*np.zeros(300), *others], np.ones(9)) is None
+    far = find_gap([*np.zeros(300), *np.linspace(0.6, 1, 300)], np.ones(9))
+    assert far is not None
+    assert far.kind == "identical answers"
+
+
 def test_distances_are_those_of_scipy() -> None:
     x = np.random.default_rng(3).normal(size=(4, 5, 3))
     unit = unit_answers(x)

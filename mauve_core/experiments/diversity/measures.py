@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from mauve_core.base.validation import NotNegative, Within
 from mauve_core.experiments.diversity.answers import Answers, Rows, dealt
 from mauve_core.experiments.text_measures.self_bleu import ORDER, sentence_scores, word_ids
-from mauve_core.numerics.statistics.mode_count import ModeCount, modes_met
+from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes, modes_met
 from mauve_core.numerics.statistics.mode_distances import modes_per_prompt
 from mauve_core.numerics.statistics.mode_gap import Gap
 from mauve_core.numerics.statistics.vendi import vendi_score
@@ -55,6 +55,8 @@ class Diversity:
         Prompts that are measured, all that the candidate answers, and answers to each that are measured.
     modes : ModeCount or None
         None if modes are not separate in the features.
+    different : ModeCount
+        The same with answers of one mode only if their texts are equal; needs no features.
     distance : Contrast
         Mean cosine distance of two answers.
     vendi : Contrast
@@ -71,6 +73,7 @@ class Diversity:
     of_prompts: int
     answers: int
     modes: ModeCount | None
+    different: ModeCount
     distance: Contrast
     vendi: Contrast
     clusters: Contrast | None
@@ -101,11 +104,12 @@ def diversity_of(
     gap : Gap or None
         What separates modes.
     seed : SeedSequence
-        Of the interval of the number of modes.
+        Of the intervals.
     """
     g, m = answers.rows.shape
     within, between = np.arange(g * m).reshape(g, m), dealt(g, m)
     flat, rows = x.reshape(g * m, -1), answers.rows.ravel()
+    number = {text: index for index, text in enumerate(texts)}
     words = _Words([texts[row] for row in rows.tolist()])
 
     def contrast(measure: Callable[[Rows], float]) -> Contrast:
@@ -119,6 +123,7 @@ def diversity_of(
         of_prompts=answers.of,
         answers=m,
         modes=modes_per_prompt(x, gap, seed),
+        different=count_modes(np.array([number[texts[row]] for row in rows.tolist()]).reshape(g, m), seed),
         distance=contrast(lambda groups: float(distance_by_group(flat[groups]).mean())),
         vendi=contrast(vendi),
         clusters=None if labels is None else contrast(lambda groups: float(modes_met(labels[rows[groups]]).mean())),

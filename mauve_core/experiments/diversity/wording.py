@@ -25,26 +25,15 @@ def sentence(name: str, found: Diversity, gap: Gap | None) -> str:
     """How many different answers a candidate gives to a prompt."""
     count, m = found.modes, found.answers
     if count is None:
-        return (
-            f"{name}: how many different answers a prompt has cannot be counted, because modes are not separate at "
-            "this encoder."
-        )
+        said = _gives(found.different, m, ", word for word")
+        return f"{name} {said}. Modes are not separate at this encoder, so they are not counted."
     if found.distance.within < 1e-9:
         return f"{name} gives one answer to each prompt: all {m} are identical to the encoder."
-    verbatim = ", word for word" if gap is not None and gap.kind == "identical answers" else ""
-    if math.isinf(count.modes):
-        return (
-            f"{name} never gives a prompt an answer twice{verbatim}: all {m} are of different modes, too many to be "
-            "counted."
-        )
-    if gap is not None and gap.kind == "between prompts":
-        return (
-            f"{name} gives {_answers(count)}, as far as the encoder tells: all {m} are close to each other, compared "
-            "with answers to different prompts."
-        )
-    if count.high == 1:
-        return f"{name} gives {_answers(count)}: all {m} are of one mode."
-    return f"{name} gives {_answers(count)}{verbatim}; {m} answers show {written(count.met, 1)} of them."
+    kind = "within prompts" if gap is None else gap.kind
+    if kind == "between prompts":
+        near = f"all {m} are close to each other, compared with answers to different prompts"
+        return f"{name} {_gives(count, m, ', as far as the encoder tells')}: {near}."
+    return f"{name} {_gives(count, m, ', word for word' if kind == 'identical answers' else '')}."
 
 
 def gap_sentence(gap: Gap | None) -> str:
@@ -101,7 +90,11 @@ def missed_sentence(missed: MissedClusters) -> str:
     )
 
 
-def _answers(count: ModeCount) -> str:
+def _gives(count: ModeCount, m: int, how: str) -> str:
+    """What a candidate gives; ``how`` says in which sense answers differ."""
+    if math.isinf(count.modes):
+        return f"gives no prompt the same answer twice{how}: all {m} differ, too many to be counted"
     if count.high == 1:
-        return "one answer to each prompt"
-    return f"{modes_with_interval(count)} different answers to a prompt"
+        return f"gives one answer to each prompt{how}"
+    number = modes_with_interval(count)
+    return f"gives {number} different answers to a prompt{how}, of which {m} show {written(count.met, 1)}"

@@ -94,11 +94,15 @@ def find_gap(within: ArrayLike, between: ArrayLike) -> Gap | None:
     Returns
     -------
     Gap or None
-        Three rules, the first that applies. (1) Two normal distributions fit the logarithms of the distances above 0,
-        and at most ``MOVED`` of the smaller group are uncertain. (2) At least ``LEAST_PAIRS`` pairs are identical, and
-        95% of the other distances exceed half their median. (3) 95% of the distances are less than half the median
-        between prompts: two answers so close to a third are closer to each other than answers to two prompts are, by
-        the triangle inequality.
+        By the first of three rules that applies.
+
+        1. Two normal distributions fit the logarithms of the distances above 0, and uncertain ones are at most
+           ``MOVED`` of the smaller group.
+        2. At least ``LEAST_PAIRS`` pairs are identical and as many are not, and few of these are closer than half their
+           median: at most ``MOVED`` of the smaller group.
+        3. Fewer than ``LEAST_PAIRS`` pairs are identical, and 95% of the distances are less than half the median
+           between prompts. By the triangle inequality, two answers so close to a third are closer to each other than
+           answers to two prompts are.
 
     Raises
     ------
@@ -113,8 +117,9 @@ def find_gap(within: ArrayLike, between: ArrayLike) -> Gap | None:
     if threshold is not None:
         return Gap(threshold, "within prompts")
     repeated = own.size - positive.size
-    if repeated >= LEAST_PAIRS <= positive.size and np.quantile(positive, 0.05) > np.median(positive) / 2:
-        return Gap(IDENTICAL, "identical answers")
+    if repeated >= LEAST_PAIRS:
+        smaller, close = min(repeated, positive.size), int((positive <= np.median(positive) / 2).sum())
+        return Gap(IDENTICAL, "identical answers") if smaller >= LEAST_PAIRS and close <= MOVED * smaller else None
     if others.size and np.quantile(own, 0.95) < np.median(others) / 2:
         return Gap(float(np.median(others) / 2), "between prompts")
     return None
