@@ -28,6 +28,9 @@ COMMANDS: dict[str, dict[str, str | None]] = {
         "texts": "show the texts of a cluster, or all texts with their clusters",
     },
     "explaining": {"explain": "say what each candidate of a stored run does more or less than people, tested"},
+    "diversity": {
+        "diversity": "count the modes of a stored run's answers to one prompt, and compare candidates' answers"
+    },
     "differences": {"test": "test which of two candidates of a stored run is closer to the human texts"},
     "judging": {"ratings": "export, import or rank human ratings of a run's texts"},
     "probing": {"probe": "measure how a stored run's score responds to deliberately changed texts"},

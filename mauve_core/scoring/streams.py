@@ -24,6 +24,7 @@ _PURPOSES = (
     "correction",
     "gate",
     "findings",
+    "diversity",
 )
 """Append only: a purpose's position decides what it draws, and with it every score of the same seed."""
 

@@ -52,7 +52,7 @@ AS_COMPARE = {"compare", "study", "demo"}
 
 NO_SCORE = {
     "attributes", "encode", "gate", "generate", "measure", "published", "ratings", "app", "password", "work", "jobs",
-    "debug", "mcp", "completion", "schema", "log", "explain",
+    "debug", "mcp", "completion", "schema", "log", "explain", "diversity",
 }  # fmt: skip
 
 

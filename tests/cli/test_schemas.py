@@ -20,6 +20,7 @@ from mauve_core.cli.outputs import FIELD, SHAPES, schema_of, shape_of, without_d
 from tests.cli.test_ratings import rate
 from tests.files_on_disk import write_study
 from tests.job_folders import job
+from tests.planted_modes import store_modes
 from tests.repeated import store_repeated
 from tests.synthetic import make_run
 from tests.word_files import by_chance
@@ -37,6 +38,7 @@ DIGESTS = {
     "mauve-lens/texts/1": "d95cbaca643546c9",
     "mauve-lens/explain/1": "3191335d390e408d",
     "mauve-lens/explain/2": "a4b2630bf29dafcf",
+    "mauve-lens/diversity/1": "e04acc9060cb04a7",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
     "mauve-lens/probe/1": "af7059f84d97e75e",
@@ -75,6 +77,7 @@ CALLS = {
     "encoders": ("encoders one --encoder other.txt", "encoders one --encoder other.txt --positions --texts 40"),
     "clusters": ("clusters synthetic", "clusters synthetic --candidate collapsed --partition joint"),
     "texts": ("texts synthetic", "texts synthetic --cluster 0"),
+    "diversity": ("diversity modes", "diversity modes --candidate five"),
     "explain": ("explain synthetic", "explain synthetic --candidate collapsed --q 0.2"),
     "test": (
         "test synthetic",
@@ -117,6 +120,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, l
         write_study(folder)
         rate(make_run(folder / "home", n=60, seeds=2, projection=False))
         store_repeated("repeated")
+        store_modes("modes")
         for seed, name in enumerate(("one", "two", "gone")):
             encoded_run(folder / "home", name, seed)
         by_chance(folder / "other.txt")
@@ -213,6 +217,7 @@ def test_a_field_more_or_less_or_of_another_type_is_not(outputs: Mapping[str, li
         ("probe", ("lines", 0, "scores", "mauve", "mean"), 1.5),
         ("probe", ("detections", 0, "score", "values", 0), 1.5),
         ("sweep", ("points", 0, "scores", "mauve", "values", 0), 1.5),
+        ("diversity", ("candidates", 0, "modes", "together"), 1.5),
         ("jobs", ("jobs", 0, "status"), "asleep"),
     ],
 )
