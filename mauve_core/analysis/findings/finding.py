@@ -4,7 +4,8 @@ Texts are split by prompt once. One part suggests statements and the limits in t
 there are tested on the other part by an exact test that exchanges texts between the sides, within prompts where they
 share them. p-values are adjusted over all tested statements of the candidate by the method of Benjamini and Yekutieli,
 so of the findings an expected share of at most q is false, whatever the statements have to do with each other. Of
-several findings about the same texts, the clearest comes first and holds the others.
+several findings about the same texts, the clearest comes first and holds the others; an amount, such as that of
+punctuation, is less clear than what else is said of them.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from mauve_core.analysis.findings.amounts import limited
+from mauve_core.analysis.findings.gibberish import garbled
 from mauve_core.analysis.findings.marks import marked
 from mauve_core.analysis.findings.statements import Statement
+from mauve_core.analysis.findings.templates import templated
 from mauve_core.analysis.findings.wording import bounded, clustered, phrased
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.statistics.exchange_test import exchange_test
@@ -159,7 +162,7 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
         return ()
     p_values = exchange_test(table[:, tested], ~of_model[tested], blocks[tested])
     adjusted = false_discovery_control(p_values, method="by")
-    order = sorted(np.flatnonzero(adjusted <= q), key=lambda index: (p_values[index], index))
+    order = sorted(np.flatnonzero(adjusted <= q), key=lambda index: (known[index].is_amount, p_values[index], index))
     alike: dict[int, list[int]] = {}
     for index in map(int, order):
         clearer = next((each for each in alike if _correlation(table[index], table[each]) > ALIKE), index)
@@ -177,8 +180,10 @@ def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statemen
     for each in (
         *marked(sides.texts),
         *limited(sides.texts, of_model, suggesting),
+        *garbled(sides.texts, of_model, suggesting),
         *bounded(sides.texts, of_model, suggesting),
         *phrased(sides.texts, of_model, suggesting),
+        *templated(sides.texts, of_model, suggesting),
         *(() if sides.labels is None else clustered(sides.labels, sides.clusters)),
     ):
         packed = np.packbits(each.has).tobytes()

@@ -24,6 +24,8 @@ class Statement:
         The human texts first, then the candidate's.
     otherwise : str
         What the other texts do, if they are the ones to count for a writer who does less: ``have at most 85 words``.
+    is_amount : bool
+        Whether it is only about how much a text has; of the findings about the same texts, others are clearer.
     """
 
     kind: str
@@ -32,3 +34,4 @@ class Statement:
     condition: str
     has: NDArray[np.bool_]
     otherwise: str = ""
+    is_amount: bool = False
