@@ -179,12 +179,12 @@ def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statemen
     of_model, seen = sides.of_model, set[bytes]()
     for each in (
         *marked(sides.texts),
-        *limited(sides.texts, of_model, suggesting),
-        *garbled(sides.texts, of_model, suggesting),
         *bounded(sides.texts, of_model, suggesting),
         *phrased(sides.texts, of_model, suggesting),
         *templated(sides.texts, of_model, suggesting),
         *(() if sides.labels is None else clustered(sides.labels, sides.clusters)),
+        *garbled(sides.texts, of_model, suggesting),
+        *limited(sides.texts, of_model, suggesting),
     ):
         packed = np.packbits(each.has).tobytes()
         if each.has.any() and not each.has.all() and packed not in seen:

@@ -21,7 +21,7 @@ from mauve_core.analysis.properties import TOKEN, WORD
 ROW = 10
 """Words and punctuation marks of a row."""
 
-USUAL = 0.95
+USUAL = 0.99
 """Share of the reference texts that have no row of so rare words."""
 
 COMMON = 0.05
@@ -49,7 +49,7 @@ def garbled(texts: Sequence[str], of_model: NDArray[np.bool_], suggesting: NDArr
     reference = suggesting & ~of_model
     low = [text.lower() for text in texts]
     rarity = rarest_rows([TOKEN.findall(text) for text in low], reference)
-    limit = np.quantile(rarity[reference], USUAL, method="lower")
+    limit = np.quantile(rarity[reference], USUAL, method="higher")
     does = "writes gibberish-like rows of rare words"
     condition = f"have {ROW} words in a row that are rarer than any in {USUAL:.0%} of the reference texts"
     yield Statement("gibberish", f"{does} more often", f"{does} less often", condition, rarity > limit)
