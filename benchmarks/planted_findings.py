@@ -175,9 +175,9 @@ def measure(pool: Sequence[str], splits: int) -> tuple[list[list[str]], list[int
         for dose in DOSES:
             rng = np.random.default_rng([index, int(100 * dose)])
             human, model = drawn(pool, rng)
-            started = time.perf_counter()
+            started = time.process_time()
             found = found_between(human, planted(model, planting, dose, rng), index)
-            seconds.append(time.perf_counter() - started)
+            seconds.append(time.process_time() - started)
             every = [each for finding in found for each in (finding, *finding.also)]
             right = [each for each in every if planting.is_named_by(each)]
             cells += ["yes" if right else "no", right[0].sentence if right else "", str(len(every) - len(right))]
@@ -206,8 +206,8 @@ def page(rows: list[list[str]], null: list[int], seconds: list[float], command: 
 {A_SIDE} texts a side, paragraphs of Wikipedia, q = {Q}. Found: {counts[0]} of {len(PLANTED)} in all texts of a side,
 {counts[1]} of {len(PLANTED)} in {DOSES[1]:.0%} of them; of the {len(FURTHER)} at the end of the table, which belong to
 later sources of statements, {further[0]} and {further[1]}. Other findings are true of the texts too: a change has more
-than one trace. Of {len(null)} splits without a planted difference, {wrong} have a finding. Seconds for one candidate:
-{np.median(seconds):.1f} (median).
+than one trace. Of {len(null)} splits without a planted difference, {wrong} have a finding. CPU seconds for one
+candidate: {np.median(seconds):.1f} (median).
 
 {table}
 
