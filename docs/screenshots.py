@@ -100,6 +100,7 @@ VIEWS: dict[str, View] = {
     "map-found": View("map", {"find": "however"}),
     "texts": View("texts", {"find": "however"}),
     "texts-all": View("texts"),
+    "findings": View("findings"),
     "judge": View("judge"),
     "rate": View("judge", {"rater": "Ann"}),
     "ratings": View("judge", {"tab": "results"}),

@@ -32,6 +32,7 @@ sections = {
         st.Page("views/decoders/decoders.py", title="Decoders", icon=":material/tune:"),
     ],
     "Look inside": [
+        st.Page("views/findings/findings.py", title="Findings", icon=":material/lightbulb:"),
         st.Page("views/clusters/clusters.py", title="Clusters", icon=":material/bar_chart:"),
         st.Page("views/gap/gap.py", title="Gap", icon=":material/balance:"),
         st.Page("views/map/map.py", title="Map", icon=":material/scatter_plot:"),

@@ -115,7 +115,7 @@ def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, 
             for part, array in _arrays_of_basis(found[name]).items()
         }
 
-    arrays = _cached(run, f"basis-{kind}-{smoothing}", make)
+    arrays = cached(run, f"basis-{kind}-{smoothing}", make)
     repeats = {candidate.name: candidate.source.generations for candidate in run.comparison.candidates}
     return {name: _basis(arrays, index, repeats.get(name, 1)) for index, name in enumerate(names)}
 
@@ -139,7 +139,7 @@ def run_preflight(run: Run) -> Preflight:
     def make() -> _Arrays:
         return {"json": np.array(json.dumps(dataclass_to_json(preflight(run.corpora))))}
 
-    return from_json(Preflight, json.loads(str(_cached(run, "preflight", make)["json"])))
+    return from_json(Preflight, json.loads(str(cached(run, "preflight", make)["json"])))
 
 
 def run_words(run: Run, source: str) -> WordCounts:
@@ -154,7 +154,7 @@ def run_words(run: Run, source: str) -> WordCounts:
             "indptr": counts.matrix.indptr,
         }
 
-    arrays = _cached(run, f"words-{run.index_of(source)}", make)
+    arrays = cached(run, f"words-{run.index_of(source)}", make)
     shape = len(run.corpora[source]), arrays["vocabulary"].size
     matrix = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
     return WordCounts(arrays["vocabulary"].astype(object), matrix)
@@ -173,7 +173,7 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
         arrays: _Arrays = {name: np.array([getattr(word, name) for word in flat]) for name in names}
         return arrays | {"word": arrays["word"].astype(np.str_), "sizes": np.array([len(group) for group in found])}
 
-    arrays = _cached(run, f"cluster-words-{kind}-{run.index_of(candidate)}-{seed}", make)
+    arrays = cached(run, f"cluster-words-{kind}-{run.index_of(candidate)}-{seed}", make)
     flat = [DistinctiveWord(*values) for values in zip(*(arrays[name].tolist() for name in names), strict=True)]
     ends = np.cumsum(arrays["sizes"]).tolist()
     return [tuple(flat[end - size : end]) for size, end in zip(arrays["sizes"].tolist(), ends, strict=True)]
@@ -192,12 +192,12 @@ def run_cluster_names(run: Run, kind: PartitionKind, candidate: str, seed: int) 
         return {"names": np.array(cluster_names(words, properties, labels, partition.k), dtype=np.str_)}
 
     which = kind if kind == "joint" else f"{kind}-{run.index_of(candidate)}"
-    return tuple(_cached(run, f"cluster-names-{which}-{seed}", make)["names"].tolist())
+    return tuple(cached(run, f"cluster-names-{which}-{seed}", make)["names"].tolist())
 
 
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
     """Properties of one source's texts, from ``mauve_core.analysis.properties.text_properties``."""
-    arrays = _cached(run, f"properties-{run.index_of(source)}", lambda: text_properties(run.corpora[source].texts))
+    arrays = cached(run, f"properties-{run.index_of(source)}", lambda: text_properties(run.corpora[source].texts))
     return {name: arrays[name] for name in PROPERTIES}
 
 
@@ -213,7 +213,7 @@ def run_repartition(run: Run, candidate: str, kind: PartitionKind) -> tuple[Part
         return arrays
 
     which = kind if kind == "joint" else f"{kind}-{run.index_of(candidate)}"
-    arrays = _cached(run, f"other-partitions-{which}", make)
+    arrays = cached(run, f"other-partitions-{which}", make)
     found = []
     for index in range(sum(name.endswith("-about") for name in arrays)):
         k, objective = arrays[f"{index}-about"].tolist()
@@ -246,7 +246,7 @@ def run_stability(run: Run, kind: PartitionKind, candidate: str, seed: int) -> S
         return arrays | {"permutations": np.array(found.permutations), "notes": np.array(found.notes, dtype=np.str_)}
 
     # The number of partitions is in the name: a result without those of other k must not replace one with them.
-    arrays = _cached(run, f"trust-{kind}-{run.index_of(candidate)}-{seed}-{len(others)}", make)
+    arrays = cached(run, f"trust-{kind}-{run.index_of(candidate)}-{seed}-{len(others)}", make)
     return Stability(
         **{name: arrays[name] for name in _STABILITY_ARRAYS},
         permutations=int(arrays["permutations"]),
@@ -262,7 +262,7 @@ def run_gap_test(run: Run, kind: PartitionKind, candidate: str) -> GapTest:
             name: np.array(each) for name, each in dataclasses.asdict(gap_test(run.comparison, kind, candidate)).items()
         }
 
-    arrays = _cached(run, f"gap-test-{kind}-{run.index_of(candidate)}-{DRAWS}", make)
+    arrays = cached(run, f"gap-test-{kind}-{run.index_of(candidate)}-{DRAWS}", make)
     return GapTest(**{field.name: arrays[field.name].item() for field in dataclasses.fields(GapTest)})
 
 
@@ -272,7 +272,7 @@ def run_exchange_rate(run: Run, kind: PartitionKind, candidate: str) -> float:
     def make() -> _Arrays:
         return {"rate": np.array(exchange_rate(run.comparison, kind, candidate))}
 
-    return float(_cached(run, f"exchange-rate-{kind}-{run.index_of(candidate)}", make)["rate"])
+    return float(cached(run, f"exchange-rate-{kind}-{run.index_of(candidate)}", make)["rate"])
 
 
 def run_why_source(run: Run, kind: PartitionKind, candidate: str, seed: int) -> WhySource:
@@ -293,7 +293,7 @@ def run_main_reason(run: Run, candidate: str) -> Reason | None:
         found = _main_reason(run, candidate, seed) if run_gap_test(run, "pairwise", candidate).explains else None
         return {"json": np.array(json.dumps(None if found is None else dataclass_to_json(found)))}
 
-    found = json.loads(str(_cached(run, f"main-reason-{run.index_of(candidate)}-{seed}", make)["json"]))
+    found = json.loads(str(cached(run, f"main-reason-{run.index_of(candidate)}-{seed}", make)["json"]))
     return None if found is None else from_json(Reason, found)
 
 
@@ -335,7 +335,7 @@ def run_sampling_advice(run: Run, candidate: str) -> tuple[TextAdvice, ClusterAd
         clusters = recommend_clusters(histograms, replicates=draws, seed=seed)
         return _flat({"texts": recommend_texts(p, q, replicates=draws, seed=seed), "clusters": clusters})
 
-    arrays = _cached(run, f"sampling-{run.index_of(candidate)}-{own}", make)
+    arrays = cached(run, f"sampling-{run.index_of(candidate)}-{own}", make)
     slope = _fields(arrays, "texts-slope", Slope)
     texts = {**_fields(arrays, "texts", TextAdvice), "slope": Slope(**slope) if slope else None}
     clusters = _fields(arrays, "clusters", ClusterAdvice)
@@ -368,7 +368,7 @@ def _if_any(find: Callable[..., object], *about: Any) -> None:
         find(*about)
 
 
-def _cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:
+def cached(run: Run, name: str, make: Callable[[], Mapping[str, NDArray[Any]]]) -> _Arrays:
     """Return the arrays stored under that name, or store and return those of ``make``."""
     path, about = run.path / DERIVED / f"{name}.npz", f"{FORMAT} {run.digest} {name}"
     try:

@@ -31,6 +31,26 @@ _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Kh
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Texts of two sources that a finding counts.
+
+    Attributes
+    ----------
+    reference, candidate : str
+        The sources that the finding is about.
+    key : str
+        Of the finding (``mauve_core.analysis.findings.finding.Finding.key``).
+    condition : str
+        What such texts do; may quote texts.
+    """
+
+    reference: str
+    candidate: str
+    key: str
+    condition: str
+
+
+@dataclass(frozen=True)
 class TextSearch:
     """What is asked of a text; everything that is asked must hold.
 
@@ -46,6 +66,8 @@ class TextSearch:
         Number of words of a text, both included, separated by white space as in the property length.
     field, value : str or None
         A metadata field and its value as text.
+    shown : Shown or None
+        Texts that a finding counts; those of other sources than its two are not found.
     """
 
     query: str = ""
@@ -55,6 +77,7 @@ class TextSearch:
     longest: int | None = None
     field: str | None = None
     value: str | None = None
+    shown: Shown | None = None
 
     @property
     def asks(self) -> bool:
@@ -74,6 +97,8 @@ class TextSearch:
             parts.append(f"{self.longest} words or fewer")
         if self.field is not None and self.value is not None:
             parts.append(f"{self.field} = {self.value}")
+        if self.shown is not None:
+            parts.append(f"texts that {self.shown.condition}")
         if self.source is not None:
             parts.append(f"in {self.source}")
         return ", ".join(parts)
@@ -102,9 +127,16 @@ class _Term:
 
 
 def found_texts(
-    corpora: Mapping[str, Corpus], search: TextSearch, *, seconds: float | None = None
+    corpora: Mapping[str, Corpus],
+    search: TextSearch,
+    *,
+    seconds: float | None = None,
+    shown: Mapping[str, NDArray[np.bool_]] | None = None,
 ) -> dict[str, NDArray[np.bool_]]:
     """Return by source, as (n,), which texts are found.
+
+    ``shown`` holds the texts that the finding of the search counts, as (n,) by source; it has to be given if the search
+    names one.
 
     Raises
     ------
@@ -112,10 +144,14 @@ def found_texts(
         The regular expression is invalid, or the search takes longer than ``seconds`` (default: ``SECONDS`` for an
         expression, ``WORDS_SECONDS`` for words).
     """
+    if (shown is None) != (search.shown is None):
+        raise ValueError("texts that a finding counts are needed exactly if the search names a finding")
     terms, limit = _terms(search), _Limit(search, seconds)
     found = {}
     for name, corpus in corpora.items():
         mask = np.full(len(corpus), search.source is None or search.source == name, dtype=np.bool_)
+        if shown is not None:
+            mask &= shown.get(name, np.zeros_like(mask))
         if search.field is not None and search.value is not None:
             mask &= slice_mask(corpus.metadata, search.field, search.value)
         if search.shortest is not None or search.longest is not None:
@@ -157,8 +193,9 @@ def excerpt(text: str, places: Sequence[tuple[int, int]], before: int, after: in
 
 
 def shares_found(found: Mapping[str, NDArray[np.bool_]], search: TextSearch) -> list[SourceShare]:
-    """Return the share of each source in ``found``; other sources than the search's only one are left out."""
-    names = [name for name in found if search.source is None or search.source == name]
+    """Return the share of each source in ``found``; those that the search is not about are left out."""
+    about = found if search.shown is None else (search.shown.reference, search.shown.candidate)
+    names = [name for name in found if name in about and (search.source is None or search.source == name)]
     counts = [int(found[name].sum()) for name in names]
     sizes = [found[name].size for name in names]
     low, high = wilson_interval(counts, sizes)

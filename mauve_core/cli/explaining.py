@@ -5,17 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated, TypedDict
 
-from mauve_core.analysis.findings.finding import Finding
-from mauve_core.analysis.findings.of_run import Q, run_findings
+from mauve_core.analysis.findings.finding import Finding, More
+from mauve_core.analysis.findings.of_run import Q, findings_between, run_findings
+from mauve_core.analysis.findings.rows import FindingJson, as_row
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import interval, printable, significant
-from mauve_core.base.validation import Share, Within
-from mauve_core.cli.options import write, write_json
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import printable, significant
+from mauve_core.base.progress import ConsoleProgress
+from mauve_core.base.validation import Within
+from mauve_core.cli import served
+from mauve_core.cli.options import named, results_only, write, write_json
+from mauve_core.cli.standard_input import files_of
+from mauve_core.corpus import Corpus, read_corpus
 from mauve_core.reporting.written import markdown_escaped
-from mauve_core.store import Run, RunStore
+from mauve_core.scoring.streams import stream
+from mauve_core.store import RunStore
 
 SHOWN = 10
 """Findings of a candidate that are printed; JSON has all."""
@@ -23,63 +31,22 @@ SHOWN = 10
 NOTHING = "No difference was found that holds for texts that did not suggest it."
 
 
-class _FindingJson(TypedDict):
-    """Something that a candidate's texts have more often than the human ones, or less often.
-
-    Attributes
-    ----------
-    candidate : str
-        Its name.
-    sentence : str
-        What it does, with numbers; may quote texts, which are untrusted.
-    direction : {"more", "less"}
-        Than the human texts.
-    kind : str
-        What it is about, such as ``loop``, ``length`` or ``phrase``.
-    share_model, share_human : float
-        Shares of the tested texts of either side, 0 to 1.
-    low, high : float
-        95% interval of share_model - share_human.
-    p_adjusted : float
-        By Benjamini and Yekutieli, over all tested statements of the candidate.
-    shown_by : {"model", "human"}
-        The side of the texts that show it.
-    text_ids : list of str
-        Ids of those texts, tested or not.
-    also : list of str
-        Sentences of findings that are less clear and about almost the same texts.
-    """
-
-    candidate: str
-    sentence: str
-    direction: Literal["more", "less"]
-    kind: str
-    share_model: Share
-    share_human: Share
-    low: Annotated[float, Within(-1, 1)]
-    high: Annotated[float, Within(-1, 1)]
-    p_adjusted: Share
-    shown_by: Literal["model", "human"]
-    text_ids: list[str]
-    also: list[str]
-
-
 class ExplainJson(TypedDict):
-    """Findings about the candidates of a stored run.
+    """Findings about the candidates of a stored run, or about the texts of files.
 
     Attributes
     ----------
     run : str
-        Id of the stored run.
+        Id of the stored run; empty for files.
     q : float
         Expected share of false findings of a candidate, at most.
-    findings : list of _FindingJson
+    findings : list of FindingJson
         By candidate, the largest difference first.
     """
 
     run: str
     q: Annotated[float, Within(0, 1)]
-    findings: list[_FindingJson]
+    findings: list[FindingJson]
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -89,11 +56,21 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "texts test them by exchanging texts between the sides. p-values are adjusted over all statements of a "
         "candidate (Benjamini and Yekutieli).",
     )
-    parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
-    parser.add_argument("--candidate", metavar="NAME", help="default: every candidate")
+    parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run; see mauve-lens runs")
+    parser.add_argument("--candidate", metavar="NAME", help="of the run; default: every candidate")
+    parser.add_argument(
+        "--reference",
+        metavar="NAME[=FILE]",
+        help="candidate of the run that takes the place of the human texts; without a run, the texts that --model is "
+        "compared with, such as those of an earlier version",
+    )
+    parser.add_argument(
+        "--model", action="append", default=[], metavar="NAME=FILE", help="texts to explain, without a run"
+    )
     parser.add_argument(
         "--q", type=float, default=Q, metavar="SHARE", help=f"expected share of false findings, at most; default: {Q}"
     )
+    served.add_asking_options(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="one JSON object with the ids of the texts")
     form.add_argument("--markdown", action="store_true", help="lists in Markdown")
@@ -101,20 +78,23 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def _explain(args: argparse.Namespace) -> int:
-    run = RunStore().load(args.id)
-    names = [each.name for each in run.comparison.candidates]
-    if args.candidate is not None:
-        names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown
+    if (args.id is None) != bool(args.model) or (args.model and args.candidate is not None):
+        raise InputError(
+            "Give either a run or files to explain",
+            allowed="RUN [--candidate NAME] [--reference NAME], or --reference NAME=FILE with --model NAME=FILE",
+        )
+    corpora, explain = _of_files(args) if args.model else _of_run(args)
     found: dict[str, Sequence[Finding]] = {}
-    for done, name in enumerate(names):
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{done} of {len(names)} candidates explained")
-        found[name] = run_findings(run, name, args.q)
-    if sys.stderr.isatty():
+    shows_count = sys.stderr.isatty() and args.ask is None  # a judge shows more
+    for done, (name, find) in enumerate(explain.items()):
+        if shows_count:
+            sys.stderr.write(f"\r{done} of {len(explain)} candidates explained")
+        found[name] = find()
+    if shows_count:
         sys.stderr.write("\r\033[K")
     if args.json:
-        findings = [_as_json(run, each) for own in found.values() for each in own]
-        write_json({"run": run.id, "q": args.q, "findings": findings}, "explain")
+        findings = [as_row(corpora, each) for own in found.values() for each in own]
+        write_json({"run": args.id or "", "q": args.q, "findings": findings}, "explain")
     elif args.markdown:
         write(_markdown(found))
     else:
@@ -122,23 +102,45 @@ def _explain(args: argparse.Namespace) -> int:
     return 0
 
 
-def _as_json(run: Run, finding: Finding) -> _FindingJson:
-    side = HUMAN if finding.shown_by == "human" else finding.candidate
-    ids = run.corpora[side].ids
-    return {
-        "candidate": finding.candidate,
-        "sentence": finding.sentence,
-        "direction": finding.direction,
-        "kind": finding.kind,
-        "share_model": finding.share_model,
-        "share_human": finding.share_human,
-        "low": finding.low,
-        "high": finding.high,
-        "p_adjusted": finding.p_adjusted,
-        "shown_by": finding.shown_by,
-        "text_ids": [ids[index] for index in finding.texts],
-        "also": [each.sentence for each in finding.also],
+_Explain = tuple[Mapping[str, Corpus], Mapping[str, Callable[[], Sequence[Finding]]]]
+"""The texts by name, and by candidate what finds."""
+
+
+def _of_run(args: argparse.Namespace) -> _Explain:
+    run, reference = RunStore().load(args.id), args.reference or HUMAN
+    names = [each.name for each in run.comparison.candidates if each.name != reference]
+    if args.candidate is not None:
+        names = [run.comparison.candidate(args.candidate).name]  # raises InputError if unknown
+    judge = _judge(args, run.comparison.config.score.seed)
+    return run.corpora, {name: partial(run_findings, run, name, args.q, reference, judge) for name in names}
+
+
+def _of_files(args: argparse.Namespace) -> _Explain:
+    reference, models = named([args.reference or ""], "--reference"), named(args.model, "--model")
+    (first,) = reference
+    if first in models:
+        raise InputError("The reference and a model have one name", received=first)
+    with results_only():
+        paths = files_of({**reference, **models}, quiet=True)
+        corpora = {name: read_corpus(path, name=name) for name, path in paths.items()}
+    judge = _judge(args, seed=0)
+    return corpora, {
+        name: partial(findings_between, corpora[first], corpora[name], args.q, 0, judge) for name in models
     }
+
+
+def _judge(args: argparse.Namespace, seed: int) -> More | None:
+    """The model of ``--ask``, which tells on standard error what it does."""
+    options = served.asking_options(args)
+    if options is None:
+        return None
+    from mauve_core.analysis.findings.judged import Judge
+
+    def tell(line: str) -> None:
+        sys.stderr.write(f"{printable(line)}\n")
+
+    (own,) = stream(seed, "findings").spawn(1)
+    return Judge(args.ask, options, own, progress=ConsoleProgress(), tell=tell)
 
 
 def _plain(found: Mapping[str, Sequence[Finding]]) -> str:
@@ -146,7 +148,7 @@ def _plain(found: Mapping[str, Sequence[Finding]]) -> str:
     for name, findings in found.items():
         lines = [printable(name)]
         for number, each in enumerate(findings[:SHOWN], start=1):
-            said = f"{printable(each.statement)} (difference {_points(each)})"
+            said = printable(f"{each.statement} ({_remarks(each)})")
             lines += textwrap.wrap(said, 106, initial_indent=f"  {number:>2}. ", subsequent_indent="      ")
         blocks.append("\n".join([*lines, *_rest(findings, "  ")]))
     return "\n\n".join(blocks)
@@ -157,16 +159,16 @@ def _markdown(found: Mapping[str, Sequence[Finding]]) -> str:
     for name, findings in found.items():
         lines = [
             f"{number}. {markdown_escaped(printable(each.statement))} "
-            f"(difference {_points(each)}, adjusted p {significant(each.p_adjusted)})"
+            f"({markdown_escaped(printable(_remarks(each)))}; adjusted p {significant(each.p_adjusted)})"
             for number, each in enumerate(findings[:SHOWN], start=1)
         ]
         blocks.append("\n".join([f"## {markdown_escaped(printable(name))}", "", *lines, *_rest(findings, "")]))
     return "\n\n".join(blocks)
 
 
-def _points(finding: Finding) -> str:
-    """The interval of the difference, in texts of 100."""
-    return f"{interval(100 * finding.low, 100 * finding.high, 0)} points"
+def _remarks(finding: Finding) -> str:
+    """The remarks with plain blanks, which a terminal may break."""
+    return "; ".join(finding.remarks).replace("\xa0", " ")
 
 
 def _rest(findings: Sequence[Finding], indent: str) -> list[str]:

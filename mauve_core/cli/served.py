@@ -1,4 +1,4 @@
-"""Options for a model behind a server that writes texts, of ``mauve-lens generate`` and ``mauve-lens study``."""
+"""Options for a model behind a server: one that writes texts, of ``generate`` and ``study``, or that is asked."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ MODEL = (
 def add_server_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add options for a model behind a server, and return their group."""
     group = parser.add_argument_group("model behind a server")
-    group.add_argument("--max-parallel", type=int, metavar="N", help="most requests at a time; default: 4")
-    group.add_argument("--max-requests", type=int, metavar="N", help="ask nothing if more requests are needed")
+    _add_limits(group, "ask nothing if more requests are needed")
     group.add_argument(
         "--sampling-fields",
         action="store_true",
@@ -34,19 +33,39 @@ def add_server_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
     return group
 
 
+def add_asking_options(parser: argparse.ArgumentParser) -> None:
+    """Add ``--ask`` for a model behind a server that answers questions, and the limits of its requests."""
+    group = parser.add_argument_group("language model")
+    group.add_argument(
+        "--ask",
+        metavar="MODEL",
+        help="openai-chat:URL#model or openai:URL#model: a chat model behind a server, which gets the texts, proposes "
+        "further statements and judges them text by text",
+    )
+    _add_limits(group, "ask nothing about a candidate for which more requests may be needed")
+
+
+def asking_options(args: argparse.Namespace) -> ServerOptions | None:
+    """Return how the model of ``--ask`` is asked; None without one.
+
+    Raises InputError for a value that is not allowed, and for a limit if there is no model to ask.
+    """
+    if args.ask is not None:
+        return _options(args)
+    given = _limits_given(args)
+    if given:
+        raise InputError(f"{', '.join(given)} does not apply without --ask", todo="Leave it out")
+    return None
+
+
 def server_options(args: argparse.Namespace) -> ServerOptions | None:
     """Return how the server that ``--model`` names is asked; None for a model on this machine.
 
     Raises InputError for a value that is not allowed, and for an option if there is no server.
     """
     if names_server(args.model):
-        from mauve_core.decoding.served import ServerOptions
-
-        parallel = {} if args.max_parallel is None else {"max_parallel": args.max_parallel}
-        return ServerOptions(**parallel, max_requests=args.max_requests, sampling_fields=args.sampling_fields)
-    there = {"--max-parallel": args.max_parallel, "--max-requests": args.max_requests}
-    given = [option for option, value in there.items() if value is not None]
-    given += ["--sampling-fields"] if args.sampling_fields else []
+        return _options(args, sampling_fields=args.sampling_fields)
+    given = [*_limits_given(args), *(["--sampling-fields"] if args.sampling_fields else [])]
     if given:
         raise does_not_apply(given, "on this machine")
     return None
@@ -65,3 +84,20 @@ def teller(args: argparse.Namespace) -> Callable[[str], None]:
             sys.stderr.write(f"{line}\n")
 
     return tell
+
+
+def _add_limits(group: argparse._ArgumentGroup, most: str) -> None:
+    group.add_argument("--max-parallel", type=int, metavar="N", help="most requests at a time; default: 4")
+    group.add_argument("--max-requests", type=int, metavar="N", help=most)
+
+
+def _options(args: argparse.Namespace, *, sampling_fields: bool = False) -> ServerOptions:
+    from mauve_core.decoding.served import ServerOptions
+
+    parallel = {} if args.max_parallel is None else {"max_parallel": args.max_parallel}
+    return ServerOptions(**parallel, max_requests=args.max_requests, sampling_fields=sampling_fields)
+
+
+def _limits_given(args: argparse.Namespace) -> list[str]:
+    there = {"--max-parallel": args.max_parallel, "--max-requests": args.max_requests}
+    return [option for option, value in there.items() if value is not None]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import check_fields
 from mauve_core.base.progress import Progress, silent
@@ -29,15 +29,13 @@ from mauve_core.decoding.files import as_json, is_written, manifest_of, parts_of
 from mauve_core.decoding.prompts import GenerationSettings, Prompts
 from mauve_core.encoders.catalogue import ModelIdentity, identify
 from mauve_core.encoders.servers.client import Server
+from mauve_core.encoders.servers.completions import read_completion
 
 LARGEST_SEED = 2**31 - 1
 """Seeds are sent as numbers up to this one, which every server takes."""
 
 CHARACTERS_A_TOKEN = 4
 """Of English, about; for the estimate alone."""
-
-FINISH_REASONS = ("stop", "length", "content_filter")
-"""Why a text ended: at its own end or at ``max_new_tokens``, or because the server's filter cut it."""
 
 DECODERS_OF_SERVERS = "greedy, ancestral, temperature, nucleus; top-k with --sampling-fields"
 
@@ -62,6 +60,16 @@ class ServerOptions:
 
     def __post_init__(self) -> None:
         check_fields(self, "setting")
+
+    def require_allowed(self, needed: int, todo: str) -> None:
+        """Raise InputError if more requests are needed than allowed."""
+        if self.max_requests is not None and needed > self.max_requests:
+            raise InputError(
+                "More requests are needed than --max-requests allows, so that none was sent",
+                allowed=f"{self.max_requests:,}",
+                received=f"{needed:,}",
+                todo=todo,
+            )
 
 
 @dataclass(frozen=True)
@@ -98,8 +106,8 @@ def generate_served(
 ) -> dict[str, Path]:
     """Write the files of :func:`mauve_core.decoding.generate_files` with a server's texts.
 
-    Rows also have finish_reason: one of ``FINISH_REASONS``, "other" or None. ``tell`` receives how many requests and
-    tokens are needed, before the first one is sent.
+    Rows also have finish_reason: one of ``completions.FINISH_REASONS``, "other" or None. ``tell`` receives how many
+    requests and tokens are needed, before the first one is sent.
 
     Raises
     ------
@@ -119,13 +127,7 @@ def generate_served(
     missing = [request for job in jobs for request in job.missing()]
     if missing:
         tell(_estimate(missing, sum(len(job.requests) for job in jobs), settings))
-    if options.max_requests is not None and len(missing) > options.max_requests:
-        raise InputError(
-            "More requests are needed than --max-requests allows, so that none was sent",
-            allowed=f"{options.max_requests:,}",
-            received=f"{len(missing):,}",
-            todo="Use fewer prompts, decoders or repeats, or allow more",
-        )
+    options.require_allowed(len(missing), "Use fewer prompts, decoders or repeats, or allow more")
     written = {job.decoder.spec: _write(name, job, prompts, settings, options, progress) for job in jobs}
     manifest = _manifest(name, identity, prompts, jobs, settings, options, written)
     write_manifest(out, manifest)
@@ -249,7 +251,7 @@ def _write(
 
     def keep(index: int, answer: Any) -> None:
         nonlocal left
-        found = as_json(_read(answer, chat=name.chat))
+        found = as_json(read_completion(answer, chat=name.chat))
         write_atomically(missing[index].part, lambda stream: stream.write(found))
         left -= 1
 
@@ -274,29 +276,6 @@ def _write(
 def _log_of(path: Path) -> Path:
     """Return where what was answered beside the texts of a decoder's file is kept."""
     return path.with_suffix(".answers.json")
-
-
-def _read(answer: Any, *, chat: bool) -> dict[str, Any]:
-    """Return the text, why it ended and the tokens that the server counted; None for what it does not say."""
-    choices = answer.get("choices") if isinstance(answer, dict) else None
-    choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
-    holder = choice.get("message") if chat and isinstance(choice, dict) else choice
-    text = holder.get("content" if chat else "text") if isinstance(holder, dict) else None
-    if not isinstance(choice, dict) or not isinstance(text, str):
-        raise ModelUnavailableError(
-            "The server's answer cannot be used: it has no text, or more than one",
-            todo="Check which route the model takes: openai:URL#model continues, openai-chat:URL#model answers",
-        )
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ModelUnavailableError("The server's answer cannot be used: its text is not valid Unicode")
-    reason, usage = choice.get("finish_reason"), answer.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    counted = {part: usage.get(part) for part in ("prompt_tokens", "completion_tokens")}
-    return {
-        "text": text,
-        "finish_reason": reason if reason is None or reason in FINISH_REASONS else "other",
-        **{part: n if type(n) is int and 0 <= n < 2**53 else None for part, n in counted.items()},
-    }
 
 
 def _manifest(

@@ -24,6 +24,7 @@ from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
 from mauve_core.reporting.attached_sections import ATTACHED, attached_section
 from mauve_core.reporting.blocks import Remarks, Section, charts_of
 from mauve_core.reporting.cluster_section import clusters_section
+from mauve_core.reporting.findings_section import findings_section
 from mauve_core.reporting.preflight_section import preflight_section
 from mauve_core.reporting.score_sections import (
     citing_section,
@@ -49,7 +50,7 @@ _OF_COMPARISON: Mapping[str, Callable[[Comparison], Section | None]] = {
     "citing": citing_section,
 }
 
-SECTIONS = ("trust", "format", "leaderboard", "frontier", "clusters", "map", *ATTACHED, "making", "citing")
+SECTIONS = ("findings", "trust", "format", "leaderboard", "frontier", "clusters", "map", *ATTACHED, "making", "citing")
 """Keys of the sections, in their order."""
 
 _NO_RESULTS = "This run has no results of this kind yet."
@@ -160,6 +161,8 @@ def _section(run: Run, shown: Sequence[str], key: str, cluster: int | None) -> S
         return attached_section(run, key)
     if key == "clusters":
         return clusters_section(run, shown, len(run.comparison.candidates) - len(shown), cluster)
+    if key == "findings":
+        return findings_section(run, shown)
     if key == "format":
         return preflight_section(run)
     return _OF_COMPARISON[key](run.comparison)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mauve_core.base.config import PartitionKind
+from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.views import view
 from mauve_core.scoring.result import Comparison
 
@@ -61,6 +61,22 @@ class RunViews:
             Clusters of either direction with a row of their own.
         """
         frame: pd.DataFrame = view("run.ledger")(self, candidate, kind=kind, seed=seed, most=most)
+        return frame
+
+    def findings(self, candidate: str | None = None, *, q: float = 0.05, reference: str = HUMAN) -> pd.DataFrame:
+        """Return what a candidate does more or less than people; see
+        :func:`mauve_core.analysis.findings.rows.findings_frame`.
+
+        Parameters
+        ----------
+        candidate : str, optional
+            May be left out if there is only one.
+        q : float in (0, 1)
+            Expected share of false findings, at most.
+        reference : str
+            Source that takes the place of the human texts.
+        """
+        frame: pd.DataFrame = view("run.findings")(self, candidate, q=q, reference=reference)
         return frame
 
     def texts(

@@ -21,7 +21,20 @@ from mauve_core.serving import sharing
 from mauve_core.store import Run
 
 ROOT = Path(__file__).resolve().parents[2]
-VIEWS = ("compare", "decoders", "methods", "clusters", "gap", "probes", "map", "texts", "judge", "published", "new_run")
+VIEWS = (
+    "compare",
+    "decoders",
+    "methods",
+    "clusters",
+    "gap",
+    "probes",
+    "map",
+    "texts",
+    "judge",
+    "published",
+    "new_run",
+    "findings",
+)
 CHANGING = {
     "queue": {"start", "cancel", "resume", "remove", "take_back"},
     "store": {

@@ -14,7 +14,20 @@ from mauve_core.store import RunStore
 from tests.synthetic import make_run
 
 OLD, NEW, TAG = "zebrafink", "nachtigall", "vogel"
-VIEWS = ("compare", "decoders", "methods", "clusters", "gap", "map", "texts", "probes", "judge", "runs", "new_run")
+VIEWS = (
+    "compare",
+    "decoders",
+    "methods",
+    "clusters",
+    "gap",
+    "map",
+    "texts",
+    "probes",
+    "judge",
+    "runs",
+    "new_run",
+    "findings",
+)
 RENAME = """
 from mauve_core.store import RunStore
 RunStore().describe("RUN", name="NEW", tags=["TAG"])

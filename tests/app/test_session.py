@@ -95,6 +95,8 @@ states = st.builds(
     published_reference=st.sampled_from([None, ("stories", "discriminator_accuracy")]),
     published_axes=st.sampled_from(["figures", "ranks"]),
     published_table=st.none() | names,
+    search_finding=st.none() | names,
+    reference=st.none() | names,
 )
 
 
@@ -411,7 +413,8 @@ OLD_LINK = {
     "in": ("x", "search_source", "x"), "from_words": ("3", "search_shortest", 3),
     "to_words": ("9", "search_longest", 9),
     "where": ("topic", "search_field", "topic"), "is": ("", "search_value", ""), "read": ("12", "read_text", 12),
-    "beside": ("y", "beside", "y"),
+    "beside": ("y", "beside", "y"), "shows": ("loop-1a2b3c4d", "search_finding", "loop-1a2b3c4d"),
+    "versus": ("close", "reference", "close"),
     "paired": ("on", "texts_paired", True),
     "pair": ("1", "nearest_pair", 1), "column": ("topic", "metadata_column", "topic"),
     "captured": ("table", "attributes_as", "table"),

@@ -25,6 +25,7 @@ VIEWS = {
     "judge": None,
     "published": None,
     "new_run": None,
+    "findings": "findings_chart",
 }
 """Every page, and a chart that stands on it."""
 

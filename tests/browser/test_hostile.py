@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
 N = 40
 VIEWS = ("", "decoders", "decoders?section=generate", "methods", "clusters", "gap", "probes", "map", "texts",
     "texts?find=a", "judge", "runs",
-         "published", "new_run")  # fmt: skip
+         "published", "new_run", "findings")  # fmt: skip
 MOST_MB = 1500
 """The server by itself takes some 300, a file of the sizes that are allowed some hundred more."""
 

@@ -37,6 +37,7 @@ Reply = Callable[["Handler", dict[str, Any]], None]
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # or each answer waits for the client to acknowledge its headers
     server: StubServer
 
     def do_POST(self) -> None:

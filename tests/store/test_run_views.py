@@ -16,6 +16,8 @@ import pytest
 
 import mauve_core
 from mauve_core.analysis import frames
+from mauve_core.analysis.findings.of_run import run_findings
+from mauve_core.analysis.findings.rows import findings_frame
 from mauve_core.analysis.precomputed import run_gap_test
 from mauve_core.base import views
 from mauve_core.base.config import HUMAN
@@ -56,6 +58,7 @@ def test_methods_have_the_arguments_of_what_they_call() -> None:
         (RunViews.pairs, frames.pairs),
         (ComparisonViews.clusters, frames.clusters_of_comparison),
         (RunViews.open, open_run),
+        (RunViews.findings, findings_frame),
     ]
     for method, function in called:
         (_, *own), (_, *wanted) = (inspect.signature(each).parameters.values() for each in (method, function))
@@ -200,3 +203,14 @@ def test_a_run_outside_a_library_is_not_opened(run: Run, tmp_path: Path) -> None
     elsewhere = RunStore(tmp_path / "elsewhere").save("one", run.comparison, run.corpora)
     with pytest.raises(InputError, match="is not in one"):
         elsewhere.open()
+
+
+def test_findings_are_those_of_the_run(run: Run, single: Run) -> None:
+    found = run_findings(run, "collapsed")
+    frame = run.findings("collapsed")
+    assert frame["sentence"].tolist() == [each.sentence for each in found]
+    assert frame["p_adjusted"].tolist() == [each.p_adjusted for each in found]
+    assert single.findings()["candidate"].unique().tolist() == ["collapsed"]
+    assert set(run.findings("collapsed", reference="close")["reference"]) == {"close"}
+    with pytest.raises(InputError):
+        run.findings()

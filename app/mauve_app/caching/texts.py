@@ -1,4 +1,4 @@
-"""Caches over all texts of a run: what a search found, and which texts answer one prompt."""
+"""Caches over all texts of a run: what a search found, findings, and which texts answer one prompt."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from numpy.typing import NDArray
 
 from mauve_app.caching import cache
 from mauve_app.caching.by_run import kept_by_run
-from mauve_core.analysis.text_search import TextSearch, found_texts
+from mauve_core.analysis.findings.finding import Finding, masks
+from mauve_core.analysis.findings.of_run import run_findings
+from mauve_core.analysis.text_search import Shown, TextSearch, found_texts
+from mauve_core.base.config import HUMAN
 from mauve_core.corpus.pairing import shared_prompts
 
 
@@ -15,7 +18,20 @@ from mauve_core.corpus.pairing import shared_prompts
 def found(run_id: str, search: TextSearch) -> dict[str, NDArray[np.bool_]]:
     """As ``mauve_core.analysis.text_search.found_texts``, of the sources in the order of the map."""
     run = cache.load_run(run_id)
-    return found_texts({source.name: run.corpora[source.name] for source in run.comparison.sources}, search)
+    corpora = {source.name: run.corpora[source.name] for source in run.comparison.sources}
+    return found_texts(corpora, search, shown=None if search.shown is None else _shown(run_id, search.shown))
+
+
+def _shown(run_id: str, shown: Shown) -> dict[str, NDArray[np.bool_]]:
+    (finding,) = (each for each in findings(run_id, shown.candidate, shown.reference) if each.key == shown.key)
+    names, run = (shown.reference, shown.candidate), cache.load_run(run_id)
+    return dict(zip(names, masks(finding, *(len(run.corpora[name]) for name in names)), strict=True))
+
+
+@kept_by_run(max_entries=32, show_spinner="Testing statements about the texts")
+def findings(run_id: str, candidate: str, reference: str = HUMAN) -> tuple[Finding, ...]:
+    """As ``mauve_core.analysis.findings.of_run.run_findings``."""
+    return run_findings(cache.load_run(run_id), candidate, reference=reference)
 
 
 @kept_by_run(max_entries=8, show_spinner=False)

@@ -21,8 +21,9 @@ from mauve_core.store import Run
 _WIDTH = 340
 _SETTINGS = "making"
 _SECTIONS: dict[str, tuple[str, ...]] = {
-    "": ("trust", "format", "leaderboard", "frontier"),
+    "": ("findings", "trust", "format", "leaderboard", "frontier"),
     "decoders": ("measures", "sweeps"),
+    "findings": ("findings",),
     "clusters": ("clusters", "captured"),
     "gap": ("clusters",),
     "map": ("map",),
@@ -95,7 +96,7 @@ def _file(label: str, make: partial[bytes], file_name: str, key: str, icon: str)
 def _candidates(run: Run, page: str, state: State) -> tuple[str, ...]:
     """The candidate in focus, on the pages that have one; else the report's own choice."""
     names = [candidate.name for candidate in run.comparison.candidates]
-    if "clusters" not in _SECTIONS[page]:
+    if not {"clusters", "findings"} & set(_SECTIONS[page]) or not page:
         return ()
     return (state.candidate if state.candidate in names else names[0],)
 

@@ -14,7 +14,7 @@ from mauve_app.components.markup import escaped
 from mauve_app.url import bound
 from mauve_app.url.parameters import MAX_SEARCH, SEARCH, State
 from mauve_core.analysis.selection import value_counts
-from mauve_core.analysis.text_search import SourceShare, TextSearch, shares_found, spans
+from mauve_core.analysis.text_search import Shown, SourceShare, TextSearch, shares_found, spans
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import percent_with_interval
@@ -49,7 +49,31 @@ def of(run: Run, state: State) -> TextSearch:
         longest=state.search_longest,
         field=state.search_field if known else None,
         value=state.search_value if known else None,
+        shown=_shown(run, state),
     )
+
+
+def _shown(run: Run, state: State) -> Shown | None:
+    """What the finding in the URL counts; None if the run has no such finding."""
+    if state.search_finding is None:
+        return None
+    candidate, reference = findings_of(run, state)
+    try:
+        found = texts.findings(run.id, candidate, reference)
+    except InputError:  # too few texts, which the page of findings says
+        return None
+    conditions = {each.key: each.condition for each in found}
+    if state.search_finding not in conditions:
+        return None
+    return Shown(reference, candidate, state.search_finding, conditions[state.search_finding])
+
+
+def findings_of(run: Run, state: State) -> tuple[str, str]:
+    """The candidate and the reference whose findings the URL means."""
+    names = [candidate.name for candidate in run.comparison.candidates]
+    candidate = state.candidate if state.candidate in names else names[0]
+    usable = state.reference in _sources(run) and state.reference != candidate
+    return candidate, str(state.reference) if usable else HUMAN
 
 
 def found(run: Run, search: TextSearch) -> Found | None:

@@ -74,7 +74,7 @@ MAX_SEARCH = 500
 
 SEARCH = (
     "search_query", "search_pattern", "search_source", "search_shortest", "search_longest", "search_field",
-    "search_value",
+    "search_value", "search_finding",
 )  # fmt: skip
 """Fields of the search for texts, for the whole visit."""
 
@@ -141,6 +141,12 @@ class State:
     search_longest: int | None = parameter(index(), None, name="to_words")
     search_field: str | None = parameter(TEXT, None, name="where", reset_by=("run",))
     search_value: str | None = parameter(ANY_TEXT, None, name="is", reset_by=("run", "search_field"))
+    search_finding: str | None = parameter(TEXT, None, name="shows", reset_by=("run", "candidate", "reference"))
+    """Key of the finding about the candidate whose texts are found."""
+
+    # Findings
+    reference: str | None = parameter(TEXT, None, name="versus", reset_by=("run",))
+    """The source with which findings compare the candidate; None means the human texts."""
 
     # Texts
     read_text: int | None = parameter(index(), None, name="read", reset_by=("run",))

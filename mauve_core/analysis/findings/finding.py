@@ -5,14 +5,16 @@ there are tested on the other part by an exact test that exchanges texts between
 share them. p-values are adjusted over all tested statements of the candidate by the method of Benjamini and Yekutieli,
 so of the findings an expected share of at most q is false, whatever the statements have to do with each other. Of
 several findings about the same texts, the clearest comes first and holds the others; an amount, such as that of
-punctuation, is less clear than what else is said of them.
+punctuation, is less clear than what else is said of them. A
+finding of which little is left among texts that are alike in a larger one says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +22,17 @@ from scipy.stats import false_discovery_control
 
 from mauve_core.analysis.findings.amounts import limited
 from mauve_core.analysis.findings.gibberish import garbled
+from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.analysis.findings.marks import marked
-from mauve_core.analysis.findings.statements import Statement
+from mauve_core.analysis.findings.statements import Agreement, Statement
 from mauve_core.analysis.findings.templates import templated
 from mauve_core.analysis.findings.wording import bounded, clustered, phrased
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import interval, percent_with_interval
+from mauve_core.base.validation import Share, Within
 from mauve_core.numerics.statistics.exchange_test import exchange_test
-from mauve_core.numerics.statistics.share_difference import share_difference
+from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
 
 SUGGESTING = 0.4
 """Share of the prompts whose texts suggest statements."""
@@ -45,73 +51,134 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a candidate's texts have more often than the human ones, or less often.
+    """Something that a candidate's texts have more often than those of the reference, or less often.
 
     Attributes
     ----------
-    candidate : str
+    candidate, reference : str
+        The reference is the human side, or another source that takes its place.
     kind : str
         What it is about, as in ``Statement.kind``.
     direction : {"more", "less"}
     does, condition : str
         What the candidate does, and what the counted texts do; may quote texts, which are untrusted.
     share_model, share_human : float
-        Shares of the tested texts of either side.
+        Shares of the tested texts of the candidate and of the reference.
     low, high : float
         Interval of share_model - share_human, in [-1, 1].
     p_value, p_adjusted : float
         Of the tested texts; adjusted over all tested statements of the candidate.
     shown_by : {"model", "human"}
-        Whose texts show it: the candidate's, or the human ones if they have something that the candidate lacks.
-    texts : tuple of int
-        Those texts of that side that meet the condition, ascending; tested or not.
+        Whose texts show it: the candidate's, or the reference's if they have something that the candidate lacks.
+    human_texts, model_texts : tuple of int
+        Texts of the reference and of the candidate that meet the condition, ascending; tested or not.
     also : tuple of Finding
         Findings that are less clear and about almost the same texts.
+    explained_by : str
+        What the candidate does according to a larger finding that explains this one; empty if none does.
+    left_low, left_high : float
+        Interval of the difference among texts that are alike in that larger finding; of no meaning without one.
+    held_equal : HeldEqual or None
+        How much of the gap goes if the candidate has it as often as the reference; None if weights cannot do it.
+    agreement : Agreement or None
+        The judge's, if one said which texts meet the condition.
     """
 
     candidate: str
+    reference: str
     kind: str
     direction: Literal["more", "less"]
     does: str
     condition: str
-    share_model: float
-    share_human: float
-    low: float
-    high: float
-    p_value: float
-    p_adjusted: float
+    share_model: Share
+    share_human: Share
+    low: Annotated[float, Within(-1, 1)]
+    high: Annotated[float, Within(-1, 1)]
+    p_value: Share
+    p_adjusted: Share
     shown_by: Literal["model", "human"]
-    texts: tuple[int, ...]
+    human_texts: tuple[int, ...]
+    model_texts: tuple[int, ...]
     also: tuple[Finding, ...] = ()
+    explained_by: str = ""
+    left_low: Annotated[float, Within(-1, 1)] = 0.0
+    left_high: Annotated[float, Within(-1, 1)] = 0.0
+    held_equal: HeldEqual | None = None
+    agreement: Agreement | None = None
+
+    @property
+    def key(self) -> str:
+        """Short name of what is counted, the same for equal conditions: ``loop-1a2b3c4d``."""
+        return f"{self.kind.replace(' ', '-')}-{hashlib.sha256(self.condition.encode()).hexdigest()[:8]}"
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """The texts that show it, of the side ``shown_by``."""
+        return self.model_texts if self.shown_by == "model" else self.human_texts
+
+    @property
+    def numbers(self) -> str:
+        """Such as ``72 of 100 texts end in a loop, against 3 of 100 human texts``."""
+        own, other = (f"{100 * share:.0f}" for share in (self.share_model, self.share_human))
+        texts = "human texts" if self.reference == HUMAN else f"texts of {self.reference}"
+        return f"{own} of 100 texts {self.condition}, against {other} of 100 {texts}"
 
     @property
     def statement(self) -> str:
         """Such as ``ends in a loop more often: 72 of 100 texts ..., against 3 of 100 human texts``."""
-        own, other = (f"{100 * share:.0f}" for share in (self.share_model, self.share_human))
-        return f"{self.does}: {own} of 100 texts {self.condition}, against {other} of 100 human texts"
+        return f"{self.does}: {self.numbers}"
 
     @property
     def sentence(self) -> str:
         """The same after the candidate's name."""
         return f"{self.candidate} {self.statement}"
 
+    @property
+    def points(self) -> str:
+        """Interval of the difference, in texts of 100: ``65 to 73 points``."""
+        return f"{interval(100 * self.low, 100 * self.high, 0)} points"
+
+    @property
+    def of_gap(self) -> str:
+        """Such as ``accounts for 19% (13% to 24%) of the gap``; empty where random texts would take away as much."""
+        equal = self.held_equal
+        if equal is None or not equal.differs:
+            return ""
+        return f"accounts for {percent_with_interval(equal.gone, *equal.gone_range)} of the gap"
+
+    @property
+    def explained(self) -> str:
+        """Which larger finding explains this one, and what is left of it; empty if none does."""
+        if not self.explained_by:
+            return ""
+        left = interval(100 * self.left_low, 100 * self.left_high, 0)
+        return f"goes with “{self.explained_by}”: {left} points are left among texts alike in that"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What follows the statement: interval, gap, the finding that explains it, and the judge's agreement."""
+        judged = "" if self.agreement is None else self.agreement.in_words
+        return tuple(filter(None, (f"difference {self.points}", self.of_gap, self.explained, judged)))
+
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """The texts of the human side and of a candidate.
+    """The texts of a reference, the human side unless another takes its place, and of a candidate.
 
     Attributes
     ----------
     candidate : str
     texts : tuple of str
-        The human texts first.
+        Those of the reference first.
     humans : int
+        Number of texts of the reference.
     prompts : (n,) int array or None
         Prompt of each text by number; None if the sides share none.
     labels : (n,) int array or None
         Cluster of each text, found without looking at the sides.
     clusters : sequence of str
         A name of each cluster.
+    reference : str
     """
 
     candidate: str
@@ -120,13 +187,20 @@ class Sides:
     prompts: NDArray[np.integer] | None = None
     labels: NDArray[np.integer] | None = None
     clusters: Sequence[str] = ()
+    reference: str = HUMAN
 
     @property
     def of_model(self) -> NDArray[np.bool_]:
         return np.arange(len(self.texts)) >= self.humans
 
 
-def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0) -> tuple[Finding, ...]:
+More = Callable[[Sides, NDArray[np.bool_]], Iterable[Statement]]
+"""Gives further statements. Which ones may depend on the sides of the suggesting texts, (n,), but of no others."""
+
+
+def find(
+    sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0, more: More | None = None
+) -> tuple[Finding, ...]:
     """Find what a candidate's texts have more or less of than the human ones, the largest difference first.
 
     Parameters
@@ -136,6 +210,8 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
         Expected share of false findings, at most.
     seed : int or numpy.random.SeedSequence
         Of the split.
+    more : callable, optional
+        Gives statements that are tested with the others, such as :class:`judged.Judge`.
 
     Raises
     ------
@@ -152,9 +228,9 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
         raise InputError(
             f"There are too few texts of {sides.candidate} to test statements about them",
             allowed=f"{LEAST_TESTED} texts of either side that suggest nothing",
-            received=f"{left[0]} human and {left[1]} model texts",
+            received=f"{left[0]} of {sides.reference} and {left[1]} of {sides.candidate}",
         )
-    known = list(_suggested(sides, suggesting))
+    known = list(_suggested(sides, suggesting, () if more is None else more(sides, suggesting)))
     table = np.stack([each.has for each in known])
     looks = exchange_test(table[:, suggesting], ~of_model[suggesting], blocks[suggesting]) <= LOOKS
     known, table = [each for each, kept in zip(known, looks, strict=True) if kept], table[looks]
@@ -171,10 +247,38 @@ def find(sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 
     for group in alike.values():
         clearest, *others = (_finding(sides, known[i], tested, float(p_values[i]), float(adjusted[i])) for i in group)
         found.append(replace(clearest, also=tuple(others)))
-    return tuple(sorted(found, key=lambda each: -abs(each.share_model - each.share_human)))
+    found.sort(key=lambda each: -abs(each.share_model - each.share_human))
+    return tuple(_explained(sides, found, tested))
 
 
-def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statement]:
+def _explained(sides: Sides, found: Sequence[Finding], tested: NDArray[np.bool_]) -> Iterator[Finding]:
+    """Yield the findings, with the larger one that leaves least of each if that is clearly less than half."""
+    of_model = sides.of_model[tested]
+    rows = [masks(each, sides.humans, len(sides.texts) - sides.humans) for each in found]
+    has = [np.concatenate(each)[tested] for each in rows]
+    for index, finding in enumerate(found):
+        whole, best = finding.share_model - finding.share_human, finding
+        for larger, other in zip(found[:index], has, strict=False):
+            left = stratified_difference(has[index], of_model, other, CONFIDENCE)
+            if left is None or not left[1] <= 0 <= left[2]:
+                continue
+            reach = max(np.sign(whole) * end for end in left[1:])
+            if reach < abs(whole) / 2 and (not best.explained_by or left[2] - left[1] < best.left_high - best.left_low):
+                best = replace(finding, explained_by=larger.does, left_low=left[1], left_high=left[2])
+        yield best
+
+
+def masks(finding: Finding, humans: int, models: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which texts of the reference and of the candidate meet the condition, as (humans,) and (models,)."""
+    found = []
+    for size, rows in ((humans, finding.human_texts), (models, finding.model_texts)):
+        mask = np.zeros(size, dtype=np.bool_)
+        mask[list(rows)] = True
+        found.append(mask)
+    return found[0], found[1]
+
+
+def _suggested(sides: Sides, suggesting: NDArray[np.bool_], more: Iterable[Statement]) -> Iterator[Statement]:
     """Yield statements that some texts have and others have not; of equal ones the first."""
     of_model, seen = sides.of_model, set[bytes]()
     for each in (
@@ -185,6 +289,7 @@ def _suggested(sides: Sides, suggesting: NDArray[np.bool_]) -> Iterator[Statemen
         *(() if sides.labels is None else clustered(sides.labels, sides.clusters)),
         *garbled(sides.texts, of_model, suggesting),
         *limited(sides.texts, of_model, suggesting),
+        *more,
     ):
         packed = np.packbits(each.has).tobytes()
         if each.has.any() and not each.has.all() and packed not in seen:
@@ -224,10 +329,9 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
     has = ~has if counts_others else has
     own, other = has[tested & of_model], has[tested & ~of_model]
     low, high = share_difference(int(own.sum()), own.size, int(other.sum()), other.size, CONFIDENCE)
-    from_model = is_more or counts_others
-    shown = np.flatnonzero(has & (of_model if from_model else ~of_model))
     return Finding(
         candidate=sides.candidate,
+        reference=sides.reference,
         kind=statement.kind,
         direction="more" if is_more else "less",
         does=statement.more if is_more else statement.less,
@@ -238,6 +342,8 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
         high=high,
         p_value=p,
         p_adjusted=adjusted,
-        shown_by="model" if from_model else "human",
-        texts=tuple((shown - sides.humans if from_model else shown).tolist()),
+        shown_by="model" if is_more or counts_others else "human",
+        human_texts=tuple(np.flatnonzero(has[: sides.humans]).tolist()),
+        model_texts=tuple(np.flatnonzero(has[sides.humans :]).tolist()),
+        agreement=statement.agreement,
     )

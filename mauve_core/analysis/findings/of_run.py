@@ -1,46 +1,139 @@
-"""Findings about the candidates of a stored run."""
+"""Findings about the candidates of a stored run, and about texts alone."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass, replace
+
 import numpy as np
 
-from mauve_core.analysis.findings.finding import Finding, Sides, find
-from mauve_core.analysis.precomputed import run_cluster_names
-from mauve_core.base.config import HUMAN
+from mauve_core.analysis.findings.finding import Finding, More, Sides, find, masks
+from mauve_core.analysis.findings.held_equal import held_equal
+from mauve_core.analysis.precomputed import cached, run_cluster_names
+from mauve_core.base.config import HUMAN, PartitionKind
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 
 Q = 0.05
 """Expected share of false findings, at most, unless another is chosen."""
 
+STATEMENTS = 1
+"""Raised with every change of what is looked for: stored findings of others are found anew."""
 
-def sides_of(run: Run, candidate: str) -> Sides:
-    """The texts of a candidate and the human ones, with their prompts and joint clusters.
+
+@dataclass(frozen=True)
+class _Stored:
+    findings: tuple[Finding, ...]
+
+
+def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
+    """The texts of a candidate and of the reference, with their prompts and joint clusters.
 
     Raises
     ------
     InputError
-        The candidate is unknown.
+        The candidate or the reference is unknown, or they are the same.
     StorageError
         The texts are damaged.
     """
     comparison = run.comparison
+    comparison.candidate(candidate)
+    others = [source.name for source in comparison.sources if source.name != candidate]
+    if reference not in others:
+        raise InputError("The reference is not usable", allowed=", ".join(others), received=repr(reference))
     seed = comparison.median_seed(candidate, "joint") if comparison.joint else 0
-    both = HUMAN, candidate
+    both = reference, candidate
     prompts, joint = comparison.prompts, comparison.joint
     return Sides(
         candidate,
-        (*run.corpora[HUMAN].texts, *run.corpora[candidate].texts),
-        len(run.corpora[HUMAN].texts),
+        (*run.corpora[reference].texts, *run.corpora[candidate].texts),
+        len(run.corpora[reference].texts),
         None if prompts is None else np.concatenate([prompts[name] for name in both]),
         np.concatenate([joint[seed].labels[name] for name in both]) if joint else None,
         run_cluster_names(run, "joint", candidate, seed) if joint else (),
+        reference,
     )
 
 
-def run_findings(run: Run, candidate: str, q: float = Q) -> tuple[Finding, ...]:
-    """Find what a candidate of a run has more or less of than the human texts; see :func:`find` for parameters.
+def findings_between(
+    reference: Corpus, candidate: Corpus, q: float = Q, seed: int = 0, more: More | None = None
+) -> tuple[Finding, ...]:
+    """Find what texts have more or less of than others, without features: topics and the gap are left out.
 
-    The split of the prompts is that of the run's seed, the same for all candidates.
+    Texts are matched by prompt, or by id, as far as both corpora have them.
+
+    Parameters
+    ----------
+    reference, candidate : Corpus
+        Their names are those in the sentences.
+    q : float in (0, 1)
+        Expected share of false findings, at most.
+    seed : int
+        Of the split into texts that suggest and texts that are tested.
+    more : callable, optional
+        As in :func:`find`.
+
+    Raises
+    ------
+    InputError
+        As :func:`find`; the corpora have one name.
     """
-    return find(sides_of(run, candidate), q=q, seed=stream(run.comparison.config.score.seed, "findings"))
+    if reference.name == candidate.name:
+        raise InputError("The reference and the candidate have one name", received=repr(candidate.name))
+    matched = shared_prompts({each.name: each for each in (reference, candidate)})
+    prompts = None if matched is None else np.concatenate([matched.codes[each.name] for each in (reference, candidate)])
+    texts = (*reference.texts, *candidate.texts)
+    sides = Sides(candidate.name, texts, len(reference), prompts, reference=reference.name)
+    return find(sides, q=q, seed=stream(seed, "findings"), more=more)
+
+
+def run_findings(
+    run: Run, candidate: str, q: float = Q, reference: str = HUMAN, more: More | None = None
+) -> tuple[Finding, ...]:
+    """Find what a candidate of a run has more or less of than the reference; see :func:`find` for parameters.
+
+    The split of the prompts is that of the run's seed, the same for all candidates. Findings at the usual ``q``
+    without ``more`` are kept with the run.
+
+    Raises
+    ------
+    InputError
+        As :func:`find` and :func:`sides_of`.
+    """
+    if q != Q or more is not None:
+        return _find(run, candidate, q, reference, more)
+    comparison = run.comparison
+    comparison.candidate(candidate)
+    which = f"{run.index_of(candidate)}-{run.index_of(reference)}" if reference in run.corpora else ""
+
+    def make() -> dict[str, np.ndarray]:
+        found = json.dumps(dataclass_to_json(_Stored(_find(run, candidate, q, reference))))
+        return {"json": np.frombuffer(found.encode("utf-8"), dtype=np.uint8)}
+
+    stored = cached(run, f"findings-{STATEMENTS}-{which}", make)["json"].tobytes()
+    return from_json(_Stored, json.loads(stored)).findings
+
+
+def clusters_kind(reference: str) -> PartitionKind:
+    """The partitions in which something is held equal: those of the human side and the candidate, else of all."""
+    return "pairwise" if reference == HUMAN else "joint"
+
+
+def _find(run: Run, candidate: str, q: float, reference: str, more: More | None = None) -> tuple[Finding, ...]:
+    sides = sides_of(run, candidate, reference)
+    seeds = stream(run.comparison.config.score.seed, "findings")
+    found = find(sides, q=q, seed=seeds, more=more)
+    kind = clusters_kind(reference)
+    partitions = list(run.comparison.partitions(kind, candidate))
+    if not partitions:
+        return found
+    partitions.insert(0, partitions.pop(run.comparison.median_seed(candidate, kind)))
+    models = len(sides.texts) - sides.humans
+    equal = (
+        held_equal(partitions, (reference, candidate), *masks(each, sides.humans, models), seeds) for each in found
+    )
+    return tuple(replace(finding, held_equal=each) for finding, each in zip(found, equal, strict=True))

@@ -225,3 +225,47 @@ def test_an_amount_stands_below_what_else_is_said_of_the_same_texts():
 
 def test_sentences_are_told_by_their_ends_and_lines():
     assert sentences("One two.  Three\nfour? (Five!)") == ["one two.", "three", "four?", "(five!", ")"]
+
+
+def test_a_finding_that_a_larger_one_explains_says_so():
+    """Most of the model's texts hedge, and some of those also ask; a list that comes by itself is not explained."""
+    rng = np.random.default_rng(0)
+    human, model = texts_of(400, 1), texts_of(400, 2)
+    for texts, share in ((human, 0.1), (model, 0.8)):
+        for index, text in enumerate(texts):
+            if rng.random() < share:
+                texts[index] = f"{text} Perhaps so."
+                if rng.random() < 0.5:
+                    texts[index] = f"{text} Is it? Perhaps so."
+    model = [f"- a\n- b\n{text}" if rng.random() < 0.4 else text for text in model]
+    found = {each.kind: each for each in every(between(human, model)) if each.kind in ("question", "list", "hedge")}
+    assert found["question"].explained_by
+    assert found["question"].left_low <= 0 <= found["question"].left_high < found["question"].low
+    assert "are left among texts alike in that" in found["question"].explained
+    assert not found["list"].explained_by
+    assert not found["list"].explained
+
+
+def test_the_reference_is_named_and_keeps_its_place():
+    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
+    sides = Sides("version 2", (*human, *model), 120, reference="version 1")
+    (loop,) = [each for each in every(find(sides)) if each.kind == "loop"]
+    assert loop.sentence.endswith("against 0 of 100 texts of version 1")
+    with pytest.raises(InputError, match="of version 1 and"):
+        find(Sides("version 2", (*human[:9], *model[:9]), 9, reference="version 1"))
+
+
+def test_masks_are_of_the_texts_that_meet_the_condition():
+    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
+    model[7] = human[0]
+    (loop,) = [each for each in every(between(human, model)) if each.kind == "loop"]
+    of_human, of_model = finding.masks(loop, 120, 120)
+    assert not of_human.any()
+    assert np.flatnonzero(~of_model).tolist() == [7]
+
+
+def test_keys_are_those_of_conditions():
+    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
+    keys = [{each.key for each in every(between(*sides))} for sides in ((human, model), (human, model[:110]))]
+    assert [key for key in keys[0] & keys[1] if key.startswith("loop-")]
+    assert len(keys[0]) == len(every(between(human, model)))

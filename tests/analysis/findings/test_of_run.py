@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.analysis.findings.of_run import run_findings, sides_of
+from mauve_core.analysis.findings import of_run
+from mauve_core.analysis.findings.of_run import findings_between, run_findings, sides_of
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.cli.explaining import NOTHING
+from mauve_core.corpus import read_corpus
 from mauve_core.store import Run
+from tests.analysis.findings.test_finding import WORDS
 from tests.synthetic import make_run
 
 
@@ -70,3 +74,86 @@ def test_alike_texts_have_no_finding(
 def test_bad_input_is_refused(run: Run, options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", run.id, *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_candidate_takes_the_place_of_the_human_texts(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    sides = sides_of(run, "collapsed", "close")
+    assert sides.texts == (*run.corpora["close"].texts, *run.corpora["collapsed"].texts)
+    assert main(["explain", run.id, "--reference", "close", "--candidate", "collapsed", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["findings"]
+    assert found
+    assert all(each["reference"] == "close" and "of 100 texts of close" in each["sentence"] for each in found)
+    assert main(["explain", run.id, "--reference", "close", "--json"]) == 0
+    assert {each["candidate"] for each in json.loads(capsys.readouterr().out)["findings"]} == {"shifted", "collapsed"}
+    for wrong in ("collapsed", "nobody"):
+        assert main(["explain", run.id, "--reference", wrong, "--candidate", "collapsed"]) == 2
+        assert "The reference is not usable" in capsys.readouterr().err
+
+
+def test_findings_are_kept_with_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run_findings(run, "collapsed")
+    monkeypatch.setattr(of_run, "find", None)
+    assert run_findings(run, "collapsed") == found
+    with pytest.raises(TypeError):
+        run_findings(run, "collapsed", q=0.2)  # another q is found anew
+    with pytest.raises(TypeError):
+        run_findings(run, "collapsed", reference="close")
+
+
+def test_findings_are_held_equal_in_the_partitions_of_the_run(run: Run) -> None:
+    found = [each for each in run_findings(run, "collapsed") if each.held_equal is not None]
+    assert found
+    (scores,) = [each.scores for each in run.comparison.candidates if each.name == "collapsed"]
+    for each in found:
+        assert each.held_equal.before == pytest.approx(scores["frontier_integral"].mean)
+
+
+@pytest.fixture
+def versions(tmp_path: Path) -> dict[str, Path]:
+    """Two versions of a model's answers to the same prompts, and a second draw from the first."""
+    rng = np.random.default_rng(0)
+    drawn = [[" ".join(rng.choice(WORDS, size=20)) + "." for _ in range(120)] for _ in range(3)]
+    made = {"v1": drawn[0], "v2": [f"Sorry, {text}" for text in drawn[1]], "again": drawn[2]}
+    paths = {name: tmp_path / f"{name}.jsonl" for name in made}
+    for name, path in paths.items():
+        rows = [{"id": f"p{index}", "text": text} for index, text in enumerate(made[name])]
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return paths
+
+
+def test_two_versions_are_compared_without_a_run(versions: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    files = ["--reference", f"version 1={versions['v1']}", "--model", f"version 2={versions['v2']}"]
+    assert main(["explain", *files, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["run"] == ""
+    (apology,) = [each for each in found["findings"] if each["kind"] == "apology"]
+    assert (apology["candidate"], apology["reference"]) == ("version 2", "version 1")
+    assert "of 100 texts of version 1" in apology["sentence"]
+    assert "human" not in apology["sentence"]
+    assert len(apology["text_ids"]) == 120
+    assert apology["gap_share"] is None
+    expected = findings_between(*(read_corpus(versions[key], name=key) for key in ("v1", "v2")))
+    assert [each["share_model"] for each in found["findings"]] == [each.share_model for each in expected]
+
+
+def test_two_draws_of_one_version_differ_in_nothing(
+    versions: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", "--reference", f"one={versions['v1']}", "--model", f"two={versions['again']}"]) == 0
+    assert NOTHING in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["RUN", "--model", "a=b"],
+        ["--model", "a=b"],
+        ["--reference", "a"],
+        ["--reference", "a=x", "--model", "a=y"],
+        ["--reference", "a=x", "--model", "b=y", "--candidate", "b"],
+    ],
+)
+def test_files_need_a_reference_and_names(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", *options]) == 2
+    assert "mauve-lens" in capsys.readouterr().err

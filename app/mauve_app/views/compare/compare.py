@@ -7,7 +7,7 @@ import streamlit as st
 from mauve_app.caching import cache
 from mauve_app.components import charts, page_chrome, score_controls, sidebar, tour_panel, verdict_lines
 from mauve_app.url import session
-from mauve_app.url.parameters import State
+from mauve_app.url.parameters import State, to_query
 from mauve_app.views.compare import (
     advice,
     curves_panel,
@@ -52,6 +52,12 @@ def main() -> None:
     paper_panel.show(run, state, state.partition)
     with answer:  # last, because a run without what is derived from it takes a while to say why
         verdict_lines.show(run, state)
+        st.page_link(
+            "views/findings/findings.py",
+            label="What each candidate does more or less than people, in tested sentences",
+            icon=":material/arrow_forward:",
+            query_params=to_query(state),
+        )
     with places:
         ranked_list.show(run, state)
         verdict_lines.show_rest(run)

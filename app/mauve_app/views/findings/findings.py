@@ -1,0 +1,146 @@
+"""Findings: what the candidate does more or less than people, in sentences that were tested."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from mauve_app.caching import cache, texts
+from mauve_app.components import charts, focus, found_list, page_chrome, text_search
+from mauve_app.components.markup import escaped
+from mauve_app.components.sidebar import opened_run
+from mauve_app.selection import clicked_value
+from mauve_app.url import bound, session
+from mauve_app.url.parameters import State, changed, to_query
+from mauve_core.analysis.findings.finding import Finding, masks
+from mauve_core.analysis.findings.of_run import Q
+from mauve_core.analysis.findings.rows import findings_frame
+from mauve_core.analysis.text_search import Shown, TextSearch
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.figures.findings import findings_figure
+from mauve_core.figures.theme import short_name
+from mauve_core.store import Run
+
+MOST = 15
+"""Findings in the chart; the table has all."""
+
+_CHART = "findings_chart"
+_KEYS = "findings_keys"
+"""Session key: the finding of each row of the chart."""
+
+_ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
+    ("views/clusters/clusters.py", "In which clusters", ":material/bar_chart:", {"clusters_order": "found"}),
+    ("views/map/map.py", "On the map", ":material/scatter_plot:", {}),
+)
+"""Page, title, icon and what to change of the view."""
+
+
+def main() -> None:
+    """Lay out the page: the answer, the picture, and the texts that show the chosen finding."""
+    page_chrome.head("Findings", "What does the candidate do more or less than people, and is that sure?")
+    run, state = opened_run(), session.current()
+    candidate, reference = text_search.findings_of(run, state)
+    answer = st.container()
+    _controls(run, candidate)
+    try:
+        found = texts.findings(run.id, candidate, reference)
+    except InputError as error:
+        st.info(escaped(str(error)))
+        return
+    with answer:
+        st.markdown(sentence(found, candidate, reference))
+    if found:
+        chosen = next((row for row, each in enumerate(found) if each.key == state.search_finding), 0)
+        left, right = st.columns([4, 5], gap="medium")
+        with left:
+            _picture(run, found, chosen)
+        with right:
+            _one(run, state, found[chosen])
+
+
+def sentence(found: tuple[Finding, ...], candidate: str, reference: str) -> str:
+    """How many differences there are, and the largest one, in Markdown."""
+    name, other = f"**{escaped(short_name(candidate))}**", "people" if reference == HUMAN else escaped(reference)
+    if not found:
+        return f"No difference between {name} and {other} was found that holds for texts that did not suggest it."
+    first = found[0]
+    ways = "one way" if len(found) == 1 else f"{len(found)} ways"
+    return (
+        f"{name} differs from {other} in **{ways}** that hold for texts that did not suggest them. The largest: it "
+        f"**{escaped(first.does)}** ({escaped(first.numbers)})."
+    )
+
+
+def _controls(run: Run, candidate: str) -> None:
+    names = [each.name for each in run.comparison.candidates]
+    with focus.row():
+        bound.selectbox("candidate", "Candidate", names, names[0], omit_default=False, width=240)
+        others = [source.name for source in run.comparison.sources if source.name != candidate]
+        if len(others) > 1:
+            bound.selectbox(
+                "reference",
+                "Compared with",
+                others,
+                HUMAN,
+                width=240,
+                format_func=lambda name: "people" if name == HUMAN else name,
+                help="The human texts, or another candidate, such as an earlier version of a model.",
+            )
+
+
+def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
+    drawn = found[: max(MOST, chosen + 1)]
+    st.session_state[_KEYS] = [each.key for each in drawn]
+    charts.show_chart(
+        findings_figure(drawn, [each.name for each in run.comparison.candidates], chosen=chosen),
+        key=_CHART,
+        file_name=f"{run.name}-{found[0].candidate}-findings",
+        on_select=_choose,
+        selection_mode="points",
+        alt="Share of texts of either side that each finding counts, with the interval of the difference; the CSV has "
+        "the numbers.",
+    )
+    more = f" {len(found) - len(drawn)} smaller ones are in the CSV." if len(found) > len(drawn) else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            "Lines: 95% interval of the difference. Of the gap: how much of the frontier integral goes if the "
+            "candidate has it as often as the others do, beyond what random texts take away. At most "
+            f"{Q:.0%} of findings are expected to be false. Click a row for its texts.{more}",
+            width="stretch",
+        )
+        charts.csv_button(
+            lambda: findings_frame(run, found[0].candidate, reference=found[0].reference),
+            key="findings_csv",
+            file_name=f"{run.name}-{found[0].candidate}-findings",
+        )
+
+
+def _choose() -> None:
+    row, keys = clicked_value(bound.selection_of(_CHART), 0), st.session_state[_KEYS]
+    if row is not None and row < len(keys):
+        session.update(search_finding=keys[row], read_text=None)
+
+
+def _one(run: Run, state: State, finding: Finding) -> None:
+    """The finding in words, where else it can be seen, and the texts that show it."""
+    st.markdown(f"#### It {escaped(finding.does)}")
+    st.markdown(f"{escaped(finding.numbers)}: {escaped('; '.join(finding.remarks))}.")
+    for each in finding.also:
+        st.caption(f"The same texts: it {escaped(each.does)} ({escaped(each.numbers)}).")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for page, title, icon, changes in _ELSEWHERE:
+            if finding.reference == HUMAN or page.endswith("map.py"):
+                view = changed(state, candidate=finding.candidate, search_finding=finding.key, **changes)
+                st.page_link(page, label=title, icon=icon, query_params=to_query(view))
+    side = finding.candidate if finding.shown_by == "model" else finding.reference
+    shown = Shown(finding.reference, finding.candidate, finding.key, finding.condition)
+    stack = cache.stack(run.id)
+    sizes = (len(run.corpora[name]) for name in (finding.reference, finding.candidate))
+    counted = dict(zip((finding.reference, finding.candidate), masks(finding, *sizes), strict=True))
+    everything = {name: np.zeros(len(run.corpora[name]), dtype=np.bool_) for name in stack.names}
+    places = np.flatnonzero(text_search.stacked(everything | {side: counted[side]}, stack.names))
+    found_list.show(run, TextSearch(source=side, shown=shown), places)
+
+
+main()

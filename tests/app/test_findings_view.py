@@ -1,0 +1,118 @@
+"""The Findings page: the sentence, the chosen finding and its texts, and the way to the other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mauve_app.caching import texts
+from mauve_app.components import text_search
+from mauve_app.url.parameters import State, changed
+from mauve_core.analysis.findings.finding import masks
+from mauve_core.analysis.findings.of_run import run_findings
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.store import Run
+
+OpenPage = Callable[..., AppTest]
+VIEW, CLUSTERS = "views/findings/findings.py", "views/clusters/clusters.py"
+
+
+@pytest.fixture(autouse=True)
+def home(run_home: Path) -> Path:
+    return run_home
+
+
+def opened(open_page: OpenPage, view: str = VIEW, **query: str) -> AppTest:
+    app = open_page(view, **query)
+    assert not app.exception
+    return app
+
+
+def says(app: AppTest) -> str:
+    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.info]).replace("\\", "")
+
+
+def listed(app: AppTest) -> list[str]:
+    (table,) = (each.value for each in app.dataframe if list(each.value.columns) == ["source", "id", "text"])
+    return table["id"].tolist()
+
+
+def test_the_largest_finding_is_said_first_and_its_texts_are_listed(open_page: OpenPage, stored_run: Run) -> None:
+    app, found = opened(open_page, candidate="collapsed"), run_findings(stored_run, "collapsed")
+    assert f"**collapsed** differs from people in **{len(found)} ways**" in says(app)
+    assert f"The largest: it **{found[0].does}**" in says(app)
+    assert f"#### It {found[0].does}" in says(app)
+    side = HUMAN if found[0].shown_by == "human" else "collapsed"
+    assert listed(app) == [stored_run.corpora[side].ids[row] for row in found[0].texts[:8]]
+
+
+def test_a_finding_in_the_link_is_shown_with_its_texts(open_page: OpenPage, stored_run: Run) -> None:
+    found = run_findings(stored_run, "collapsed")[1]
+    app = opened(open_page, candidate="collapsed", shows=found.key)
+    assert f"#### It {found.does}" in says(app)
+    side = HUMAN if found.shown_by == "human" else "collapsed"
+    assert listed(app) == [stored_run.corpora[side].ids[row] for row in found.texts[:8]]
+
+
+def test_its_texts_go_along_to_the_clusters(open_page: OpenPage, stored_run: Run) -> None:
+    found = run_findings(stored_run, "collapsed")[1]
+    app = opened(open_page, CLUSTERS, candidate="collapsed", shows=found.key)
+    assert f"**texts that {found.condition}**: {len(found.human_texts)} of 60 texts by people" in says(app)
+    assert f"{len(found.model_texts)} of 60 texts by collapsed" in says(app)
+
+
+def test_only_texts_of_its_two_sources_are_found(stored_run: Run) -> None:
+    finding = run_findings(stored_run, "collapsed")[1]
+    state = changed(State(), candidate="collapsed", search_finding=finding.key)
+    search = text_search.of(stored_run, state)
+    found = texts.found(stored_run.id, search)
+    expected = dict(zip((HUMAN, "collapsed"), masks(finding, 60, 60), strict=True))
+    for name, mask in found.items():
+        assert mask.tolist() == expected.get(name, np.zeros(60, dtype=bool)).tolist()
+    words = text_search.of(stored_run, replace(state, search_query="the"))
+    both = texts.found(stored_run.id, words)["collapsed"]
+    assert both.sum() < expected["collapsed"].sum()
+    assert not (both & ~expected["collapsed"]).any()
+
+
+def test_another_candidate_takes_the_place_of_the_human_texts(open_page: OpenPage, stored_run: Run) -> None:
+    found = run_findings(stored_run, "collapsed", reference="close")
+    app = opened(open_page, candidate="collapsed", versus="close")
+    assert f"**collapsed** differs from close in **{len(found)} ways**" in says(app)
+    assert "texts of close" in says(app)
+    assert "views/clusters/clusters.py" not in [link.proto.page for link in app.get("page_link")]
+
+
+@pytest.mark.parametrize("query", [{"shows": "loop-00000000"}, {"versus": "nobody"}, {"versus": "collapsed"}])
+def test_what_the_run_lacks_is_left_aside(open_page: OpenPage, stored_run: Run, query: dict[str, str]) -> None:
+    found = run_findings(stored_run, "collapsed")
+    app = opened(open_page, candidate="collapsed", **query)
+    assert f"#### It {found[0].does}" in says(app)
+    assert text_search.of(stored_run, State(candidate="collapsed", search_finding="loop-00000000")).shown is None
+
+
+def test_another_candidate_is_not_searched_for_the_same_finding() -> None:
+    state = changed(State(), candidate="collapsed", search_finding="loop-00000000")
+    assert changed(state, candidate="close").search_finding is None
+    assert changed(state, reference="close").search_finding is None
+
+
+def test_too_few_texts_are_said(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise InputError("There are too few texts of collapsed to test statements about them")
+
+    monkeypatch.setattr(texts, "run_findings", refuse)
+    assert "There are too few texts of collapsed" in says(opened(open_page, candidate="collapsed"))
+
+
+def test_without_any_finding_the_page_says_so(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts, "run_findings", lambda *_, **__: ())
+    app = opened(open_page, candidate="collapsed")
+    assert "No difference between **collapsed** and people was found" in says(app)
+    assert not app.get("plotly_chart")

@@ -1,0 +1,60 @@
+"""The picture of findings: a row for each, both shares, the interval of the difference and the share of the gap."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mauve_core.analysis.findings.finding import Finding
+from mauve_core.analysis.findings.held_equal import HeldEqual
+from mauve_core.base.config import HUMAN
+from mauve_core.figures.findings import MOST_LETTERS, findings_figure
+from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
+
+NAMES = ["<b>", "other"]
+FIRST = Finding(
+    "<b>", HUMAN, "loop", "more", "ends in a loop more often", "end in a loop", 0.6, 0.1, 0.4, 0.58, 0.0, 0.0, "model",
+    (), (1,), held_equal=HeldEqual(0.4, 0.2, 0.4, 0.35, 0.5, (3,)),
+)  # fmt: skip
+SECOND = replace(
+    FIRST, does="says “<i>” " + "x" * 80, share_model=0.2, share_human=0.3, low=-0.2, high=-0.05, held_equal=None
+)
+
+
+def test_both_shares_and_the_interval_of_the_difference_are_drawn() -> None:
+    figure = findings_figure([FIRST, SECOND], NAMES)
+    human, model = figure.data[1:3]
+    assert (list(human.x), list(model.x)) == ([0.1, 0.3], [0.6, 0.2])
+    assert (human.marker.color, model.marker.color) == (HUMAN_COLOUR, candidate_styles(NAMES)["<b>"].colour)
+    assert (np.array(model.x) + model.error_x.array).tolist() == pytest.approx([0.1 + 0.58, 0.3 - 0.05])
+    assert (np.array(model.x) - model.error_x.arrayminus).tolist() == pytest.approx([0.1 + 0.4, 0.3 - 0.2])
+
+
+def test_what_a_finding_accounts_for_stands_beside_it_with_its_range() -> None:
+    heading, share = findings_figure([SECOND, FIRST], NAMES).layout.annotations
+    assert heading.text == "of the gap"
+    assert (share.y, share.text.replace("\xa0", " ")) == (1, "50% (43% to 60%)")
+    weak = replace(FIRST, held_equal=HeldEqual(0.4, 0.38, 0.4, 0.35, 0.5, ()))
+    assert len(findings_figure([weak], NAMES).layout.annotations) == 1
+
+
+def test_words_of_texts_are_escaped_and_cut() -> None:
+    figure = findings_figure([FIRST, SECOND], NAMES)
+    label = figure.layout.yaxis.ticktext[1]
+    assert label.startswith("says “&lt;i&gt;” xxx")
+    assert len(label.replace("&lt;", "<").replace("&gt;", ">")) <= MOST_LETTERS
+    assert "“&lt;i&gt;”" in figure.data[-1].text[1]
+    assert "<b>" not in figure.data[2].name
+
+
+def test_a_click_names_the_row_and_the_chosen_one_is_shaded() -> None:
+    bars = findings_figure([FIRST, SECOND], NAMES, chosen=1).data[-1]
+    assert [int(row[0]) for row in bars.customdata] == [0, 1]
+    assert bars.marker.color[0] != bars.marker.color[1]
+
+
+def test_another_reference_has_its_own_color() -> None:
+    reference = findings_figure([replace(FIRST, reference="other")], NAMES).data[1]
+    assert reference.marker.color == candidate_styles(NAMES)["other"].colour
