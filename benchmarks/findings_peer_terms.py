@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,10 @@ def _class_tfidf() -> Any:
     return module.ClassTfidfTransformer
 
 
-PEERS = {"scattertext": of_scattertext, "class-based TF-IDF": of_bertopic}
+PEERS = {
+    f"scattertext {version('scattertext')}": of_scattertext,
+    f"class-based TF-IDF of bertopic {version('bertopic')}": of_bertopic,
+}
 
 
 def main() -> None:

@@ -101,16 +101,17 @@ def main() -> None:
 
     python benchmarks/findings_peers.py --python VENV/bin/python --splits {options.splits}
 
-The differences of [planted_findings.md](planted_findings.md). {len(NAMED_BY)} of {count} can be named by a word, the
-others (typos, lists, lengths, letter case, white space, ends) cannot. HypotheSAEs is left out: it needs a language
+The differences of [planted_findings.md](planted_findings.md). {len(NAMED_BY)} of {count} can be named by a word or mark,
+the others (typos, lists, lengths, letter case, white space, ends) cannot. HypotheSAEs is left out: it needs a language
 model to word what it finds.
 
 | tool | found in all texts | in {ours.DOSES[1]:.0%} of them | splits without a difference that list terms | CPU s |
 | --- | --- | --- | --- | --- |
 {table}
 
-Class-based TF-IDF has no test, so it lists terms for any two sides. Python {platform.python_version()}, numpy
-{np.__version__}.
+Class-based TF-IDF has no test, so it lists terms for any two sides.
+
+Python {platform.python_version()}, numpy {np.__version__}.
 """
     print(page)
     if options.out is not None:
