@@ -101,9 +101,9 @@ def main() -> None:
 
     python benchmarks/findings_peers.py --python VENV/bin/python --splits {options.splits}
 
-The differences of [planted_findings.md](planted_findings.md). {len(NAMED_BY)} of {count} can be named by a word or mark,
-the others (typos, lists, lengths, letter case, white space, ends) cannot. HypotheSAEs is left out: it needs a language
-model to word what it finds.
+The differences of [planted_findings.md](planted_findings.md). {len(NAMED_BY)} of {count} can be named by a word or
+mark, the others (typos, lists, lengths, letter case, white space, ends) cannot. HypotheSAEs is left out: it needs a
+language model to word what it finds.
 
 | tool | found in all texts | in {ours.DOSES[1]:.0%} of them | splits without a difference that list terms | CPU s |
 | --- | --- | --- | --- | --- |

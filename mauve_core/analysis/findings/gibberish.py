@@ -70,9 +70,10 @@ def rarest_rows(tokens: Sequence[Sequence[str]], reference: NDArray[np.bool_]) -
         Bits; -inf for a text that is shorter than a row.
     """
     rarest = np.full(len(tokens), -np.inf)
-    for index, counts in enumerate(_others(tokens, reference)):
-        if counts.size >= ROW:
-            others = reference.sum() - reference[index]
+    having, size = _having(tokens, reference), int(reference.sum())
+    for index, (each, own) in enumerate(zip(tokens, reference.astype(int).tolist(), strict=True)):
+        if len(each) >= ROW:
+            counts, others = np.fromiter(map(having.__getitem__, each), np.int64, len(each)) - own, size - own
             sums = np.cumsum(np.append(0.0, -np.log2((counts + 0.5) / (others + 1))))
             rarest[index] = float((sums[ROW:] - sums[:-ROW]).max()) / ROW
     return rarest
@@ -81,24 +82,26 @@ def rarest_rows(tokens: Sequence[Sequence[str]], reference: NDArray[np.bool_]) -
 def new_orders(words: Sequence[Sequence[str]], reference: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The share of a text's pairs of common words that no other reference text has; nan if there are none."""
     least = COMMON * reference.sum()
+    having = _having(words, reference)
+    usual = {word for word, count in having.items() if count >= least}
+    pairs = [[pair for pair in pairwise(each) if usual.issuperset(pair)] for each in words]
+    together = _having(pairs, reference)
     shares = np.full(len(words), np.nan)
-    alone, pairs = _others(words, reference), _others([list(pairwise(each)) for each in words], reference)
-    for index, (each, of_pairs) in enumerate(zip(alone, pairs, strict=True)):
-        common = (each[:-1] >= least) & (each[1:] >= least)
-        if common.any():
-            shares[index] = (of_pairs[common] == 0).mean()
+    for index, (each, own) in enumerate(zip(pairs, reference.astype(int).tolist(), strict=True)):
+        new = [together[pair] == own for pair in each if min(having[pair[0]], having[pair[1]]) - own >= least]
+        if new:
+            shares[index] = sum(new) / len(new)
     return shares
 
 
 def new_spellings(words: Sequence[Sequence[str]], reference: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The share of a text's words with letters in an order that no other reference text has; nan if it has no words."""
     known = {word: _runs(word) for word in {word for each in words for word in each if word.isalpha()}}
-    counts = Counter(
-        run
+    spelled = [
+        [run for word in set(each) for run in known.get(word, ())] if use else []
         for each, use in zip(words, reference, strict=True)
-        if use
-        for run in {run for word in set(each) for run in known.get(word, ())}
-    )
+    ]
+    counts = _having(spelled, reference)
     rarest = {word: min(counts[run] for run in runs) for word, runs in known.items()}
     shares = np.full(len(words), np.nan)
     for index, (each, use) in enumerate(zip(words, reference, strict=True)):
@@ -113,8 +116,6 @@ def _runs(word: str) -> list[str]:
     return [padded[start : start + LETTERS] for start in range(len(padded) - LETTERS + 1)]
 
 
-def _others(items: Sequence[Sequence[Any]], reference: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
-    """Yield, for each text, the number of other reference texts with each of its items."""
-    counts = Counter(item for each, use in zip(items, reference, strict=True) if use for item in set(each))
-    for each, use in zip(items, reference, strict=True):
-        yield np.array([counts[item] for item in each], dtype=np.int64) - int(use)
+def _having(items: Sequence[Sequence[Any]], reference: NDArray[np.bool_]) -> Counter[Any]:
+    """The number of reference texts with each item."""
+    return Counter(item for each, use in zip(items, reference, strict=True) if use for item in set(each))
