@@ -50,7 +50,7 @@ class Planted:
         return finding.kind in self.opposite
 
 
-def _replaced(pattern: str, by: str) -> Callable[[str, Rng], str]:
+def _replaced(pattern: str, by: str | Callable[[re.Match[str]], str]) -> Callable[[str, Rng], str]:
     return lambda text, _: re.sub(pattern, by, text)
 
 
@@ -86,6 +86,32 @@ def _cut(text: str, _: Rng) -> str:
     return " ".join(text.split()[:-4])
 
 
+def _scrambled(word: str, rng: Rng) -> str:
+    return "".join(rng.permutation(list(word)))
+
+
+def _gibberish(text: str, rng: Rng) -> str:
+    """Fifteen words of letters in any order, somewhere in the text."""
+    words = text.split()
+    place = int(rng.integers(len(words)))
+    row = [_scrambled(words[index], rng) for index in rng.integers(len(words), size=15)]
+    return " ".join([*words[:place], *row, *words[place:]])
+
+
+def _letters_shuffled(text: str, rng: Rng) -> str:
+    return " ".join(_scrambled(word, rng) if rng.random() < 0.1 else word for word in text.split())
+
+
+def _passage_twice(text: str, rng: Rng) -> str:
+    words = text.split()
+    place = int(rng.integers(len(words) - 12))
+    return " ".join([*words, *words[place : place + 12]])
+
+
+def _dated(text: str, rng: Rng) -> str:
+    return f"On {rng.integers(1, 29)} May {rng.integers(1900, 2000)}, {text}"
+
+
 PLANTED = (
     Planted("articles dropped", _replaced(r"\b(?:[Aa]n?|[Tt]he) ", ""), ("articles", "stop words"), "less"),
     Planted("5 % typos", _typos, ("rare words",)),
@@ -113,6 +139,18 @@ PLANTED = (
     Planted("links", lambda text, _: f"{text} See www.example.org.", ("link", "ending", "phrase")),
 )
 
+FURTHER = (
+    Planted("gibberish", _gibberish, ("gibberish",)),
+    Planted("words shuffled", lambda text, rng: " ".join(rng.permutation(text.split())), ("word order",)),
+    Planted("letters shuffled", _letters_shuffled, ("letters", "rare words")),
+    Planted("passage twice", _passage_twice, ("passage repetition",)),
+    Planted("words joined", _replaced(r"\b([a-z]{4,}) ([a-z])", lambda m: m[1] + m[2].upper()), ("inner capitals",)),
+    Planted("sums of money", _replaced(r"\.(?=\s|$)", " for $5 million."), ("money", "phrase")),
+    Planted("dates", _dated, ("date", "template", "phrase")),
+    Planted("long words", _replaced(r"\band\b", "and additionally"), ("readability", "long words", "phrase")),
+)
+"""Differences that later sources of statements name; they are counted by themselves."""
+
 
 def planted(texts: Sequence[str], planting: Planted, dose: float, rng: Rng) -> list[str]:
     chosen = rng.random(len(texts)) < dose
@@ -132,14 +170,14 @@ def found_between(human: Sequence[str], model: Sequence[str], seed: int) -> tupl
 def measure(pool: Sequence[str], splits: int) -> tuple[list[list[str]], list[int], list[float]]:
     """A row of each planted difference, how many findings each split without one has, and seconds."""
     rows, seconds = [], []
-    for index, planting in enumerate(PLANTED):
+    for index, planting in enumerate((*PLANTED, *FURTHER)):
         cells = [planting.name]
         for dose in DOSES:
             rng = np.random.default_rng([index, int(100 * dose)])
             human, model = drawn(pool, rng)
-            started = time.perf_counter()
+            started = time.process_time()
             found = found_between(human, planted(model, planting, dose, rng), index)
-            seconds.append(time.perf_counter() - started)
+            seconds.append(time.process_time() - started)
             every = [each for finding in found for each in (finding, *finding.also)]
             right = [each for each in every if planting.is_named_by(each)]
             cells += ["yes" if right else "no", right[0].sentence if right else "", str(len(every) - len(right))]
@@ -153,7 +191,10 @@ def measure(pool: Sequence[str], splits: int) -> tuple[list[list[str]], list[int
 
 
 def page(rows: list[list[str]], null: list[int], seconds: list[float], command: str) -> str:
-    counts = [sum(row[1 + 3 * index] == "yes" for row in rows) for index in range(len(DOSES))]
+    counts, further = (
+        [sum(row[1 + 3 * index] == "yes" for row in part) for index in range(len(DOSES))]
+        for part in (rows[: len(PLANTED)], rows[len(PLANTED) :])
+    )
     head = ["planted", *(cell for dose in DOSES for cell in (f"found at {dose:.0%}", "by", "other findings"))]
     lines = [head, ["---"] * len(head), *rows]
     table = "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
@@ -162,10 +203,11 @@ def page(rows: list[list[str]], null: list[int], seconds: list[float], command: 
 
     {command}
 
-{A_SIDE} texts a side, paragraphs of Wikipedia, q = {Q}. Found: {counts[0]} of {len(rows)} in all texts of a side,
-{counts[1]} of {len(rows)} in {DOSES[1]:.0%} of them. Other findings are true of the texts too: a change has more than
-one trace. Of {len(null)} splits without a planted difference, {wrong} have a finding. Seconds for one candidate:
-{np.median(seconds):.1f} (median).
+{A_SIDE} texts a side, paragraphs of Wikipedia, q = {Q}. Found: {counts[0]} of {len(PLANTED)} in all texts of a side,
+{counts[1]} of {len(PLANTED)} in {DOSES[1]:.0%} of them; of the {len(FURTHER)} at the end of the table, which belong to
+later sources of statements, {further[0]} and {further[1]}. Other findings are true of the texts too: a change has more
+than one trace. Of {len(null)} splits without a planted difference, {wrong} have a finding. CPU seconds for one
+candidate: {np.median(seconds):.1f} (median).
 
 {table}
 

@@ -24,6 +24,8 @@ LIMITS = np.arange(1, 10) / 10
 LONG = 8
 """Letters of a long word."""
 
+_SYLLABLE = re.compile(r"[aeiouy]+")
+
 _Amounts = NDArray[np.float64]
 
 
@@ -47,6 +49,9 @@ AMOUNTS = {
     "words": Amount("length", "writes longer texts", "writes shorter texts", "words", is_share=False),
     "sentence": Amount(
         "sentence length", "writes longer sentences", "writes shorter sentences", "words in a sentence", is_share=False
+    ),
+    "ease": Amount(
+        "readability", "is easier to read", "is harder to read", "points of Flesch's reading ease", is_share=False
     ),
     "stop_words": Amount("stop words", "uses more stop words", "uses fewer stop words", "stop words"),
     "punctuation": Amount("punctuation", "uses more punctuation", "uses less punctuation", "punctuation marks"),
@@ -74,9 +79,11 @@ def amounts_of(texts: Sequence[str]) -> dict[str, _Amounts]:
     low = [[word.lower() for word in each] for each in plain]
     texts_with = Counter(word for each in low for word in set(each))
     stop = stop_words()
+    lengths = _means([[len(each.split()) for each in sentences(text)] for text in texts])
     return {
         "words": known["length"],
-        "sentence": _means([[len(each.split()) for each in sentences(text)] for text in texts]),
+        "sentence": lengths,
+        "ease": reading_ease(low, lengths),
         "stop_words": known["stop_words"],
         "punctuation": known["punctuation"],
         "distinct": known["distinct"],
@@ -85,26 +92,57 @@ def amounts_of(texts: Sequence[str]) -> dict[str, _Amounts]:
         "names": _means([[word[0].isupper() for word in each[1:]] for each in plain]),
         "long": _means([[len(word) >= LONG for word in each] for each in low]),
         "rare": _means([[texts_with[word] == 1 and word not in stop for word in each] for each in low]),
-        "space": _means([[character.isspace() for character in text] for text in texts]),
+        "space": _means([list(map(str.isspace, text)) for text in texts]),
         "commas": _means([[token == "," for token in TOKEN.findall(text)] for text in texts]),
-        "contractions": _means([[bool(re.search(r"['’]\w", word)) for word in each] for each in low]),
+        "contractions": _means([["'" in word or "’" in word for word in each] for each in low]),
     }
 
 
+def reading_ease(words: Sequence[Sequence[str]], lengths: _Amounts) -> _Amounts:
+    """Flesch's reading ease (1948): 206.835 - 1.015 words a sentence - 84.6 syllables a word; 60 to 70 is plain.
+
+    Parameters
+    ----------
+    words : sequence of n sequences of str
+        In lower case.
+    lengths : (n,) float64 array
+        Mean words of a sentence.
+
+    Returns
+    -------
+    (n,) float64 array
+        nan for texts without words.
+    """
+    known = {word: syllables(word) for word in {word for each in words for word in each}}
+    return 206.835 - 1.015 * lengths - 84.6 * _means([[known[word] for word in each] for each in words])
+
+
+def syllables(word: str) -> int:
+    """Count groups of vowels, but for an *e* at the end; a word has one at least, and so has a number."""
+    found = len(_SYLLABLE.findall(word))
+    is_silent = word.endswith("e") and not word.endswith(("le", "ee", "ye"))
+    return max(1, found - is_silent)
+
+
 def _means(values: Sequence[Sequence[float]]) -> _Amounts:
-    return np.array([np.mean(each) if each else np.nan for each in values], dtype=np.float64)
+    return np.array([sum(each) / len(each) if each else np.nan for each in values], dtype=np.float64)
 
 
 def limited(texts: Sequence[str], of_model: NDArray[np.bool_], suggesting: NDArray[np.bool_]) -> Iterator[Statement]:
     """Yield a statement for each amount, with the limit that tells the sides of the suggesting texts apart best."""
     for key, values in amounts_of(texts).items():
-        usable = suggesting & ~np.isnan(values)
-        own, other = values[usable & of_model], values[usable & ~of_model]
-        if not own.size or not other.size:
-            continue
+        yield from at_best_limit(AMOUNTS[key], values, of_model, suggesting)
+
+
+def at_best_limit(
+    amount: Amount, values: _Amounts, of_model: NDArray[np.bool_], suggesting: NDArray[np.bool_]
+) -> Iterator[Statement]:
+    """Yield the statement with the limit that tells the suggesting texts apart best; none if a side lacks values."""
+    usable = suggesting & ~np.isnan(values)
+    own, other = values[usable & of_model], values[usable & ~of_model]
+    if own.size and other.size:
         limits = np.unique(np.quantile(values[usable], LIMITS, method="lower"))
         gaps = [abs(float((own > limit).mean() - (other > limit).mean())) for limit in limits]
         limit = float(limits[int(np.argmax(gaps))])
-        amount = AMOUNTS[key]
         beyond, otherwise = amount.conditions(limit)
-        yield Statement(amount.kind, amount.more, amount.less, beyond, values > limit, otherwise)
+        yield Statement(amount.kind, amount.more, amount.less, beyond, values > limit, otherwise, is_amount=True)

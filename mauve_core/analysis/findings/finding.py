@@ -4,8 +4,9 @@ Texts are split by prompt once. One part suggests statements and the limits in t
 there are tested on the other part by an exact test that exchanges texts between the sides, within prompts where they
 share them. p-values are adjusted over all tested statements of the candidate by the method of Benjamini and Yekutieli,
 so of the findings an expected share of at most q is false, whatever the statements have to do with each other. Of
-several findings about the same texts, the clearest comes first and holds the others. A finding of which little is left
-among texts that are alike in a larger one says so.
+several findings about the same texts, the clearest comes first and holds the others; an amount, such as that of
+punctuation, is less clear than what else is said of them. A
+finding of which little is left among texts that are alike in a larger one says so.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
 from mauve_core.analysis.findings.amounts import limited
+from mauve_core.analysis.findings.gibberish import garbled
 from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.analysis.findings.marks import marked
 from mauve_core.analysis.findings.statements import Agreement, Statement
+from mauve_core.analysis.findings.templates import templated
 from mauve_core.analysis.findings.wording import bounded, clustered, phrased
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
@@ -235,7 +238,7 @@ def find(
         return ()
     p_values = exchange_test(table[:, tested], ~of_model[tested], blocks[tested])
     adjusted = false_discovery_control(p_values, method="by")
-    order = sorted(np.flatnonzero(adjusted <= q), key=lambda index: (p_values[index], index))
+    order = sorted(np.flatnonzero(adjusted <= q), key=lambda index: (known[index].is_amount, p_values[index], index))
     alike: dict[int, list[int]] = {}
     for index in map(int, order):
         clearer = next((each for each in alike if _correlation(table[index], table[each]) > ALIKE), index)
@@ -280,10 +283,12 @@ def _suggested(sides: Sides, suggesting: NDArray[np.bool_], more: Iterable[State
     of_model, seen = sides.of_model, set[bytes]()
     for each in (
         *marked(sides.texts),
-        *limited(sides.texts, of_model, suggesting),
         *bounded(sides.texts, of_model, suggesting),
         *phrased(sides.texts, of_model, suggesting),
+        *templated(sides.texts, of_model, suggesting),
         *(() if sides.labels is None else clustered(sides.labels, sides.clusters)),
+        *garbled(sides.texts, of_model, suggesting),
+        *limited(sides.texts, of_model, suggesting),
         *more,
     ):
         packed = np.packbits(each.has).tobytes()

@@ -10,11 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from mauve_core.analysis.findings.statements import Statement
-from mauve_core.analysis.properties import CLOSERS, ENDS
+from mauve_core.analysis.properties import CLOSERS, ENDS, WORD
 from mauve_core.numerics.strings.repetition import ends_in_copies
 
 LEAST_WORDS = 4
 """Words of a sentence or line whose repetition counts."""
+
+PASSAGE = 8
+"""Words of a passage whose repetition counts."""
 
 _SENTENCE = re.compile(rf"[^{re.escape(ENDS)}\n]+[{re.escape(ENDS)}]*")
 _LINE_STARTS = r"(?m)^[ \t]*"
@@ -30,13 +33,19 @@ class Mark:
     is_in: Callable[[str], bool]
 
 
-def _finds(pattern: str, flags: int = 0) -> Callable[[str], bool]:
-    search = re.compile(pattern, flags).search
+def _finds(pattern: str) -> Callable[[str], bool]:
+    search = re.compile(pattern).search
     return lambda text: search(text) is not None
 
 
+def _finds_in_lower(pattern: str) -> Callable[[str], bool]:
+    """Four times as fast as a pattern that ignores case."""
+    search = re.compile(pattern).search
+    return lambda text: search(text.lower()) is not None
+
+
 def _any_word(words: str) -> Callable[[str], bool]:
-    return _finds(rf"\b(?:{'|'.join(re.escape(word) for word in words.split(','))})\b", re.IGNORECASE)
+    return _finds_in_lower(rf"\b(?:{'|'.join(re.escape(word) for word in words.split(','))})\b")
 
 
 def sentences(text: str) -> list[str]:
@@ -53,6 +62,12 @@ def _loops(text: str) -> bool:
 def _repeats(parts: Sequence[str]) -> bool:
     long = Counter(part for part in parts if len(part.split()) >= LEAST_WORDS)
     return any(count > 1 for count in long.values())
+
+
+def _repeats_passages(text: str) -> bool:
+    words = WORD.findall(text.lower())
+    passages = max(0, len(words) - PASSAGE + 1)
+    return passages > len(set(zip(*(words[start : start + passages] for start in range(PASSAGE)), strict=True)))
 
 
 def _is_cut_off(text: str) -> bool:
@@ -80,21 +95,44 @@ BRITISH = (
     r"(?:travel|cancel|model|label|level|signal)l(?:ed|ing|er|ers)|catalogue|dialogue|programme[sd]?|analyse[ds]?|"
     r"whilst|amongst|learnt|cheque|tyre[s]?|plough|jewellery|ageing|mum)\b"
 )
+MONEY = r"[$£€¥]\s?\d|\b\d[\d,.]*\s(?:[mb]illion\s)?(?:dollars|euros|pounds|yen|cents)\b"
+_MONTHS = (
+    "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
+    "Nov(?:ember)?|Dec(?:ember)?)"
+)
+DATE = rf"\b{_MONTHS}\.? \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{_MONTHS}\b"
+TITLE = (
+    r"\b(?:Mrs?|Ms|Dr|Prof|Sen|Rep|Gov|Gen|Sgt|Capt|Lt)\. ?[A-Z]|\b(?:President|Senator|Professor|Doctor|Judge|Captain|"
+    r"Governor|General|King|Queen|Prince|Princess|Pope|Sir|Lady|Lord|Minister|Secretary|Mayor|Colonel) [A-Z]\w"
+)
 
 MARKS = (
     Mark("loop", "ends in a loop", "end in two copies of the same words", _loops),
+    Mark(
+        "passage repetition",
+        "loops through the same passages",
+        f"have the same {PASSAGE} words in a row twice",
+        _repeats_passages,
+    ),
     Mark("sentence repetition", "repeats sentences", "have a sentence twice", lambda text: _repeats(sentences(text))),
     Mark("line repetition", "repeats lines", "have a line twice", lambda text: _repeats(text.lower().splitlines())),
     Mark("cut off", "stops in mid-sentence", "end without a full stop or its like", _is_cut_off),
     Mark("list", "writes lists", "have items of a list", _finds(_LINE_STARTS + r"(?:[-*•–]|\d{1,2}[.)])[ \t]+\S")),
     Mark("heading", "writes headings", "have a heading in Markdown", _finds(_LINE_STARTS + r"#{1,6}[ \t]+\S")),
     Mark("code", "writes code", "have a line of code", _finds(r"```|(?m:[;{]\s*$)|</?\w+[^<>\n]*>|\bdef \w+\(")),
-    Mark("link", "writes links", "have a link", _finds(r"https?://|www\.\w", re.IGNORECASE)),
+    Mark("link", "writes links", "have a link", _finds_in_lower(r"https?://|www\.\w")),
     Mark("emoji", "uses emoji", "have an emoji", _finds("[\U0001f300-\U0001faff\u2600-\u27bf]")),
     Mark("question", "asks questions", "ask a question", _finds(r"\?")),
     Mark("exclamation", "exclaims", "have an exclamation mark", _finds("!")),
     Mark("quotation", "quotes", "have a quotation", _finds("[\"“”„«»]|(?<!\\w)'[^'\n]+'(?!\\w)|``")),
     Mark("number", "gives numbers", "have a digit", _finds(r"\d")),
+    Mark(
+        "year", "gives years", "have a year, such as 1984", _finds(r"(?<![\d.,:/-])(?:1[1-9]|20)\d\d(?![\d/:-]|[.,]\d)")
+    ),
+    Mark("money", "gives sums of money", "have a sum of money", _finds_in_lower(MONEY)),
+    Mark("percentage", "gives percentages", "have a percentage", _finds_in_lower(r"\d\s?(?:%|per ?cent\b)")),
+    Mark("date", "gives dates", "have a day of a month", _finds(DATE)),
+    Mark("title", "names people with their titles", "have a title, such as Mr. or President", _finds(TITLE)),
     Mark("parenthesis", "uses parentheses", "have a parenthesis", _finds(r"\(")),
     Mark(
         "first person", "writes in the first person", "say I, we, my or our", _any_word("i,me,my,mine,we,us,our,ours")
@@ -103,8 +141,14 @@ MARKS = (
     Mark("hedge", "hedges", "have a hedge, such as perhaps or it seems", _any_word(HEDGES)),
     Mark("apology", "apologizes", "apologize", _any_word(APOLOGIES)),
     Mark("refusal", "refuses", "refuse, such as by I cannot", _any_word(REFUSALS)),
-    Mark("British spelling", "spells in the British way", "have a British spelling", _finds(BRITISH, re.IGNORECASE)),
+    Mark("British spelling", "spells in the British way", "have a British spelling", _finds_in_lower(BRITISH)),
     Mark("capitals", "writes words in capitals", "have a word of four or more capitals", _finds(r"\b[A-Z]{4,}\b")),
+    Mark(
+        "inner capitals",
+        "writes capitals inside words",
+        "have a capital inside a word",
+        _finds(r"[a-z](?<!\bMc)(?<!\bMac)[A-Z]"),
+    ),
     Mark("lower-case start", "begins in lower case", "begin in lower case", _starts_low),
     Mark("leading space", "begins with white space", "begin with white space", lambda text: text[:1].isspace()),
     Mark("trailing space", "ends in white space", "end in white space", lambda text: text[-1:].isspace()),

@@ -53,6 +53,8 @@ class Statement:
         The human texts first, then the candidate's.
     otherwise : str
         What the other texts do, if they are the ones to count for a writer who does less: ``have at most 85 words``.
+    is_amount : bool
+        Whether it is only about how much a text has; of the findings about the same texts, others are clearer.
     agreement : Agreement or None
         The judge's, if one said which texts have it.
     """
@@ -63,4 +65,5 @@ class Statement:
     condition: str
     has: NDArray[np.bool_]
     otherwise: str = ""
+    is_amount: bool = False
     agreement: Agreement | None = None

@@ -74,7 +74,7 @@ def _distribution(kinds: Counter[tuple[int, int, int]]) -> tuple[int, NDArray[np
         least, most = max(0, having - (size - first)), min(having, first)
         low += times * least
         if least < most:
-            one = hypergeom(size, having, first).pmf(np.arange(least, most + 1))
+            one = hypergeom.pmf(np.arange(least, most + 1), size, having, first)
             chances = _convolved(chances, _power(one, times))
     return low, chances
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.amounts import AMOUNTS, amounts_of
+from mauve_core.analysis.findings.amounts import AMOUNTS, amounts_of, syllables
 from mauve_core.analysis.findings.finding import Finding, Sides, find
 from mauve_core.analysis.findings.marks import MARKS, marked, sentences
 from mauve_core.base.errors import InputError
@@ -144,6 +144,10 @@ def test_too_few_texts_are_refused():
 
 MARKED = {
     "loop": ("on and on and on and on", "on and on"),
+    "passage repetition": (
+        "One two three four five six seven, eight. ONE two three four five six seven eight",
+        "one two three four five six seven",
+    ),
     "sentence repetition": ("We went home again. It rained. We went home again.", "No. No. Well."),
     "line repetition": ("one two three four\nx\none two three four", "one\none"),
     "cut off": ("It was the", "It was the end.” "),
@@ -156,6 +160,11 @@ MARKED = {
     "exclamation": ("Oh!", "Oh."),
     "quotation": ("He said “no”.", "It's his."),
     "number": ("in 1999", "in May"),
+    "year": ("in 1999.", "1,999 or 19990 at 12:1999"),
+    "money": ("for 5 million dollars", "a dollar"),
+    "percentage": ("by 5 %", "% of 5"),
+    "date": ("on 5 May", "in May 1999"),
+    "title": ("with Dr. No", "the president said"),
     "parenthesis": ("a (b)", "a b"),
     "first person": ("I went", "It is iron"),
     "second person": ("as you say", "as young men"),
@@ -164,6 +173,7 @@ MARKED = {
     "refusal": ("I cannot do that", "He can do that"),
     "British spelling": ("the colour and the organisation", "the color of promises and exercises"),
     "capitals": ("a HUGE one", "a BIG one"),
+    "inner capitals": ("the splashDry", "MacDonald and McKay, a TV"),
     "lower-case start": ("“and then", "“And then"),
     "leading space": (" a", "a "),
     "trailing space": ("a\n", " a"),
@@ -196,6 +206,21 @@ def test_amounts_are_those_counted_by_hand():
     assert found["digits"] == [1 / 8, 0]
     assert found["names"] == [2 / 7, 0]
     assert found["contractions"] == [1 / 8, 0]
+    assert found["ease"] == pytest.approx([206.835 - 1.015 * 4 - 84.6, 206.835 - 1.015 * 2 - 84.6])
+
+
+@pytest.mark.parametrize(
+    ("word", "count"), [("the", 1), ("table", 2), ("made", 1), ("reality", 3), ("rhythm", 1), ("1999", 1), ("agree", 2)]
+)
+def test_syllables_are_groups_of_vowels(word, count):
+    assert syllables(word) == count
+
+
+def test_an_amount_stands_below_what_else_is_said_of_the_same_texts():
+    human = texts_of(150, 1)
+    model = [f"{text} {' '.join(text.split()[:12])}." for text in texts_of(150, 2)]
+    (passages,) = [each for each in between(human, model) if each.kind == "passage repetition"]
+    assert "repetition" in {each.kind for each in passages.also}
 
 
 def test_sentences_are_told_by_their_ends_and_lines():
