@@ -41,6 +41,8 @@ class Amount:
 
     def conditions(self, limit: float) -> tuple[str, str]:
         """What texts beyond the limit do, and what the others do."""
+        if limit == 0 and self.is_share and not self.unit.startswith("of "):
+            return f"have {self.unit}", f"have no {self.unit}"
         shown = as_percent(limit, 1) if self.is_share else f"{limit:,.4g}"
         return f"have more than {shown} {self.unit}", f"have at most {shown} {self.unit}"
 

@@ -5,8 +5,8 @@ there are tested on the other part by an exact test that exchanges texts between
 share them. p-values are adjusted over all tested statements of the candidate by the method of Benjamini and Yekutieli,
 so of the findings an expected share of at most q is false, whatever the statements have to do with each other. Of
 several findings about the same texts, the clearest comes first and holds the others; an amount, such as that of
-punctuation, is less clear than what else is said of them. A
-finding of which little is left among texts that are alike in a larger one says so.
+punctuation, is less clear than what else is said of them. A finding of which little is left among texts that are alike
+in a larger one says so.
 """
 
 from __future__ import annotations

@@ -264,6 +264,12 @@ def test_masks_are_of_the_texts_that_meet_the_condition():
     assert np.flatnonzero(~of_model).tolist() == [7]
 
 
+def test_a_limit_of_none_is_said_in_words():
+    assert AMOUNTS["commas"].conditions(0.0) == ("have commas among their tokens", "have no commas among their tokens")
+    assert AMOUNTS["commas"].conditions(0.014)[1] == "have at most 1.4% commas among their tokens"
+    assert AMOUNTS["words"].conditions(85.0)[0] == "have more than 85 words"
+
+
 def test_keys_are_those_of_conditions():
     human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
     keys = [{each.key for each in every(between(*sides))} for sides in ((human, model), (human, model[:110]))]
