@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from mauve_core.analysis.findings.finding import Finding
+from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
 from mauve_core.figures import draw
@@ -64,15 +65,16 @@ def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, c
     ]
     for name, values in ((findings[0].reference, human), (findings[0].candidate, model)):
         style = styles[name]
-        bars = draw.error_bars(ends[1] - model, model - ends[0], width=0, thickness=2) if values is model else None
+        bars = draw.error_bars(ends[1] - model, model - ends[0], width=0, thickness=4) if values is model else None
         traces.append(
             draw.scatter(
                 x=values,
                 y=rows,
                 error_x=bars,
                 mode="markers",
-                marker={"color": style.colour, "symbol": style.symbol, "size": 11},
-                name=as_label("human" if name == HUMAN else short_name(name)),
+                cliponaxis=False,
+                marker={"color": style.colour, "symbol": style.symbol, "size": 9},
+                name=as_label("human texts" if name == HUMAN else short_name(name)),
                 hoverinfo="skip",
             )
         )
@@ -95,29 +97,34 @@ def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, c
         hovermode="closest",
         clickmode="event+select",
         dragmode=False,
-        legend={"orientation": "h", "y": 1, "yanchor": "bottom", "x": 0},
+        legend={"orientation": "h", "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top"},
         uirevision="findings",
-        xaxis={"title": {"text": "share of the tested texts"}, "tickformat": ".0%", "range": [-0.02, 1.02]},
+        xaxis={"title": {"text": "share of tested texts"}, "tickformat": ".0%", "range": [-0.02, 1.02]},
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
-        annotations=[_beside(1, "of the gap", yref="paper", yanchor="bottom"), *_shares(findings)],
+        annotations=_shares(findings),
         yaxis=draw.row_axis([as_label(_short(each.does)) for each in findings], fixedrange=True),
     )
     return draw.figure(traces, layout)
 
 
 def _shares(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """How much of the gap goes with each finding, where any does."""
+    """How much of the gap goes with each finding; nothing if that was not asked of any."""
+    if all(each.held_equal is None for each in findings):
+        return []
     equal = [(row, each.held_equal) for row, each in enumerate(findings)]
-    return [
-        _beside(row, percent_with_interval(each.gone, *each.gone_range))
-        for row, each in equal
-        if each is not None and each.differs
-    ]
+    heading = _beside(-0.59, "of the gap", yanchor="bottom")
+    return [heading, *(_beside(row, _share(each)) for row, each in equal)]
+
+
+def _share(equal: HeldEqual | None) -> str:
+    if equal is None:
+        return "too few texts"
+    return percent_with_interval(equal.gone, *equal.gone_range) if equal.differs else "n.s."
 
 
 def _beside(row: float, text: str, yref: str = "y", yanchor: str = "middle") -> dict[str, Any]:
     place = {"x": 1, "xref": "paper", "xanchor": "left", "xshift": 6, "y": row, "yref": yref, "yanchor": yanchor}
-    return {**place, "text": text, "showarrow": False, "font": {"size": 11}}
+    return {**place, "text": text, "showarrow": False, "font": {"size": 9}}
 
 
 def _short(does: str) -> str:

@@ -45,9 +45,10 @@ def listed(app: AppTest) -> list[str]:
 
 def test_the_largest_finding_is_said_first_and_its_texts_are_listed(open_page: OpenPage, stored_run: Run) -> None:
     app, found = opened(open_page, candidate="collapsed"), run_findings(stored_run, "collapsed")
-    assert f"**collapsed** differs from people in **{len(found)} ways**" in says(app)
-    assert f"The largest: it **{found[0].does}**" in says(app)
+    assert f"**collapsed** differs from human texts in **{len(found)} ways**" in says(app)
+    assert f"Most clearly, it **{found[0].does}**" in says(app)
     assert f"#### It {found[0].does}" in says(app)
+    assert f"Tested on {found[0].tested_model} and {found[0].tested_human} texts" in says(app)
     side = HUMAN if found[0].shown_by == "human" else "collapsed"
     assert listed(app) == [stored_run.corpora[side].ids[row] for row in found[0].texts[:8]]
 
@@ -114,5 +115,5 @@ def test_too_few_texts_are_said(open_page: OpenPage, monkeypatch: pytest.MonkeyP
 def test_without_any_finding_the_page_says_so(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "run_findings", lambda *_, **__: ())
     app = opened(open_page, candidate="collapsed")
-    assert "No difference between **collapsed** and people was found" in says(app)
+    assert "No difference between **collapsed** and human texts was found" in says(app)
     assert not app.get("plotly_chart")

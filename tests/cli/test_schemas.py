@@ -37,7 +37,7 @@ DIGESTS = {
     "mauve-lens/clusters/1": "4bdd84ebcc4d93c9",
     "mauve-lens/texts/1": "d95cbaca643546c9",
     "mauve-lens/explain/1": "3191335d390e408d",
-    "mauve-lens/explain/2": "a4b2630bf29dafcf",
+    "mauve-lens/explain/2": "c7542b10d5346220",
     "mauve-lens/diversity/1": "e04acc9060cb04a7",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",

@@ -35,8 +35,8 @@ def show(run: Run, search: TextSearch, place: int) -> None:
         _text(run, search, name, row)
     if right is None:
         return
-    candidate = session.current().candidate
-    usual = HUMAN if HUMAN in others else candidate if candidate in others else next(iter(others))
+    state = session.current()
+    usual = next(each for each in (state.reference, HUMAN, state.candidate, *others) if each in others)
     with right:
         beside = bound.selectbox(
             "beside", "Same prompt, by", list(others), usual, omit_default=False, label_visibility="collapsed"

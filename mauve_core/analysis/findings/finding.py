@@ -30,7 +30,7 @@ from mauve_core.analysis.findings.wording import bounded, clustered, phrased
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import interval, percent_with_interval
-from mauve_core.base.validation import Share, Within
+from mauve_core.base.validation import Count, Share, Within
 from mauve_core.numerics.statistics.exchange_test import exchange_test
 from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
 
@@ -64,6 +64,8 @@ class Finding:
         What the candidate does, and what the counted texts do; may quote texts, which are untrusted.
     share_model, share_human : float
         Shares of the tested texts of the candidate and of the reference.
+    tested_model, tested_human : int
+        Number of these texts.
     low, high : float
         Interval of share_model - share_human, in [-1, 1].
     p_value, p_adjusted : float
@@ -92,6 +94,8 @@ class Finding:
     condition: str
     share_model: Share
     share_human: Share
+    tested_model: Count
+    tested_human: Count
     low: Annotated[float, Within(-1, 1)]
     high: Annotated[float, Within(-1, 1)]
     p_value: Share
@@ -338,6 +342,8 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
         condition=statement.otherwise if counts_others else statement.condition,
         share_model=float(own.mean()),
         share_human=float(other.mean()),
+        tested_model=own.size,
+        tested_human=other.size,
         low=low,
         high=high,
         p_value=p,

@@ -50,8 +50,8 @@ def garbled(texts: Sequence[str], of_model: NDArray[np.bool_], suggesting: NDArr
     low = [text.lower() for text in texts]
     rarity = rarest_rows([TOKEN.findall(text) for text in low], reference)
     limit = np.quantile(rarity[reference], USUAL, method="higher")
-    does = "writes gibberish-like rows of rare words"
-    condition = f"have {ROW} words in a row that are rarer than any in {USUAL:.0%} of the reference texts"
+    does = "writes gibberish (runs of rare words)"
+    condition = f"have {ROW} words in a row that are rarer than in {USUAL:.0%} of the reference texts"
     yield Statement("gibberish", f"{does} more often", f"{does} less often", condition, rarity > limit)
     words = [WORD.findall(text) for text in low]
     for amount, values in (

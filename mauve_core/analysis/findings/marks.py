@@ -110,8 +110,8 @@ MARKS = (
     Mark("loop", "ends in a loop", "end in two copies of the same words", _loops),
     Mark(
         "passage repetition",
-        "loops through the same passages",
-        f"have the same {PASSAGE} words in a row twice",
+        "repeats whole passages",
+        f"have a passage of {PASSAGE} words twice",
         _repeats_passages,
     ),
     Mark("sentence repetition", "repeats sentences", "have a sentence twice", lambda text: _repeats(sentences(text))),
@@ -152,7 +152,7 @@ MARKS = (
     Mark("lower-case start", "begins in lower case", "begin in lower case", _starts_low),
     Mark("leading space", "begins with white space", "begin with white space", lambda text: text[:1].isspace()),
     Mark("trailing space", "ends in white space", "end in white space", lambda text: text[-1:].isspace()),
-    Mark("blank lines", "leaves lines empty", "have an empty line", _finds(r"\S[^\S\n]*\n\s*\n\s*\S")),
+    Mark("blank lines", "leaves blank lines", "have a blank line", _finds(r"\S[^\S\n]*\n\s*\n\s*\S")),
     Mark(
         "white space", "writes long white space", "have four or more blanks or line breaks in a row", _finds(r"\s{4,}")
     ),

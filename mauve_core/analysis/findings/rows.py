@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 from mauve_core.analysis.findings.finding import Finding
 from mauve_core.analysis.findings.of_run import Q, run_findings
 from mauve_core.base.config import HUMAN
-from mauve_core.base.validation import Share, Within
+from mauve_core.base.validation import Count, Share, Within
 from mauve_core.corpus import Corpus
 from mauve_core.store import Run
 
@@ -31,6 +31,8 @@ class FindingJson(TypedDict):
         What it is about, such as ``loop``, ``length`` or ``phrase``.
     share_model, share_human : float
         Shares of the tested texts of the candidate and of the reference, 0 to 1.
+    tested_model, tested_human : int
+        Number of these texts.
     low, high : float
         95% interval of share_model - share_human.
     p_adjusted : float
@@ -62,6 +64,8 @@ class FindingJson(TypedDict):
     kind: str
     share_model: Share
     share_human: Share
+    tested_model: Count
+    tested_human: Count
     low: Annotated[float, Within(-1, 1)]
     high: Annotated[float, Within(-1, 1)]
     p_adjusted: Share
@@ -90,6 +94,8 @@ def as_row(corpora: Mapping[str, Corpus], finding: Finding) -> FindingJson:
         "kind": finding.kind,
         "share_model": finding.share_model,
         "share_human": finding.share_human,
+        "tested_model": finding.tested_model,
+        "tested_human": finding.tested_human,
         "low": finding.low,
         "high": finding.high,
         "p_adjusted": finding.p_adjusted,

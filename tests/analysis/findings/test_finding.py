@@ -275,3 +275,9 @@ def test_keys_are_those_of_conditions():
     keys = [{each.key for each in every(between(*sides))} for sides in ((human, model), (human, model[:110]))]
     assert [key for key in keys[0] & keys[1] if key.startswith("loop-")]
     assert len(keys[0]) == len(every(between(human, model)))
+
+
+def test_the_tested_texts_are_counted():
+    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(150, 2)]
+    (loop,) = [each for each in every(between(human, model)) if each.kind == "loop"]
+    assert (loop.tested_human, loop.tested_model) == (72, 90)  # 60% of either side

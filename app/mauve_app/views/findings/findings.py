@@ -30,15 +30,15 @@ _KEYS = "findings_keys"
 """Session key: the finding of each row of the chart."""
 
 _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
-    ("views/clusters/clusters.py", "In which clusters", ":material/bar_chart:", {"clusters_order": "found"}),
-    ("views/map/map.py", "On the map", ":material/scatter_plot:", {}),
+    ("views/clusters/clusters.py", "Show in Clusters", ":material/bar_chart:", {"clusters_order": "found"}),
+    ("views/map/map.py", "Show on the map", ":material/scatter_plot:", {}),
 )
 """Page, title, icon and what to change of the view."""
 
 
 def main() -> None:
     """Lay out the page: the answer, the picture, and the texts that show the chosen finding."""
-    page_chrome.head("Findings", "What does the candidate do more or less than people, and is that sure?")
+    page_chrome.head("Findings", "What does the candidate do more or less than people, and how certain is that?")
     run, state = opened_run(), session.current()
     candidate, reference = text_search.findings_of(run, state)
     answer = st.container()
@@ -52,7 +52,7 @@ def main() -> None:
         st.markdown(sentence(found, candidate, reference))
     if found:
         chosen = next((row for row, each in enumerate(found) if each.key == state.search_finding), 0)
-        left, right = st.columns([4, 5], gap="medium")
+        left, right = st.columns(2, gap="medium")
         with left:
             _picture(run, found, chosen)
         with right:
@@ -61,14 +61,14 @@ def main() -> None:
 
 def sentence(found: tuple[Finding, ...], candidate: str, reference: str) -> str:
     """How many differences there are, and the largest one, in Markdown."""
-    name, other = f"**{escaped(short_name(candidate))}**", "people" if reference == HUMAN else escaped(reference)
+    name, other = f"**{escaped(short_name(candidate))}**", "human texts" if reference == HUMAN else escaped(reference)
     if not found:
-        return f"No difference between {name} and {other} was found that holds for texts that did not suggest it."
+        return f"No difference between {name} and {other} was found that holds on prompts that did not suggest it."
     first = found[0]
     ways = "one way" if len(found) == 1 else f"{len(found)} ways"
     return (
-        f"{name} differs from {other} in **{ways}** that hold for texts that did not suggest them. The largest: it "
-        f"**{escaped(first.does)}** ({escaped(first.numbers)})."
+        f"{name} differs from {other} in **{ways}**, each confirmed on prompts that did not suggest it. Most clearly, "
+        f"it **{escaped(first.does)}** ({escaped(first.numbers)})."
     )
 
 
@@ -84,7 +84,7 @@ def _controls(run: Run, candidate: str) -> None:
                 others,
                 HUMAN,
                 width=240,
-                format_func=lambda name: "people" if name == HUMAN else name,
+                format_func=lambda name: "human texts" if name == HUMAN else name,
                 help="The human texts, or another candidate, such as an earlier version of a model.",
             )
 
@@ -104,9 +104,9 @@ def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
     more = f" {len(found) - len(drawn)} smaller ones are in the CSV." if len(found) > len(drawn) else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            "Lines: 95% interval of the difference. Of the gap: how much of the frontier integral goes if the "
-            "candidate has it as often as the others do, beyond what random texts take away. At most "
-            f"{Q:.0%} of findings are expected to be false. Click a row for its texts.{more}",
+            "Bars: 95% interval of the difference. Of the gap: how far the frontier integral falls if the candidate's "
+            "texts are weighted to have it as often, against the same weights on random texts; n.s.: no further. "
+            f"Expected share of false findings: at most {Q:.0%}. Click a row for its texts.{more}",
             width="stretch",
         )
         charts.csv_button(
@@ -126,8 +126,12 @@ def _one(run: Run, state: State, finding: Finding) -> None:
     """The finding in words, where else it can be seen, and the texts that show it."""
     st.markdown(f"#### It {escaped(finding.does)}")
     st.markdown(f"{escaped(finding.numbers)}: {escaped('; '.join(finding.remarks))}.")
+    st.caption(
+        f"Tested on {finding.tested_model:,} and {finding.tested_human:,} texts; the list has all that meet the "
+        "condition, also those of prompts that suggested it."
+    )
     for each in finding.also:
-        st.caption(f"The same texts: it {escaped(each.does)} ({escaped(each.numbers)}).")
+        st.caption(f"Largely the same texts: it {escaped(each.does)} ({escaped(each.numbers)}).")
     with st.container(horizontal=True, vertical_alignment="center"):
         for page, title, icon, changes in _ELSEWHERE:
             if finding.reference == HUMAN or page.endswith("map.py"):
