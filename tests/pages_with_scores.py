@@ -40,5 +40,5 @@ REASONS: tuple[tuple[str, Mapping[str, str], str], ...] = (
 )
 """Pages with other numbers, and the words that say why."""
 
-NO_SCORE = {"judge", "published", "new_run", "texts"}
+NO_SCORE = {"findings", "judge", "published", "new_run", "texts"}
 """Pages that print no score of a run's candidates."""

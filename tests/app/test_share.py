@@ -37,7 +37,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Offered:
 @pytest.mark.parametrize(
     ("view", "candidates", "sections"),
     [
-        ("compare", (), ("trust", "format", "leaderboard", "frontier", "making")),
+        ("compare", (), ("findings", "trust", "format", "leaderboard", "frontier", "making")),
         ("gap", ("shifted",), ("clusters", "making")),
         ("probes", (), ("probes", "making")),
     ],
