@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,10 @@ from mauve_core.analysis.findings.finding import masks
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.serving import sharing
 from mauve_core.store import Run
+from tests.analysis.findings.test_finding import WORDS
+from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
 VIEW, CLUSTERS = "views/findings/findings.py", "views/clusters/clusters.py"
@@ -117,3 +121,61 @@ def test_without_any_finding_the_page_says_so(open_page: OpenPage, monkeypatch: 
     app = opened(open_page, candidate="collapsed")
     assert "No difference between **collapsed** and human texts was found" in says(app)
     assert not app.get("plotly_chart")
+
+
+def lines(*, sorry: bool, n: int = 120, seed: int = 0) -> bytes:
+    rng = np.random.default_rng(seed)
+    rows = [
+        {"id": f"p{row}", "text": f"{'Sorry, ' * sorry}{' '.join(rng.choice(WORDS, size=20))}."} for row in range(n)
+    ]
+    return "\n".join(map(json.dumps, rows)).encode()
+
+
+def compared(open_page: OpenPage, *files: tuple[str, bytes]) -> AppTest:
+    app = open_page(VIEW, {"findings_files": True}, candidate="collapsed")
+    (box,) = [box for box in app.file_uploader if str(box.key).startswith("upload_findings_")]
+    for name, data in files:
+        box.upload(name, data)
+    app.run()
+    assert not app.exception
+    return app
+
+
+@pytest.fixture
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(tmp_path, names=["collapsed"], n=40, projection=False)
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
+
+
+@pytest.mark.usefixtures("own_home")
+def test_two_files_are_compared_without_a_run_and_never_called_human(open_page: OpenPage) -> None:
+    files = ("v1.jsonl", lines(sorry=False)), ("v2.jsonl", lines(sorry=True, seed=1))
+    app = compared(open_page, *files)
+    assert "**v2** differs from v1 in **" in says(app)
+    (table,) = [each.value for each in app.dataframe if list(each.value.columns) == ["finding", "difference"]]
+    assert any(each.startswith("apologizes more often: 100 of 100 texts apologize") for each in table["finding"])
+    assert not table["finding"].str.contains("human").any()
+    shown = [each.value for each in app.text if each.value.startswith("Sorry, ")]
+    assert len(shown) == 3
+
+
+@pytest.mark.usefixtures("own_home")
+def test_two_draws_of_one_version_differ_in_nothing(open_page: OpenPage) -> None:
+    app = compared(open_page, ("a.jsonl", lines(sorry=False)), ("b.jsonl", lines(sorry=False, seed=1)))
+    assert "No difference between **b** and a was found" in says(app)
+
+
+@pytest.mark.usefixtures("own_home")
+def test_what_cannot_be_compared_is_said(open_page: OpenPage) -> None:
+    assert "Two files are compared; there is one." in says(compared(open_page, ("a.jsonl", lines(sorry=False))))
+    app = compared(open_page, ("a.jsonl", lines(sorry=False, n=12)), ("b.jsonl", lines(sorry=True, n=12)))
+    assert len(app.error) == 2  # of the cards
+    assert "**b**" not in says(app)
+    assert not [each for each in app.dataframe if "finding" in each.value.columns]
+
+
+def test_a_read_only_app_takes_no_files(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(sharing.READ_ONLY, "synthetic")
+    app = open_page(VIEW, {"findings_files": True}, candidate="collapsed")
+    assert not app.exception
+    assert not app.file_uploader

@@ -12,6 +12,8 @@ from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import State, changed, to_query
+from mauve_app.views.findings import two_files
+from mauve_app.views.findings.wording import sentence
 from mauve_core.analysis.findings.finding import Finding, masks
 from mauve_core.analysis.findings.of_run import Q
 from mauve_core.analysis.findings.rows import findings_frame
@@ -19,7 +21,6 @@ from mauve_core.analysis.text_search import Shown, TextSearch
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.figures.findings import findings_figure
-from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
 MOST = 15
@@ -37,7 +38,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
 
 
 def main() -> None:
-    """Lay out the page: the answer, the picture, and the texts that show the chosen finding."""
+    """Lay out the page: the answer, the picture, and the texts that show the chosen finding; two files below."""
     page_chrome.head("Findings", "What does the candidate do more or less than people, and how certain is that?")
     run, state = opened_run(), session.current()
     candidate, reference = text_search.findings_of(run, state)
@@ -47,29 +48,21 @@ def main() -> None:
         found = texts.findings(run.id, candidate, reference)
     except InputError as error:
         st.info(escaped(str(error)))
-        return
-    with answer:
-        st.markdown(sentence(found, candidate, reference))
-    if found:
-        chosen = next((row for row, each in enumerate(found) if each.key == state.search_finding), 0)
-        left, right = st.columns(2, gap="medium")
-        with left:
-            _picture(run, found, chosen)
-        with right:
-            _one(run, state, found[chosen])
+    else:
+        with answer:
+            st.markdown(sentence(found, candidate, reference))
+        if found:
+            _of_run(run, state, found)
+    two_files.show()
 
 
-def sentence(found: tuple[Finding, ...], candidate: str, reference: str) -> str:
-    """How many differences there are, and the largest one, in Markdown."""
-    name, other = f"**{escaped(short_name(candidate))}**", "human texts" if reference == HUMAN else escaped(reference)
-    if not found:
-        return f"No difference between {name} and {other} was found that holds on prompts that did not suggest it."
-    first = found[0]
-    ways = "one way" if len(found) == 1 else f"{len(found)} ways"
-    return (
-        f"{name} differs from {other} in **{ways}**, each confirmed on prompts that did not suggest it. Most clearly, "
-        f"it **{escaped(first.does)}** ({escaped(first.numbers)})."
-    )
+def _of_run(run: Run, state: State, found: tuple[Finding, ...]) -> None:
+    chosen = next((row for row, each in enumerate(found) if each.key == state.search_finding), 0)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _picture(run, found, chosen)
+    with right:
+        _one(run, state, found[chosen])
 
 
 def _controls(run: Run, candidate: str) -> None:
