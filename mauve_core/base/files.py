@@ -43,7 +43,19 @@ SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 """Ends of the names of the files that SQLite keeps beside a database and opens with it."""
 
 PARTS = frozenset(
-    {"faults", "features", "jobs", "likelihoods", "models", "runs", "signed-out", "studies", "unfinished", "uploads"}
+    {
+        "answers",
+        "faults",
+        "features",
+        "jobs",
+        "likelihoods",
+        "models",
+        "runs",
+        "signed-out",
+        "studies",
+        "unfinished",
+        "uploads",
+    }
 )
 """Folders that the program makes below its home folder."""
 

@@ -20,6 +20,7 @@ from mauve_core.analysis.findings.rows import findings_frame
 from mauve_core.analysis.text_search import Shown, TextSearch
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import as_percent
 from mauve_core.figures.findings import findings_figure
 from mauve_core.store import Run
 
@@ -99,7 +100,7 @@ def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
         st.caption(
             "Bars: 95% interval of the difference. Of the gap: how far the frontier integral falls if the candidate's "
             "texts are weighted to have it as often, against the same weights on random texts; n.s.: no further. "
-            f"Expected share of false findings: at most {Q:.0%}. Click a row for its texts.{more}",
+            f"Expected share of false findings: at most {as_percent(Q)}. Click a row for its texts.{more}",
             width="stretch",
         )
         charts.csv_button(
