@@ -39,7 +39,9 @@ def opened(open_page: OpenPage, view: str = VIEW, **query: str) -> AppTest:
 
 
 def says(app: AppTest) -> str:
-    return "\n".join(element.value for element in [*app.markdown, *app.caption, *app.info]).replace("\\", "")
+    return "\n".join(element.value for element in [*app.header, *app.markdown, *app.caption, *app.info]).replace(
+        "\\", ""
+    )
 
 
 def listed(app: AppTest) -> list[str]:
@@ -51,7 +53,7 @@ def test_the_largest_finding_is_said_first_and_its_texts_are_listed(open_page: O
     app, found = opened(open_page, candidate="collapsed"), run_findings(stored_run, "collapsed")
     assert f"**collapsed** differs from human texts in **{len(found)} ways**" in says(app)
     assert f"Most clearly, it **{found[0].does}**" in says(app)
-    assert f"#### It {found[0].does}" in says(app)
+    assert f"It {found[0].does}" in says(app)
     assert f"Tested on {found[0].tested_model} and {found[0].tested_human} texts" in says(app)
     side = HUMAN if found[0].shown_by == "human" else "collapsed"
     assert listed(app) == [stored_run.corpora[side].ids[row] for row in found[0].texts[:8]]
@@ -60,7 +62,7 @@ def test_the_largest_finding_is_said_first_and_its_texts_are_listed(open_page: O
 def test_a_finding_in_the_link_is_shown_with_its_texts(open_page: OpenPage, stored_run: Run) -> None:
     found = run_findings(stored_run, "collapsed")[1]
     app = opened(open_page, candidate="collapsed", shows=found.key)
-    assert f"#### It {found.does}" in says(app)
+    assert f"It {found.does}" in says(app)
     side = HUMAN if found.shown_by == "human" else "collapsed"
     assert listed(app) == [stored_run.corpora[side].ids[row] for row in found.texts[:8]]
 
@@ -98,7 +100,7 @@ def test_another_candidate_takes_the_place_of_the_human_texts(open_page: OpenPag
 def test_what_the_run_lacks_is_left_aside(open_page: OpenPage, stored_run: Run, query: dict[str, str]) -> None:
     found = run_findings(stored_run, "collapsed")
     app = opened(open_page, candidate="collapsed", **query)
-    assert f"#### It {found[0].does}" in says(app)
+    assert f"It {found[0].does}" in says(app)
     assert text_search.of(stored_run, State(candidate="collapsed", search_finding="loop-00000000")).shown is None
 
 

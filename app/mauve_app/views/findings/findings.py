@@ -118,7 +118,7 @@ def _choose() -> None:
 
 def _one(run: Run, state: State, finding: Finding) -> None:
     """The finding in words, where else it can be seen, and the texts that show it."""
-    st.markdown(f"#### It {escaped(finding.does)}")
+    st.header(f"It {escaped(finding.does)}", anchor=False)
     st.markdown(f"{escaped(finding.numbers)}: {escaped('; '.join(finding.remarks))}.")
     st.caption(
         f"Tested on {finding.tested_model:,} and {finding.tested_human:,} texts; the list has all that meet the "
