@@ -14,7 +14,7 @@ from mauve_core.analysis.findings.of_run import Q, findings_between, run_finding
 from mauve_core.analysis.findings.rows import FindingJson, as_row
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import printable, significant
+from mauve_core.base.formatting import printable, significant, with_plain_spaces
 from mauve_core.base.progress import ConsoleProgress
 from mauve_core.base.validation import Within
 from mauve_core.cli import served
@@ -168,7 +168,7 @@ def _markdown(found: Mapping[str, Sequence[Finding]]) -> str:
 
 def _remarks(finding: Finding) -> str:
     """The remarks with plain blanks, which a terminal may break."""
-    return "; ".join(finding.remarks).replace("\xa0", " ")
+    return with_plain_spaces("; ".join(finding.remarks))
 
 
 def _rest(findings: Sequence[Finding], indent: str) -> list[str]:

@@ -14,8 +14,11 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.caching import texts
 from mauve_app.components import text_search
 from mauve_app.url.parameters import State, changed
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.findings.finding import masks
+from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.analysis.findings.of_run import run_findings
+from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.serving import sharing
@@ -65,6 +68,18 @@ def test_a_finding_in_the_link_is_shown_with_its_texts(open_page: OpenPage, stor
     assert f"It {found.does}" in says(app)
     side = HUMAN if found.shown_by == "human" else "collapsed"
     assert listed(app) == [stored_run.corpora[side].ids[row] for row in found.texts[:8]]
+
+
+@pytest.mark.parametrize(("after", "is_said"), [(0.2, True), (0.36, False)])
+def test_the_clusters_in_which_the_gap_falls_are_named(
+    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch, after: float, is_said: bool
+) -> None:
+    """Only where it falls below the range of random texts, which begins at 0.35."""
+    first = replace(run_findings(stored_run, "collapsed")[0], held_equal=HeldEqual(0.4, after, 0.4, 0.35, 0.5, (1, 0)))
+    monkeypatch.setattr(texts, "run_findings", lambda *_, **__: (first,))
+    names = run_cluster_names(stored_run, "pairwise", "collapsed", stored_run.comparison.median_seed("collapsed"))
+    said = says(opened(open_page, candidate="collapsed"))
+    assert (f"The gap falls most in: {labelled(names, 1)}; {labelled(names, 0)}." in said) == is_said
 
 
 def test_its_texts_go_along_to_the_clusters(open_page: OpenPage, stored_run: Run) -> None:

@@ -205,7 +205,7 @@ More = Callable[[Sides, NDArray[np.bool_]], Iterable[Statement]]
 def find(
     sides: Sides, *, q: float = 0.05, seed: int | np.random.SeedSequence = 0, more: More | None = None
 ) -> tuple[Finding, ...]:
-    """Find what a candidate's texts have more or less of than the human ones, the largest difference first.
+    """Find what a candidate's texts have more or less of than those of the reference, the largest difference first.
 
     Parameters
     ----------
@@ -235,6 +235,8 @@ def find(
             received=f"{left[0]} of {sides.reference} and {left[1]} of {sides.candidate}",
         )
     known = list(_suggested(sides, suggesting, () if more is None else more(sides, suggesting)))
+    if not known:
+        return ()  # all texts are alike
     table = np.stack([each.has for each in known])
     looks = exchange_test(table[:, suggesting], ~of_model[suggesting], blocks[suggesting]) <= LOOKS
     known, table = [each for each, kept in zip(known, looks, strict=True) if kept], table[looks]

@@ -118,7 +118,7 @@ def run_findings(
     return from_json(_Stored, json.loads(stored)).findings
 
 
-def clusters_kind(reference: str) -> PartitionKind:
+def _clusters_kind(reference: str) -> PartitionKind:
     """The partitions in which something is held equal: those of the human side and the candidate, else of all."""
     return "pairwise" if reference == HUMAN else "joint"
 
@@ -127,7 +127,7 @@ def _find(run: Run, candidate: str, q: float, reference: str, more: More | None 
     sides = sides_of(run, candidate, reference)
     seeds = stream(run.comparison.config.score.seed, "findings")
     found = find(sides, q=q, seed=seeds, more=more)
-    kind = clusters_kind(reference)
+    kind = _clusters_kind(reference)
     partitions = list(run.comparison.partitions(kind, candidate))
     if not partitions:
         return found

@@ -281,3 +281,7 @@ def test_the_tested_texts_are_counted():
     human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(150, 2)]
     (loop,) = [each for each in every(between(human, model)) if each.kind == "loop"]
     assert (loop.tested_human, loop.tested_model) == (72, 90)  # 60% of either side
+
+
+def test_texts_that_are_all_alike_differ_in_nothing():
+    assert between(["The same."] * 40, ["The same."] * 40) == ()

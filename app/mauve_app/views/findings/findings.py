@@ -14,6 +14,7 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import State, changed, to_query
 from mauve_app.views.findings import two_files
 from mauve_app.views.findings.wording import sentence
+from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.findings.finding import Finding, masks
 from mauve_core.analysis.findings.of_run import Q
 from mauve_core.analysis.findings.rows import findings_frame
@@ -25,7 +26,7 @@ from mauve_core.figures.findings import findings_figure
 from mauve_core.store import Run
 
 MOST = 15
-"""Findings in the chart; the table has all."""
+"""Findings in the chart; the CSV has all."""
 
 _CHART = "findings_chart"
 _KEYS = "findings_keys"
@@ -124,6 +125,7 @@ def _one(run: Run, state: State, finding: Finding) -> None:
         f"Tested on {finding.tested_model:,} and {finding.tested_human:,} texts; the list has all that meet the "
         "condition, also those of prompts that suggested it."
     )
+    _clusters(run, finding)
     for each in finding.also:
         st.caption(f"Largely the same texts: it {escaped(each.does)} ({escaped(each.numbers)}).")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -139,6 +141,15 @@ def _one(run: Run, state: State, finding: Finding) -> None:
     everything = {name: np.zeros(len(run.corpora[name]), dtype=np.bool_) for name in stack.names}
     places = np.flatnonzero(text_search.stacked(everything | {side: counted[side]}, stack.names))
     found_list.show(run, TextSearch(source=side, shown=shown), places)
+
+
+def _clusters(run: Run, finding: Finding) -> None:
+    """The clusters in which the gap falls most if the finding is held equal, where it accounts for a part of it."""
+    equal, comparison = finding.held_equal, run.comparison
+    if equal is None or not equal.differs or finding.reference != HUMAN:
+        return
+    names = cache.cluster_names(run.id, "pairwise", finding.candidate, comparison.median_seed(finding.candidate))
+    st.caption(f"The gap falls most in: {escaped('; '.join(labelled(names, each) for each in equal.clusters))}.")
 
 
 main()

@@ -14,10 +14,10 @@ def sentence(found: Sequence[Finding], candidate: str, reference: str) -> str:
     """How many differences there are, and the clearest one."""
     name, other = f"**{escaped(short_name(candidate))}**", "human texts" if reference == HUMAN else escaped(reference)
     if not found:
-        return f"No difference between {name} and {other} was found that holds on prompts that did not suggest it."
+        return f"No difference between {name} and {other} was found that holds for texts that did not suggest it."
     first = found[0]
     ways = "one way" if len(found) == 1 else f"{len(found)} ways"
     return (
-        f"{name} differs from {other} in **{ways}**, each confirmed on prompts that did not suggest it. Most clearly, "
+        f"{name} differs from {other} in **{ways}**, each confirmed on texts that did not suggest it. Most clearly, "
         f"it **{escaped(first.does)}** ({escaped(first.numbers)})."
     )
