@@ -127,7 +127,11 @@ def place(page: Page, name: str) -> Locator:
 
 
 def open_errors(page: Page) -> Locator:
-    """Show both errors at a weight on Compare; the panel, once it has the focus."""
+    """Show both errors at a weight on Compare; the panel, once it has the focus.
+
+    Not before the curves are drawn: their coming moves the button, and a press that began on it would end beside it.
+    """
+    chart(page, "frontier_chart")
     page.get_by_role("button", name="Errors").click()
     panel = page.get_by_test_id("stPopoverBody")
     expect(panel).to_be_focused()
