@@ -105,7 +105,7 @@ def each_swapped(path: Path) -> Iterator[tuple[Place, Any]]:
         path.write_bytes(original)
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize("name", ["comparison", "about"])
 def test_a_swapped_leaf_of_a_run_is_refused_or_does_no_harm(run: Run, name: str) -> None:
     path, refused, worked = run.path / f"{name}.json", 0, 0

@@ -6,30 +6,25 @@ import argparse
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
-from mauve_core.base.formatting import NONE, as_percent, interval, printable, with_plain_spaces, written
-from mauve_core.cli.diversity_output import diversity_json, never_reached
+from mauve_core.base.formatting import printable, with_plain_spaces
+from mauve_core.cli.diversity_output import diversity_json
 from mauve_core.cli.options import LINE, write, write_json
-from mauve_core.experiments.diversity import Agreement, Diversity, RunDiversity, diversity_of_run
+from mauve_core.experiments.diversity import RunDiversity, diversity_of_run, never_reached
 from mauve_core.experiments.diversity.wording import (
-    DISTANCE_DECIMALS,
-    agreement_in_words,
+    ABOUT_AGREEMENT,
+    AGREEMENT_COLUMNS,
+    MEASURED_COLUMNS,
+    agreement_cells,
     gap_sentence,
+    measured_rows,
     measured_sentence,
     missed_sentence,
+    never_sentence,
     sentence,
 )
 from mauve_core.reporting.written import markdown_escaped
 from mauve_core.scoring.tables import aligned
 from mauve_core.store import Run, RunStore
-
-NAMED = 5
-"""Clusters that are named; JSON has all."""
-
-ABOUT_PAIRS = (
-    "Mean cosine distance of an answer of one candidate to one of the other, to one prompt, and of two answers of the "
-    "candidate with the more varied ones; their difference with its 95% interval over prompts. Last: the "
-    "shares of both kinds of pairs that are of one mode."
-)
 
 Rows = Sequence[Sequence[str]]
 Quote = Callable[[str], str]
@@ -70,32 +65,16 @@ def _text(
     for name, own in found.candidates.items():
         if heading:
             parts.append(f"{heading}{quote(name)}")
-        parts += [filled(sentence(quote(name), own, found.gap)), table(_rows(own))]
+        parts += [filled(sentence(quote(name), own, found.gap)), table([MEASURED_COLUMNS, *measured_rows(own)])]
         parts.append("\n".join(map(filled, _below(run, name, found, quote))))
     if found.pairs:
-        parts += [f"{heading}Do candidates say the same?", table(_pair_rows(found.pairs, quote)), filled(ABOUT_PAIRS)]
+        pairs = [AGREEMENT_COLUMNS, *(agreement_cells(each, quote) for each in found.pairs)]
+        parts += [f"{heading}Do candidates say the same?", table(pairs), filled(ABOUT_AGREEMENT)]
     if found.single:
         names = ", ".join(map(quote, found.single))
         parts.append(filled(f"One answer to a prompt, so not measured: {names}."))
     parts.append(filled(gap_sentence(found.gap)))
     return with_plain_spaces("\n\n".join(parts))
-
-
-def _rows(own: Diversity) -> Rows:
-    """A candidate's measures, of answers to one prompt and of as many to different ones."""
-    m = own.answers
-    measures = (
-        ("mean cosine distance", own.distance, DISTANCE_DECIMALS),
-        (f"Vendi score of {m} answers", own.vendi, 2),
-        (f"clusters that {m} answers reach", own.clusters, 2),
-        (f"self-BLEU of {m} answers", own.self_bleu, DISTANCE_DECIMALS),
-    )
-    rows = [["", "to one prompt", "to different prompts"]]
-    for title, each, decimals in measures:
-        if each is not None:
-            between = NONE if each.between is None else written(each.between, decimals)
-            rows.append([title, written(each.within, decimals), between])
-    return rows
 
 
 def _below(run: Run, name: str, found: RunDiversity, quote: Quote) -> Iterable[str]:
@@ -107,23 +86,7 @@ def _below(run: Run, name: str, found: RunDiversity, quote: Quote) -> Iterable[s
     yield missed_sentence(missed)
     never = never_reached(run, missed)
     if never:
-        named = "; ".join(f"{quote(each['name'])} ({each['human_texts']:,} human texts)" for each in never[:NAMED])
-        more = f"; and {len(never) - NAMED:,} more" if len(never) > NAMED else ""
-        yield f"Never reached: {named}{more}."
-
-
-def _pair_rows(pairs: Sequence[Agreement], quote: Quote) -> Rows:
-    rows = [["", "distance", "of one", "difference", "as close?", "other prompts", "one mode"]]
-    for each in pairs:
-        numbers = (written(value, DISTANCE_DECIMALS) for value in (each.distance, each.own))
-        apart = written(each.apart, DISTANCE_DECIMALS, signed=True)
-        ends = interval(each.low, each.high, DISTANCE_DECIMALS, signed=True)
-        modes = NONE
-        if each.one_mode is not None and each.own_one_mode is not None:
-            modes = f"{as_percent(each.one_mode)}, {as_percent(each.own_one_mode)}"
-        said, others = agreement_in_words(each, quote), written(each.others, DISTANCE_DECIMALS)
-        rows.append([f"{quote(each.first)}, {quote(each.second)}", *numbers, f"{apart} ({ends})", said, others, modes])
-    return rows
+        yield never_sentence(never, quote)
 
 
 def _filled(text: str) -> str:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal, TypedDict
 
-from mauve_core.analysis.precomputed import run_cluster_names
-from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Count, Extended, Share, Within
-from mauve_core.experiments.diversity import Agreement, Contrast, MissedClusters, RunDiversity
+from mauve_core.experiments.diversity import (
+    Agreement,
+    Contrast,
+    MissedClusters,
+    NeverReached,
+    RunDiversity,
+    never_reached,
+)
 from mauve_core.experiments.diversity.wording import sentence, threshold
+from mauve_core.numerics.statistics.block_means import Mean
 from mauve_core.numerics.statistics.mode_count import ModeCount
 from mauve_core.store import Run
 
@@ -38,24 +44,6 @@ class _ModesJson(TypedDict):
     together: Share
 
 
-class MissedClusterJson(TypedDict):
-    """A cluster with human texts that the candidate reaches in no draw.
-
-    Attributes
-    ----------
-    cluster : int
-        Its number in the joint partition.
-    name : str
-        May quote texts, which are untrusted.
-    human_texts : int
-        Human texts in it.
-    """
-
-    cluster: Count
-    name: str
-    human_texts: Count
-
-
 class _MissedJson(TypedDict):
     """Joint clusters of human texts that the candidate does not reach.
 
@@ -65,19 +53,20 @@ class _MissedJson(TypedDict):
         Index of the k-means seed of the joint clusters.
     n : int
         Texts of a draw, human ones, others of them, and the candidate's.
-    share : float
-        Of the clusters that the human texts of a draw reach, those that the candidate's do not; mean over draws.
-    human_share : float
+    share : Mean
+        Of the clusters that the human texts of a draw reach, those that the candidate's do not; mean over draws, and
+        the smallest and largest of them.
+    human_share : Mean
         The same of the other human texts.
-    never : list of MissedClusterJson
+    never : list of NeverReached
         Those that it reaches in no draw, those with most human texts first.
     """
 
     seed: Count
     n: Count
-    share: Share
-    human_share: Share
-    never: list[MissedClusterJson]
+    share: Mean
+    human_share: Mean
+    never: list[NeverReached]
 
 
 class _CandidateJson(TypedDict):
@@ -100,8 +89,8 @@ class _CandidateJson(TypedDict):
     distance, vendi, clusters, self_bleu : Contrast
         Mean cosine distance of two answers; Vendi score, joint clusters reached (None without joint clusters) and
         self-BLEU of so many answers.
-    vendi_over_prompts : float
-        Vendi score of one answer to each prompt.
+    vendi_over_prompts, vendi_low, vendi_high : float
+        Vendi score of one answer to each prompt: mean, smallest and largest of some draws.
     missed : _MissedJson or None
         Human clusters that it does not reach; None without joint clusters.
     """
@@ -118,6 +107,8 @@ class _CandidateJson(TypedDict):
     clusters: Contrast | None
     self_bleu: Contrast
     vendi_over_prompts: Annotated[float, Within(1)]
+    vendi_low: Annotated[float, Within(1)]
+    vendi_high: Annotated[float, Within(1)]
     missed: _MissedJson | None
 
 
@@ -172,14 +163,6 @@ def diversity_json(run: Run, found: RunDiversity) -> dict[str, Any]:
     }
 
 
-def never_reached(run: Run, missed: MissedClusters) -> list[MissedClusterJson]:
-    """The clusters that a candidate reaches in no draw, with their names."""
-    partition = run.comparison.joint[missed.seed]
-    names = run_cluster_names(run, "joint", run.comparison.candidates[0].name, missed.seed)
-    counts = partition.counts(HUMAN)
-    return [{"cluster": number, "name": names[number], "human_texts": int(counts[number])} for number in missed.never]
-
-
 def _candidate(run: Run, name: str, found: RunDiversity) -> dict[str, Any]:
     own, missed = found.candidates[name], found.missed.get(name)
     return {
@@ -198,4 +181,5 @@ def _modes(count: ModeCount) -> dict[str, Any]:
 
 
 def _missed(run: Run, missed: MissedClusters) -> dict[str, Any]:
-    return {**dataclass_to_json(missed), "never": never_reached(run, missed)}
+    never = [dataclass_to_json(each) for each in never_reached(run, missed)]
+    return {**dataclass_to_json(missed), "never": never}

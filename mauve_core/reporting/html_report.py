@@ -24,6 +24,7 @@ from mauve_core.figures.theme import HUMAN_COLOUR, candidate_styles
 from mauve_core.reporting.attached_sections import ATTACHED, attached_section
 from mauve_core.reporting.blocks import Remarks, Section, charts_of
 from mauve_core.reporting.cluster_section import clusters_section
+from mauve_core.reporting.diversity_section import diversity_section
 from mauve_core.reporting.findings_section import findings_section
 from mauve_core.reporting.preflight_section import preflight_section
 from mauve_core.reporting.score_sections import (
@@ -50,7 +51,19 @@ _OF_COMPARISON: Mapping[str, Callable[[Comparison], Section | None]] = {
     "citing": citing_section,
 }
 
-SECTIONS = ("findings", "trust", "format", "leaderboard", "frontier", "clusters", "map", *ATTACHED, "making", "citing")
+SECTIONS = (
+    "findings",
+    "trust",
+    "format",
+    "leaderboard",
+    "frontier",
+    "clusters",
+    "map",
+    *ATTACHED,
+    "variety",
+    "making",
+    "citing",
+)
 """Keys of the sections, in their order."""
 
 _NO_RESULTS = "This run has no results of this kind yet."
@@ -165,6 +178,8 @@ def _section(run: Run, shown: Sequence[str], key: str, cluster: int | None) -> S
         return findings_section(run, shown)
     if key == "format":
         return preflight_section(run)
+    if key == "variety":
+        return diversity_section(run)
     return _OF_COMPARISON[key](run.comparison)
 
 

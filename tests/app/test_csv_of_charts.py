@@ -36,6 +36,7 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.neighbours import NeighboursTask
 from tests.handmade import spread
+from tests.planted_modes import store_modes
 from tests.probe_tables import table_of
 from tests.tiny_models import make_gpt2
 from tests.word_files import by_topic
@@ -53,6 +54,7 @@ WALK: tuple[tuple[str, Mapping[str, str | bool], Mapping[str, str]], ...] = (
     ("findings", {}, {"candidate": "collapsed"}),
     ("decoders", {"measures_ranking": True, "measures_plane": True, "measure_differences": True}, {}),
     ("decoders", {"neighbours_over_k": True, "measures_over_length": True}, {}),
+    ("decoders", {}, {"run": "modes", "section": "variety"}),
     ("decoders", {}, {"section": "sweeps", "axis": "scale"}),
     ("methods", {}, {}),
     ("methods", {}, {"vary": "encoders"}),
@@ -84,6 +86,7 @@ CSV_OF = {
     "texts_chart": "texts_csv",
     "findings_chart": "findings_csv",
     "measures_chart": "measures_csv",
+    "variety_chart": "variety_csv",
     "measure_differences_chart": "measure_differences_csv",
     "plane_chart": "plane_csv",
     "neighbours_chart": "neighbours_csv",
@@ -149,6 +152,7 @@ def run(stored_run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Run
     features = {name: np.asarray(stored_run.features(name)) for name in stored_run.corpora}
     run = store.save(stored_run.id, comparison, stored_run.corpora, features)
     store.save("again", comparison, stored_run.corpora)
+    store_modes("modes")
     measure_run(run, ("diversity", "recall", "length"))
     NeighboursTask(run.id, (1, 5), ("recall",)).compute()
     tokenizer = str(make_gpt2(own_home / "gpt2"))

@@ -31,7 +31,7 @@ states = st.builds(
     map_hidden=st.none() | st.frozensets(st.integers(0, 20)).map(lambda places: tuple(sorted(places))),
     lasso=st.none() | st.lists(st.tuples(numbers, numbers), min_size=3, max_size=20).map(tuple),
     lasso_kept=st.none() | st.lists(st.tuples(numbers, numbers), min_size=3, max_size=20).map(tuple),
-    decoders_section=st.sampled_from([None, "measures", "sweeps", "generate"]),
+    decoders_section=st.sampled_from([None, "measures", "variety", "sweeps", "generate"]),
     ranking_measure=st.none() | names,
     plot_x_measure=st.none() | names,
     plot_y_measure=st.none() | names,

@@ -38,7 +38,7 @@ DIGESTS = {
     "mauve-lens/texts/1": "d95cbaca643546c9",
     "mauve-lens/explain/1": "3191335d390e408d",
     "mauve-lens/explain/2": "c7542b10d5346220",
-    "mauve-lens/diversity/1": "e04acc9060cb04a7",
+    "mauve-lens/diversity/1": "195abe36449fb03c",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
     "mauve-lens/probe/1": "af7059f84d97e75e",

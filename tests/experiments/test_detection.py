@@ -91,7 +91,7 @@ def clustered(reference, comparison, seed):
     return partitions("pairwise", sides, seeds, score, lambda: None)
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_the_level_holds_and_a_shift_is_found():
     """Share detected, of 400 draws: untouched texts at most 5% but for 3 standard errors, a shift nearly always."""
     rng, simulations, n = np.random.default_rng(0), 400, 60

@@ -84,11 +84,11 @@ def test_identical_answers_have_no_variety(found: RunDiversity) -> None:
     assert (own.modes.modes, own.modes.low, own.modes.high) == (1, 1, 1)
     assert own.clusters is not None
     assert own.different == own.modes
-    measured = (own.distance.within, own.vendi.within, own.clusters.within, own.self_bleu.within)
-    assert measured == pytest.approx((0, 1, 1, 1), abs=1e-9)
+    measured = [each.within.value for each in (own.distance, own.vendi, own.clusters, own.self_bleu)]
+    assert measured == pytest.approx([0, 1, 1, 1], abs=1e-9)
     assert own.vendi.between is not None
-    assert own.vendi.between > 5
-    assert own.vendi_over_prompts > 30
+    assert own.vendi.between.low > 5
+    assert 30 < own.vendi_low <= own.vendi_over_prompts <= own.vendi_high
 
 
 def test_measures_are_those_of_plain_twins(run: Run, found: RunDiversity) -> None:
@@ -96,20 +96,23 @@ def test_measures_are_those_of_plain_twins(run: Run, found: RunDiversity) -> Non
     prompts, x = run.comparison.prompts["five"], stored_features(run)["five"]
     texts, own = run.corpora["five"].texts, found.candidates["five"]
     groups = [np.flatnonzero(prompts == prompt) for prompt in np.unique(prompts)]
-    assert own.distance.within == pytest.approx(np.mean([pdist(x[rows], "cosine").mean() for rows in groups]), rel=1e-5)
+    assert own.distance.within.value == pytest.approx(
+        np.mean([pdist(x[rows], "cosine").mean() for rows in groups]), rel=1e-5
+    )
     pairs = [pair for pair in combinations(range(120), 2) if prompts[pair[0]] != prompts[pair[1]]]
     other_prompts = [pdist(x[list(pair)], "cosine")[0] for pair in pairs]
-    assert own.distance.between == pytest.approx(np.mean(other_prompts), rel=0.05)
+    assert own.distance.between is not None
+    assert own.distance.between.value == pytest.approx(np.mean(other_prompts), rel=0.05)
     labels = run.comparison.joint[run.comparison.median_seed("five", "joint")].labels["five"]
     assert own.clusters is not None
-    assert own.clusters.within == pytest.approx(np.mean([len(set(labels[rows].tolist())) for rows in groups]))
+    assert own.clusters.within.value == pytest.approx(np.mean([len(set(labels[rows].tolist())) for rows in groups]))
     bleu = BLEU(effective_order=False, **SMOOTHING)  # type: ignore[arg-type]
     scores = [
         bleu.sentence_score(texts[row], [texts[other] for other in rows if other != row]).score / 100
         for rows in groups
         for row in rows
     ]
-    assert own.self_bleu.within == pytest.approx(np.mean(scores), rel=1e-9)
+    assert own.self_bleu.within.value == pytest.approx(np.mean(scores), rel=1e-9)
 
 
 def test_one_candidate_has_the_same_numbers_alone(run: Run, found: RunDiversity) -> None:
@@ -168,8 +171,10 @@ def test_clusters_that_a_candidate_never_reaches() -> None:
     missed = missed_clusters(partition, "one", answers, SEED)
     assert missed is not None
     assert (missed.seed, missed.n, missed.never) == (1, 25, (2, 1, 0))
-    assert missed.share == pytest.approx(0.75, abs=0.02)  # a draw without the smallest cluster has two of three
-    assert missed.human_share < 0.1
+    assert missed.share.value == pytest.approx(0.75, abs=0.02)
+    assert missed.share.low == pytest.approx(2 / 3)  # a draw without the smallest cluster
+    assert missed.share.high == 0.75
+    assert missed.human_share.value < 0.1
     alike = missed_clusters(partition, "alike", answers, SEED)
     assert alike is not None
     assert alike.never == ()
@@ -200,7 +205,7 @@ def test_the_command_begins_with_a_sentence_for_each_candidate(
     assert f"five gives {count.modes:.1f} ({count.low:.1f} to {count.high:.1f}) different answers" in printed
     assert "One answer to a prompt, so not measured: once." in printed
     assert main(["diversity", run.id, "--markdown"]) == 0
-    assert "\n| mean cosine distance | 0.000 |" in capsys.readouterr().out
+    assert "\n| mean cosine distance | 0.000 (0.000" in capsys.readouterr().out
     assert main(["diversity", run.id, "--json", "--candidate", "five"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert [each["candidate"] for each in values["candidates"]] == ["five"]

@@ -165,7 +165,7 @@ def test_a_candidate_equal_to_the_human_side_has_the_best_scores(inputs):
     assert any("verbatim" in warning for warning in result.warnings)
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_the_interval_covers_the_mean_score_of_other_texts_at_about_the_nominal_rate():
     # Truth: the mean score over many draws of the same size on a fixed partition (the topic itself is the cluster).
     rng = np.random.default_rng(3)

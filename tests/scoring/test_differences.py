@@ -517,7 +517,7 @@ def test_equal_texts_within_prompts_leave_nothing_to_exchange() -> None:
     assert [(each.first, each.joint_difference, each.p_value) for each in found] == [("a", 0.0, 1.0)] * 4
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize("paired", [True, False])
 def test_halves_of_one_source_are_told_apart_no_more_often_than_the_level(
     paired: bool, monkeypatch: pytest.MonkeyPatch

@@ -335,7 +335,7 @@ def test_the_mean_of_generations_varies_less_than_one_of_them() -> None:
     assert resampled.mean(axis=1).std() < resampled.std(axis=0).min()
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize(("first", "second"), [("many", "also"), ("many", "once")])
 def test_the_test_holds_its_level(first: str, second: str) -> None:
     """Of 200 tests of equal sources, about ten have a p-value of at most 0.05, and 22 or more once in 2,000 times."""

@@ -56,7 +56,7 @@ def statements(stub: Stub, folder: Path, sides: Sides) -> dict[str, list[bool]]:
     return {each.more.removeprefix("writes more texts that "): each.has.tolist() for each in known}
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_of_twenty_proposals_the_fifteen_false_ones_are_not_found(
     stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -48,7 +48,7 @@ def mauve_lens(log: Path, arguments: Sequence[str]) -> subprocess.CompletedProce
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=watched(log), check=False)
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_compare_without_an_encoder_looks_nothing_up_and_says_what_it_took(tmp_path: Path, files: list[str]) -> None:
     log = tmp_path / "lookups"
     result = mauve_lens(log, ["compare", *files, *FAST])

@@ -12,6 +12,7 @@ from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.analysis.text_search import Shown, TextSearch, found_texts
 from mauve_core.base.config import HUMAN
 from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.experiments.diversity import RunDiversity, diversity_of_run
 
 
 @kept_by_run(max_entries=16, show_spinner="Searching the texts")
@@ -32,6 +33,23 @@ def _shown(run_id: str, shown: Shown) -> dict[str, NDArray[np.bool_]]:
 def findings(run_id: str, candidate: str, reference: str = HUMAN) -> tuple[Finding, ...]:
     """As ``mauve_core.analysis.findings.of_run.run_findings``."""
     return run_findings(cache.load_run(run_id), candidate, reference=reference)
+
+
+@kept_by_run(max_entries=8, show_spinner="Comparing the answers to each prompt")
+def diversity(run_id: str) -> RunDiversity:
+    """As ``mauve_core.experiments.diversity.diversity_of_run``."""
+    return diversity_of_run(cache.load_run(run_id))
+
+
+@kept_by_run(max_entries=32, show_spinner=False)
+def answers(run_id: str, candidate: str) -> list[list[int]]:
+    """The texts of each prompt with several answers, by place; prompts with the fewest different ones first."""
+    run = cache.load_run(run_id)
+    codes, corpus = (run.comparison.prompts or {})[candidate], run.corpora[candidate].texts
+    order = np.argsort(codes, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
+    several = [group.tolist() for group in groups if len(group) > 1]
+    return sorted(several, key=lambda rows: len({corpus[row] for row in rows}) / len(rows))
 
 
 @kept_by_run(max_entries=8, show_spinner=False)

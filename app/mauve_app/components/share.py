@@ -22,7 +22,7 @@ _WIDTH = 340
 _SETTINGS = "making"
 _SECTIONS: dict[str, tuple[str, ...]] = {
     "": ("findings", "trust", "format", "leaderboard", "frontier"),
-    "decoders": ("measures", "sweeps"),
+    "decoders": ("measures", "variety", "sweeps"),
     "findings": ("findings",),
     "clusters": ("clusters", "captured"),
     "gap": ("clusters",),

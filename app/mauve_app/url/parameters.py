@@ -39,7 +39,7 @@ from mauve_core.judgments import TieRule
 T = TypeVar("T")
 D = TypeVar("D")
 
-DecodersSection = Literal["measures", "sweeps", "generate"]
+DecodersSection = Literal["measures", "variety", "sweeps", "generate"]
 MethodsSection = Literal["methods", "encoders"]
 JudgeSection = Literal["rate", "results"]
 ProbesSection = Literal["scores", "flow", "text"]

@@ -7,7 +7,13 @@ from mauve_core.experiments.diversity.agreement import Agreement
 from mauve_core.experiments.diversity.answers import Answers
 from mauve_core.experiments.diversity.human_clusters import MissedClusters
 from mauve_core.experiments.diversity.measures import Contrast, Diversity
-from mauve_core.experiments.diversity.of_run import RunDiversity, diversity_of_run
+from mauve_core.experiments.diversity.of_run import (
+    NeverReached,
+    RunDiversity,
+    diversity_of_run,
+    never_reached,
+    several_answers,
+)
 
 __all__ = [
     "Agreement",
@@ -15,6 +21,9 @@ __all__ = [
     "Contrast",
     "Diversity",
     "MissedClusters",
+    "NeverReached",
     "RunDiversity",
     "diversity_of_run",
+    "never_reached",
+    "several_answers",
 ]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.diversity.answers import Answers
+from mauve_core.numerics.statistics.block_means import Mean
 from mauve_core.scoring.result import Partition
 
 DRAWS = 100
@@ -27,9 +28,10 @@ class MissedClusters:
         Index of the k-means seed of the joint clusters.
     n : int
         Texts of a draw, of each kind: half of the human texts, or as many as the candidate has prompts.
-    share : float
-        Of the clusters that the human texts of a draw reach, those that the candidate's do not; mean over draws.
-    human_share : float
+    share : Mean
+        Of the clusters that the human texts of a draw reach, those that the candidate's do not; mean over draws, and
+        the smallest and largest of them.
+    human_share : Mean
         The same of the other human texts: what chance alone misses.
     never : tuple of int
         Clusters with human texts that the candidate reached in no draw, those with most human texts first.
@@ -37,8 +39,8 @@ class MissedClusters:
 
     seed: int
     n: int
-    share: float
-    human_share: float
+    share: Mean
+    human_share: Mean
     never: tuple[int, ...]
 
 
@@ -70,9 +72,18 @@ def missed_clusters(partition: Partition, name: str, answers: Answers, seed: See
         ever |= by_candidate
     counts = np.bincount(human, minlength=k)
     never = np.flatnonzero((counts > 0) & ~ever)
-    share, human_share = np.mean(shares, axis=0)
+    drawn_shares = np.array(shares)
+    share, human_share = (Mean(float(each.mean()), float(each.min()), float(each.max())) for each in drawn_shares.T)
+    counts = np.bincount(human, minlength=k)
+    never = np.flatnonzero((counts > 0) & ~ever)
+    share, human_share = (
+        Mean(float(mean), float(low), float(high))
+        for mean, (low, high) in zip(
+            np.mean(shares, axis=0), np.quantile(shares, [0.025, 0.975], axis=0).T, strict=True
+        )
+    )
     ordered = never[np.argsort(-counts[never], kind="stable")]
-    return MissedClusters(partition.seed, n, float(share), float(human_share), tuple(ordered.tolist()))
+    return MissedClusters(partition.seed, n, share, human_share, tuple(ordered.tolist()))
 
 
 def _reached(labels: NDArray[np.integer], k: int) -> NDArray[np.bool_]:

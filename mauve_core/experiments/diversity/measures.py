@@ -10,9 +10,10 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.base.validation import NotNegative, Within
+from mauve_core.base.validation import Within
 from mauve_core.experiments.diversity.answers import Answers, Rows, dealt
 from mauve_core.experiments.text_measures.self_bleu import ORDER, sentence_scores, word_ids
+from mauve_core.numerics.statistics.block_means import Mean, block_mean
 from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes, modes_met
 from mauve_core.numerics.statistics.mode_distances import modes_per_prompt
 from mauve_core.numerics.statistics.mode_gap import Gap
@@ -31,18 +32,18 @@ CosineDistance = Annotated[float, Within(0, 2)]
 
 @dataclass(frozen=True)
 class Contrast:
-    """A measure of m answers, as a mean over groups of them.
+    """A measure of m answers, as a mean over groups of them with its 95% interval over prompts.
 
     Attributes
     ----------
-    within : float
+    within : Mean
         Of answers to one prompt.
-    between : float or None
+    between : Mean or None
         Of answers to m different prompts; None if there are fewer prompts.
     """
 
-    within: NotNegative
-    between: NotNegative | None
+    within: Mean
+    between: Mean | None
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class Diversity:
         Joint clusters that the answers reach; None without joint clusters.
     self_bleu : Contrast
         Self-BLEU of the answers, 0 to 1.
-    vendi_over_prompts : float
-        Vendi score of one answer to each prompt, mean over draws.
+    vendi_over_prompts, vendi_low, vendi_high : float
+        Vendi score of one answer to each prompt: mean, smallest and largest of at most ``DRAWS`` draws.
     """
 
     prompts: int
@@ -79,6 +80,8 @@ class Diversity:
     clusters: Contrast | None
     self_bleu: Contrast
     vendi_over_prompts: float
+    vendi_low: float
+    vendi_high: float
 
 
 def diversity_of(
@@ -111,24 +114,30 @@ def diversity_of(
     flat, rows = x.reshape(g * m, -1), answers.rows.ravel()
     number = {text: index for index, text in enumerate(texts)}
     words = _Words([texts[row] for row in rows.tolist()])
+    for_modes, *for_contrasts = seed.spawn(5)
 
-    def contrast(measure: Callable[[Rows], float]) -> Contrast:
-        return Contrast(measure(within), None if between is None else measure(between))
+    def vendi(groups: Rows) -> NDArray[np.float64]:
+        return np.array([vendi_score(flat[group]) for group in groups])
 
-    def vendi(groups: Rows) -> float:
-        return float(np.mean([vendi_score(flat[group]) for group in groups]))
+    def contrast(measure: Callable[[Rows], NDArray[np.generic]], seed: SeedSequence) -> Contrast:
+        """A group of answers to different prompts shares prompts with its m - 1 neighbors on either side."""
+        here = block_mean(measure(within), 1, seed)
+        return Contrast(here, None if between is None else block_mean(measure(between), m, seed))
 
+    over_prompts = vendi(within.T[:DRAWS])
     return Diversity(
         prompts=g,
         of_prompts=answers.of,
         answers=m,
-        modes=modes_per_prompt(x, gap, seed),
-        different=count_modes(np.array([number[texts[row]] for row in rows.tolist()]).reshape(g, m), seed),
-        distance=contrast(lambda groups: float(distance_by_group(flat[groups]).mean())),
-        vendi=contrast(vendi),
-        clusters=None if labels is None else contrast(lambda groups: float(modes_met(labels[rows[groups]]).mean())),
-        self_bleu=contrast(words.self_bleu),
-        vendi_over_prompts=vendi(within.T[:DRAWS]),
+        modes=modes_per_prompt(x, gap, for_modes),
+        different=count_modes(np.array([number[texts[row]] for row in rows.tolist()]).reshape(g, m), for_modes),
+        distance=contrast(lambda groups: distance_by_group(flat[groups]), for_contrasts[0]),
+        vendi=contrast(vendi, for_contrasts[1]),
+        clusters=None if labels is None else contrast(lambda groups: modes_met(labels[rows[groups]]), for_contrasts[2]),
+        self_bleu=contrast(words.self_bleu, for_contrasts[3]),
+        vendi_over_prompts=float(over_prompts.mean()),
+        vendi_low=float(over_prompts.min()),
+        vendi_high=float(over_prompts.max()),
     )
 
 
@@ -150,10 +159,10 @@ class _Words:
         words, self._lengths = word_ids(tuple(texts))
         self._words = np.split(words, np.cumsum(self._lengths)[:-1])
 
-    def self_bleu(self, groups: Rows) -> float:
-        """Mean over groups of texts, each text against the others of its group."""
+    def self_bleu(self, groups: Rows) -> NDArray[np.float64]:
+        """Of each group of texts, the mean of each text against the others; of ``SELF_BLEU_PROMPTS`` groups at most."""
         found = []
         for group in groups[:SELF_BLEU_PROMPTS].tolist():
             overlap = Overlap(np.concatenate([self._words[text] for text in group]), self._lengths[group], ORDER)
             found.append(sentence_scores(overlap, np.arange(len(group))).mean())
-        return float(np.clip(np.mean(found), 0, 1))  # sums of logarithms may round beyond 1
+        return np.array(found).clip(0, 1)  # sums of logarithms may round beyond 1

@@ -9,7 +9,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.analysis.precomputed import run_cluster_names
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
+from mauve_core.base.validation import Count
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.diversity.agreement import Agreement, agreement_of
 from mauve_core.experiments.diversity.answers import Answers, answers_of
@@ -52,6 +55,42 @@ class RunDiversity:
     single: tuple[str, ...]
     missed: Mapping[str, MissedClusters]
     pairs: tuple[Agreement, ...]
+
+
+@dataclass(frozen=True)
+class NeverReached:
+    """A cluster with human texts that the candidate reaches in no draw.
+
+    Attributes
+    ----------
+    cluster : int
+        Its number in the joint partition.
+    name : str
+        May quote texts, which are untrusted.
+    human_texts : int
+        Human texts in it.
+    """
+
+    cluster: Count
+    name: str
+    human_texts: Count
+
+
+def never_reached(run: Run, missed: MissedClusters) -> list[NeverReached]:
+    """The clusters that a candidate reaches in no draw, those with most human texts first."""
+    partition = run.comparison.joint[missed.seed]
+    names = run_cluster_names(run, "joint", run.comparison.candidates[0].name, missed.seed)
+    counts = partition.counts(HUMAN)
+    return [NeverReached(number, names[number], int(counts[number])) for number in missed.never]
+
+
+def several_answers(run: Run) -> bool:
+    """Whether a candidate has several answers to enough prompts, so that diversity can be measured."""
+    prompts = run.comparison.prompts
+    if prompts is None:
+        return False
+    counts = (np.unique(prompts[each.name], return_counts=True)[1] for each in run.comparison.candidates)
+    return any((each > 1).sum() >= LEAST_PROMPTS for each in counts)
 
 
 def diversity_of_run(run: Run, candidate: str | None = None, feature_store: FeatureStore | None = None) -> RunDiversity:

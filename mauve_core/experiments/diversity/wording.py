@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from mauve_core.base.formatting import as_percent, interval, written
+from mauve_core.base.formatting import NONE, as_percent, interval, percent_interval, written
 from mauve_core.experiments.diversity.agreement import Agreement
 from mauve_core.experiments.diversity.human_clusters import MissedClusters
 from mauve_core.experiments.diversity.measures import Diversity
+from mauve_core.experiments.diversity.of_run import NeverReached
+from mauve_core.numerics.statistics.block_means import Mean
 from mauve_core.numerics.statistics.mode_count import ModeCount
 from mauve_core.numerics.statistics.mode_gap import Gap
 
 DISTANCE_DECIMALS = 3
 """Decimals of cosine distances."""
+
+NAMED = 5
+"""Clusters that are named in a sentence."""
+
+MEASURED_COLUMNS = ("", "to one prompt", "to different prompts")
+
+AGREEMENT_COLUMNS = ("", "distance", "of one", "difference", "as close?", "other prompts", "one mode")
+
+ABOUT_AGREEMENT = (
+    "Mean cosine distance of an answer of one candidate to one of the other, to one prompt, and of two answers of the "
+    "candidate with the more varied ones; their difference with its 95% interval over prompts. Last: the "
+    "shares of both kinds of pairs that are of one mode."
+)
 
 NO_GAP = (
     "Modes are not separate at this encoder: the distances between answers to one prompt run from small to large "
@@ -27,7 +42,7 @@ def sentence(name: str, found: Diversity, gap: Gap | None) -> str:
     if count is None:
         said = _gives(found.different, m, ", word for word")
         return f"{name} {said}. Modes are not separate at this encoder, so they are not counted."
-    if found.distance.within < 1e-9:
+    if found.distance.within.value < 1e-9:
         return f"{name} gives one answer to each prompt: all {m} are identical to the encoder."
     kind = "within prompts" if gap is None else gap.kind
     if kind == "between prompts":
@@ -69,9 +84,10 @@ def measured_sentence(found: Diversity) -> str:
     prompts = f"{found.prompts:,} prompts"
     if found.prompts < found.of_prompts:
         prompts = f"{found.prompts:,} of {found.of_prompts:,} prompts; the others have fewer"
-    over = written(found.vendi_over_prompts, 1)
+    over = f"{written(found.vendi_over_prompts, 1)} ({interval(found.vendi_low, found.vendi_high, 1)})"
     return (
-        f"{found.answers:,} answers to each of {prompts}. Vendi score of one answer to each of these prompts: {over}."
+        f"{found.answers:,} answers to each of {prompts}. Vendi score of one answer to each of these prompts, with the "
+        f"range over draws: {over}."
     )
 
 
@@ -86,8 +102,51 @@ def missed_sentence(missed: MissedClusters) -> str:
     n = f"{missed.n:,}"
     return (
         f"Of the clusters that {n} human texts reach, its texts ({n}, one to a prompt) miss "
-        f"{as_percent(missed.share)}; {n} other human texts miss {as_percent(missed.human_share)}."
+        f"{_percent(missed.share)}; {n} other human texts miss {_percent(missed.human_share)}."
     )
+
+
+def measured_rows(found: Diversity) -> list[tuple[str, str, str]]:
+    """Each measure, with its values for answers to one prompt and to different ones and their intervals."""
+    m = found.answers
+    measures = (
+        ("mean cosine distance", found.distance, DISTANCE_DECIMALS),
+        (f"Vendi score of {m} answers", found.vendi, 2),
+        (f"clusters that {m} answers reach", found.clusters, 2),
+        (f"self-BLEU of {m} answers", found.self_bleu, DISTANCE_DECIMALS),
+    )
+    return [
+        (title, _mean(each.within, decimals), NONE if each.between is None else _mean(each.between, decimals))
+        for title, each, decimals in measures
+        if each is not None
+    ]
+
+
+def agreement_cells(found: Agreement, quote: Callable[[str], str]) -> tuple[str, ...]:
+    """The cells of :data:`AGREEMENT_COLUMNS`."""
+    numbers = (written(value, DISTANCE_DECIMALS) for value in (found.distance, found.own))
+    apart = written(found.apart, DISTANCE_DECIMALS, signed=True)
+    ends = interval(found.low, found.high, DISTANCE_DECIMALS, signed=True)
+    modes = NONE
+    if found.one_mode is not None and found.own_one_mode is not None:
+        modes = f"{as_percent(found.one_mode)}, {as_percent(found.own_one_mode)}"
+    said, others = agreement_in_words(found, quote), written(found.others, DISTANCE_DECIMALS)
+    return f"{quote(found.first)}, {quote(found.second)}", *numbers, f"{apart} ({ends})", said, others, modes
+
+
+def _mean(mean: Mean, decimals: int) -> str:
+    return f"{written(mean.value, decimals)} ({interval(mean.low, mean.high, decimals)})"
+
+
+def _percent(share: Mean) -> str:
+    return f"{as_percent(share.value)} ({percent_interval(share.low, share.high)} over draws)"
+
+
+def never_sentence(never: Sequence[NeverReached], quote: Callable[[str], str]) -> str:
+    """Which clusters a candidate never reaches."""
+    named = "; ".join(f"{quote(each.name)} ({each.human_texts:,} human texts)" for each in never[:NAMED])
+    more = f"; and {len(never) - NAMED:,} more" if len(never) > NAMED else ""
+    return f"Never reached: {named}{more}."
 
 
 def _gives(count: ModeCount, m: int, how: str) -> str:

@@ -79,7 +79,7 @@ def test_k_means_has_the_digits_of_the_leaderboard(run):
             assert result.scores[name].sd_seeds == pytest.approx(estimate.sd, rel=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize("estimator", [name for name in ESTIMATORS if name not in WITHOUT_HALVES])
 def test_every_estimator_finds_the_order_that_is_true(run, estimator, monkeypatch, one_torch_thread):
     if estimator in BRIEFLY_TRAINED:

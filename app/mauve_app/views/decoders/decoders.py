@@ -8,13 +8,18 @@ from mauve_app.components.messages import or_error
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import DecodersSection, State
-from mauve_app.views.decoders import measure_form, measure_table, study_form
+from mauve_app.views.decoders import measure_form, measure_table, study_form, variety
 from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import Run
 
-TITLES: dict[DecodersSection, str] = {"measures": "Measures", "sweeps": "Sweeps", "generate": "Generate"}
+TITLES: dict[DecodersSection, str] = {
+    "measures": "Measures",
+    "variety": "Variety",
+    "sweeps": "Sweeps",
+    "generate": "Generate",
+}
 
 
 def main() -> None:
@@ -40,6 +45,8 @@ def main() -> None:
     run = sidebar.opened_run()
     if section == "sweeps":
         sweep_panel.show(run, state)
+    elif section == "variety":
+        variety.show(run)
     else:
         _measures(run)
 
