@@ -112,6 +112,11 @@ def _dated(text: str, rng: Rng) -> str:
     return f"On {rng.integers(1, 29)} May {rng.integers(1900, 2000)}, {text}"
 
 
+def _present(text: str, _: Rng) -> str:
+    forms = {"was": "is", "were": "are", "had": "has", "became": "becomes", "made": "makes", "took": "takes"}
+    return re.sub(rf"\b(?:{'|'.join(forms)})\b", lambda found: forms[found[0]], text)
+
+
 PLANTED = (
     Planted("articles dropped", _replaced(r"\b(?:[Aa]n?|[Tt]he) ", ""), ("articles", "stop words"), "less"),
     Planted("5 % typos", _typos, ("rare words",)),
@@ -147,6 +152,10 @@ FURTHER = (
     Planted("words joined", _replaced(r"\b([a-z]{4,}) ([a-z])", lambda m: m[1] + m[2].upper()), ("inner capitals",)),
     Planted("sums of money", _replaced(r"\.(?=\s|$)", " for $5 million."), ("money", "phrase")),
     Planted("dates", _dated, ("date", "template", "phrase")),
+    Planted("present tense", _present, ("past tense", "phrase"), "less"),
+    Planted("praise", _replaced(r"\b([Tt]he|[Aa]n?) (?=[a-z])", r"\1 wonderful "), ("positive words", "phrase")),
+    Planted("dashes", _replaced(r", ", " — "), ("dash", "phrase"), opposite=("commas",)),
+    Planted("offers", lambda text, _: f"{text} Let me know if you want more.", ("assistant", "ending", "phrase")),
     Planted("long words", _replaced(r"\band\b", "and additionally"), ("readability", "long words", "phrase")),
 )
 """Differences that later sources of statements name; they are counted by themselves."""

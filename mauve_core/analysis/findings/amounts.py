@@ -5,9 +5,11 @@ A statement needs a limit, which the texts suggest that are not tested: the one 
 
 from __future__ import annotations
 
+import functools
+import importlib.resources
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +25,12 @@ LIMITS = np.arange(1, 10) / 10
 
 LONG = 8
 """Letters of a long word."""
+
+PAST = frozenset({"was", "were", "had", "did", "went", "said", "made", "took", "came", "became", "saw", "got", "gave"})
+PRESENT = frozenset(
+    {"is", "are", "am", "has", "does", "goes", "says", "makes", "takes", "comes", "becomes", "sees", "gets", "gives"}
+)
+"""Forms of the same verbs that are no infinitives."""
 
 _SYLLABLE = re.compile(r"[aeiouy]+")
 
@@ -70,6 +78,15 @@ AMOUNTS = {
     ),
     "space": Amount("white space", "writes more white space", "writes less white space", "white space"),
     "commas": Amount("commas", "uses more commas", "uses fewer commas", "commas among their tokens"),
+    "positive": Amount("positive words", "uses more positive words", "uses fewer positive words", "positive words"),
+    "negative": Amount("negative words", "uses more negative words", "uses fewer negative words", "negative words"),
+    "past": Amount(
+        "past tense",
+        "writes more in the past tense",
+        "writes less in the past tense",
+        "of words such as was, is, had and has in the past tense",
+    ),
+    "adverbs": Amount("adverbs", "uses more adverbs in -ly", "uses fewer adverbs in -ly", "words in -ly"),
     "contractions": Amount("contractions", "contracts more words", "contracts fewer words", "contracted words"),
 }
 
@@ -80,7 +97,7 @@ def amounts_of(texts: Sequence[str]) -> dict[str, _Amounts]:
     plain = [WORD.findall(text) for text in texts]
     low = [[word.lower() for word in each] for each in plain]
     texts_with = Counter(word for each in low for word in set(each))
-    stop = stop_words()
+    stop, tones = stop_words(), valences()
     lengths = _means([[len(each.split()) for each in sentences(text)] for text in texts])
     return {
         "words": known["length"],
@@ -96,8 +113,23 @@ def amounts_of(texts: Sequence[str]) -> dict[str, _Amounts]:
         "rare": _means([[texts_with[word] == 1 and word not in stop for word in each] for each in low]),
         "space": _means([list(map(str.isspace, text)) for text in texts]),
         "commas": _means([[token == "," for token in TOKEN.findall(text)] for text in texts]),
+        "positive": _means([[tones.get(word, 0) > 0 for word in each] for each in low]),
+        "negative": _means([[tones.get(word, 0) < 0 for word in each] for each in low]),
+        "past": _means([[word in PAST for word in each if word in PAST or word in PRESENT] for each in low]),
+        "adverbs": _means([[len(word) > 4 and word.endswith("ly") for word in each] for each in low]),
         "contractions": _means([["'" in word or "’" in word for word in each] for each in low]),
     }
+
+
+@functools.cache
+def valences() -> Mapping[str, float]:
+    """How positive each word of VADER's lexicon is to raters, from -4 to 4 (Hutto and Gilbert, ICWSM 2014).
+
+    It is the file of the package vaderSentiment. Emoticons and other entries that are no words are left out.
+    """
+    path = importlib.resources.files("vaderSentiment") / "vader_lexicon.txt"
+    rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines())
+    return {row[0]: float(row[1]) for row in rows if row[0].isalpha()}
 
 
 def reading_ease(words: Sequence[Sequence[str]], lengths: _Amounts) -> _Amounts:

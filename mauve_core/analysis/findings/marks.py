@@ -106,6 +106,23 @@ TITLE = (
     r"Governor|General|King|Queen|Prince|Princess|Pope|Sir|Lady|Lord|Minister|Secretary|Mayor|Colonel) [A-Z]\w"
 )
 
+ASSISTANT = (
+    r"^\W*(?:certainly|of course|sure|absolutely|great question)[!,]|\b(?:let me know if|feel free to|"
+    r"i hope this helps|here (?:is|are) (?:a|an|the|some|your)|it(?: is|'s|’s) important to note|"
+    r"i'd be happy to|happy to help)\b"
+)
+CONNECTIVES = (
+    "moreover,furthermore,additionally,consequently,therefore,thus,hence,nevertheless,nonetheless,in addition,"
+    "as a result,in conclusion,overall,ultimately"
+)
+REPORTED = "said,says,told,tells,asked,replied,according to"
+PASSIVE = (
+    r"\b(?:is|are|was|were|be|been|being)(?: (?:not|also|then|now|only|\w+ly)){0,2} "
+    r"(?:(?!(?:need|speed|indeed|hundred|sacred|naked|wicked)\b)\w{2,}ed|given|taken|made|known|seen|found|held|kept|built|"
+    r"written|born|set|put|done|shown|thought|told|called|sold|won|lost|led|left|sent|brought|bought|taught|chosen|"
+    r"drawn|grown|driven|broken|begun|understood)\b"
+)
+
 MARKS = (
     Mark("loop", "ends in a loop", "end in two copies of the same words", _loops),
     Mark(
@@ -133,6 +150,32 @@ MARKS = (
     Mark("percentage", "gives percentages", "have a percentage", _finds_in_lower(r"\d\s?(?:%|per ?cent\b)")),
     Mark("date", "gives dates", "have a day of a month", _finds(DATE)),
     Mark("title", "names people with their titles", "have a title, such as Mr. or President", _finds(TITLE)),
+    Mark(
+        "reported speech",
+        "reports what others say",
+        "report what others say, such as by said or told",
+        _any_word(REPORTED),
+    ),
+    Mark("passive", "uses the passive", "have a verb in the passive, such as was found", _finds_in_lower(PASSIVE)),
+    Mark(
+        "connective",
+        "links sentences by words such as therefore",
+        "have a connective, such as therefore or moreover",
+        _any_word(CONNECTIVES),
+    ),
+    Mark(
+        "assistant",
+        "talks like an assistant",
+        "have a phrase such as let me know if or feel free to",
+        _finds_in_lower(ASSISTANT),
+    ),
+    Mark("dash", "uses dashes", "have a dash between words", _finds(r"\w ?[—–] ?(?!\d)\w|\w ?--+ ?\w|\w - \w")),
+    Mark(
+        "emphasis",
+        "emphasizes words in Markdown",
+        "have bold or italic words in Markdown",
+        _finds(r"(?<![\w*])\*{1,3}[^\s*](?:[^*\n]*[^\s*])?\*{1,3}(?![\w*])|(?<!\w)__[^\s_][^_\n]*__(?!\w)"),
+    ),
     Mark("parenthesis", "uses parentheses", "have a parenthesis", _finds(r"\(")),
     Mark(
         "first person", "writes in the first person", "say I, we, my or our", _any_word("i,me,my,mine,we,us,our,ours")

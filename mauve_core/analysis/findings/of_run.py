@@ -21,7 +21,7 @@ from mauve_core.store import Run
 Q = 0.05
 """Expected share of false findings, at most, unless another is chosen."""
 
-STATEMENTS = 3
+STATEMENTS = 4
 """Raised with every change of what is looked for: stored findings of others are found anew."""
 
 

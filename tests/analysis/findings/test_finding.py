@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.amounts import AMOUNTS, amounts_of, syllables
+from mauve_core.analysis.findings.amounts import AMOUNTS, amounts_of, syllables, valences
 from mauve_core.analysis.findings.finding import Finding, Sides, find
 from mauve_core.analysis.findings.marks import MARKS, marked, sentences
 from mauve_core.base.errors import InputError
@@ -165,6 +165,12 @@ MARKED = {
     "percentage": ("by 5 %", "% of 5"),
     "date": ("on 5 May", "in May 1999"),
     "title": ("with Dr. No", "the president said"),
+    "reported speech": ("he said so", "a saying, retold"),
+    "passive": ("it was not formally recognized", "it was indeed speed; he used it; is a bed"),
+    "connective": ("Moreover, it rained", "more over there"),
+    "assistant": ("Sure, here is it", "he is sure, and here they are"),
+    "dash": ("so—or not", "well-known, 1990–1999, a -b"),
+    "emphasis": ("a **bold** word", "2 * 3 * 4 and a*b*c"),
     "parenthesis": ("a (b)", "a b"),
     "first person": ("I went", "It is iron"),
     "second person": ("as you say", "as young men"),
@@ -206,7 +212,18 @@ def test_amounts_are_those_counted_by_hand():
     assert found["digits"] == [1 / 8, 0]
     assert found["names"] == [2 / 7, 0]
     assert found["contractions"] == [1 / 8, 0]
+    assert np.isnan(found["past"]).all()
     assert found["ease"] == pytest.approx([206.835 - 1.015 * 4 - 84.6, 206.835 - 1.015 * 2 - 84.6])
+
+
+def test_words_of_tone_and_tense_and_adverbs_are_counted():
+    (text,) = ["She was happily wrong, and he is a terrible, lovely, ugly fly."]
+    found = {key: values[0] for key, values in amounts_of([text]).items()}
+    assert valences()["lovely"] > 0 > valences()["terrible"]
+    assert found["positive"] == 2 / 12  # happily, lovely
+    assert found["negative"] == 3 / 12  # wrong, terrible, ugly
+    assert found["past"] == 1 / 2
+    assert found["adverbs"] == 2 / 12
 
 
 @pytest.mark.parametrize(

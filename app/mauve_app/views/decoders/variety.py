@@ -61,9 +61,7 @@ def show(run: Run) -> None:
         with folded.part("Do candidates say the same?", "variety_pairs", "compare_arrows", asked=False) as part:
             if part.open:
                 _pairs(found)
-    with folded.part(
-        "What was measured, and which human clusters are missed", "variety_about", "info", asked=False
-    ) as (part):
+    with folded.part("Prompts, and human clusters missed", "variety_about", "info", asked=False) as (part):
         if part.open:
             _about(run, found)
 
