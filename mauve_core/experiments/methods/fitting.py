@@ -23,6 +23,7 @@ from mauve_core.numerics.ratios.gaussian import gaussian_ratios
 from mauve_core.numerics.ratios.kde import kde_ratios
 from mauve_core.numerics.ratios.knn import knn_ratios, knn_ratios_from_gram
 from mauve_core.numerics.ratios.log_ratios import LogRatios, coordinates_kept
+from mauve_core.numerics.statistics.kernel_distance import kernel_distance, kernel_distances
 from mauve_core.numerics.strings.gram_kernels import Gram, ngram_gram, subsequence_gram
 from mauve_core.numerics.strings.string_models import string_ratios
 from mauve_core.numerics.transport.costs import frechet_cost, plug_in_cost, plug_in_parts
@@ -161,6 +162,7 @@ _FITS: dict[str, Callable[..., Fit]] = {
     "quantised-transport": Transport,
     **{name: partial(interpolated, name) for name in ("transport-linear", "transport-barycentric")},
     "mmd": Discrepancy,
+    "kid": lambda sides, _: Distance(sides, kernel_distance, kernel_distances),
 }
 
 PARAMETERS: dict[str, tuple[str, ...]] = {

@@ -319,6 +319,13 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "A kernel two-sample statistic: sensitive to shifts of the whole cloud, hardly to rare modes.",
             "Gretton et al. 2012",
         ),
+        EstimatorKind(
+            "kid",
+            "Kernel distance (KID)",
+            "An MMD with a cubic kernel, known from images: unlike the Fréchet distance, it does not grow with fewer "
+            "texts.",
+            "Bińkowski et al. 2018",
+        ),
     )
 }
 """All estimators by name."""

@@ -176,8 +176,8 @@ class Method:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Range of the value; the unbiased estimate of MMD may fall below 0."""
-        if self.estimator == "mmd":
+        """Range of the value; unbiased estimates of MMD may fall below 0."""
+        if self.estimator in ("mmd", "kid"):
             return -np.inf, np.inf
         kind = self.estimator_kind
         area = kind.own_scale is not None or (kind.scale is not None and self.summary in ("mauve", "auc"))
@@ -303,6 +303,7 @@ PRESETS: dict[str, tuple[Method, ...]] = {
             "frechet",
             "transport",
             "mmd",
+            "kid",
         )
     ),
 }

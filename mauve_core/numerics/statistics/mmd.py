@@ -111,10 +111,10 @@ def mmd(
     else:
         width = _checks.positive("The bandwidth", bandwidth)
     human = np.arange(n + m)[None] < n
-    value, biased = (float(part[0]) for part in _estimates(_kernel_rows(x, width), human, ~human))
+    value, biased = (float(part[0]) for part in discrepancies(_kernel_rows(x, width), human, ~human))
     half = n // 2
     parts = draw_splits(n, half, splits, np.random.default_rng(of_splits))
-    values = _estimates(_kernel_rows(x[:n], width), *parts)[0] * np.sqrt(_spread(n, m) / _spread(half, half))
+    values = discrepancies(_kernel_rows(x[:n], width), *parts)[0] * np.sqrt(_spread(n, m) / _spread(half, half))
     null_mean, null_sd = float(values.mean()), float(values.std(ddof=1))
     if null_sd == 0:
         raise InputError("Halves of the human texts do not differ", allowed="human texts that are not all equal")
@@ -169,7 +169,7 @@ def mmd_left_out(
             part = x[rows] - x[rows].mean(axis=0)
             width = _median(_squared_distances(part[drawn]))
             blocks = _kernel_rows(part, width)
-        values[index] = _estimates(blocks, human, ~human)[0][0]
+        values[index] = discrepancies(blocks, human, ~human)[0][0]
     return values
 
 
@@ -224,7 +224,7 @@ def _squared_distances(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(squareform(pdist(x, "sqeuclidean")), dtype=np.float64)
 
 
-def _estimates(
+def discrepancies(
     rows: Iterable[tuple[slice, NDArray[np.float64]]], first: NDArray[np.bool_], second: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Unbiased and biased MMD^2 for each of the (s, N) choices of both sides, from blocks of rows of a kernel matrix.
