@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from mauve_core.analysis.format_caution import format_caution
-from mauve_core.analysis.gap_test import GapTest
+from mauve_core.analysis.gap_test import LEVEL, GapTest
 from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.precomputed import run_gap_test, run_main_reason, run_preflight
 from mauve_core.analysis.preflight import Preflight
@@ -21,7 +21,7 @@ from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, wi
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.result import Candidate, Comparison, Difference
+from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference
 from mauve_core.scoring.tables import (
     TITLES,
     interval_of,
@@ -203,9 +203,16 @@ def _closest(
         parts += filled(
             " The gap between {} and the human texts could be one between human texts (p = {}).",
             Name(leader.name),
-            significant(tested.p_value),
+            _p_value(tested),
         )
     return Sentence(parts + _ceiling(comparison, leader))
+
+
+def _p_value(tested: GapTest) -> str:
+    """The p-value, and the limit where a reader would take it for a small one."""
+    p = tested.p_value
+    named = not tested.explains and p <= SIGNIFICANT
+    return significant(p) + (f", above the limit of {LEVEL}" if named else "")
 
 
 def _alone(leader: Candidate, tested: GapTest) -> Parts:
@@ -214,7 +221,7 @@ def _alone(leader: Candidate, tested: GapTest) -> Parts:
         "The texts of {} {} the human texts (p = {}): {}.",
         Name(leader.name),
         what,
-        significant(tested.p_value),
+        _p_value(tested),
         _score(leader),
     )
 

@@ -208,6 +208,14 @@ def test_a_leader_that_is_not_told_apart_from_people() -> None:
     assert sentences[1].endswith(" The gap between a and the human texts could be one between human texts (p = 0.21).")
 
 
+def test_a_p_value_that_looks_small_comes_with_the_limit() -> None:
+    near = GapTest(0.02, 17, 499)
+    _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")]), near)
+    assert sentences[1].endswith(" could be one between human texts (p = 0.036, above the limit of 0.01).")
+    _, sentences = said(of({"a": 0.9}), near)
+    assert "not told apart from the human texts (p = 0.036, above the limit of 0.01)" in sentences[1]
+
+
 @pytest.mark.parametrize(("alike", "reaches"), [(0.7, True), (0.6, True), (0.59, False)])
 def test_human_vs_human_counts_like_for_like_only(alike: float, reaches: bool) -> None:
     """Human vs. human has 0.6 at 3 texts; the candidate's 0.9 with all its texts does not count."""
