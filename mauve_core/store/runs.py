@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -453,8 +454,14 @@ class RunStore:
     def _folder(self, run_id: str) -> Path:
         folder = self.root / run_id if is_id(run_id) else None
         if folder is None or not (folder / COMPARISON).exists():
-            names = ", ".join(sorted(folder_fingerprints(self.root))) or "none stored yet"
-            raise InputError(f"No run has the id {run_id!r}", allowed=names, todo="List the runs with: mauve-lens runs")
+            known = sorted(folder_fingerprints(self.root))
+            near = get_close_matches(run_id, known, n=1)
+            todo = f"Did you mean {near[0]}? " if near else ""
+            raise InputError(
+                f"No run has the id {run_id!r}",
+                allowed=", ".join(known) or "none stored yet",
+                todo=f"{todo}List the runs with: mauve-lens runs",
+            )
         return folder
 
 

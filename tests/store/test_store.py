@@ -183,6 +183,15 @@ def test_replace_takes_the_place_of_the_run(store: RunStore) -> None:
     assert store.load("demo").features(HUMAN) is None, "the new run has no features"
 
 
+def test_a_misspelled_id_is_told_the_nearest(store: RunStore) -> None:
+    save(store, "decoders")
+    with pytest.raises(InputError, match=r"Did you mean decoders\? List the runs with: mauve-lens runs"):
+        store.load("decodres")
+    with pytest.raises(InputError) as far:
+        store.load("xyz")
+    assert "Did you mean" not in str(far.value)
+
+
 def test_delete_removes_one_run(store: RunStore) -> None:
     kept, gone = save(store, "kept"), save(store, "gone")
     store.delete(gone.id)
