@@ -1,0 +1,1 @@
+"""Images as items: decoded within limits, described, and drawn as thumbnails."""
