@@ -51,7 +51,8 @@ def test_blurred_images_are_less_sharp_and_gray_ones_less_colorful():
     blurred = properties_of(noise().filter(ImageFilter.GaussianBlur(2)))
     gray = properties_of(noise().convert("L").convert("RGB"))
     assert blurred["sharpness"] < sharp["sharpness"] / 10
-    assert gray["colorfulness"] == pytest.approx(0, abs=1e-9) < sharp["colorfulness"]
+    assert gray["colorfulness"] == pytest.approx(0, abs=1e-9)
+    assert sharp["colorfulness"] > 0.3
 
 
 def test_a_larger_copy_of_an_image_is_alike_but_for_its_size():
@@ -71,5 +72,5 @@ def test_a_thumbnail_fits_and_looks_like_its_image(side, size):
         assert found.format == "WEBP"
         assert max(found.size) == min(side, max(size))
         assert found.width / found.height == pytest.approx(size[0] / size[1], rel=0.11)
-        expected = image.resize(found.size, Image.Resampling.LANCZOS)
-        assert np.abs(np.asarray(found).astype(int) - np.asarray(expected).astype(int)).mean() < 12
+        expected = image.resize(found.size, Image.Resampling.LANCZOS).convert("L")
+        assert np.abs(np.asarray(found.convert("L")).astype(int) - np.asarray(expected).astype(int)).mean() < 8
