@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
@@ -66,11 +67,25 @@ _READ = ("PNG", "JPEG", "WebP", "GIF", "TIFF")
 _ALLOWED = "PNG, JPEG, WebP, GIF or TIFF"
 
 
-class ImageRefusedError(InputError):
-    """An image that cannot be used; ``reason`` follows its name: ``is empty``."""
+Refusal = Literal["empty", "of another kind", "damaged", "too large", "too small", "unreadable", "of unusual colors"]
+"""Why an image is left out; what was wrong with each one is in its own words."""
 
-    def __init__(self, name: str, reason: str, *, allowed: str = "", todo: str = "") -> None:
-        self.reason = reason
+
+class ImageRefusedError(InputError):
+    """An image that cannot be used.
+
+    Parameters
+    ----------
+    name : str
+        Its path or file name.
+    reason : str
+        Follows the name: ``is empty``.
+    kind : Refusal
+        Reasons that are counted together.
+    """
+
+    def __init__(self, name: str, reason: str, kind: Refusal, *, allowed: str = "", todo: str = "") -> None:
+        self.name, self.reason, self.kind = name, reason, kind
         super().__init__(f"The image {name!r} {reason}", allowed=allowed, todo=todo)
 
 
@@ -140,19 +155,23 @@ def decode(data: bytes, name: str) -> Picture:
 def _form_of(data: bytes, name: str) -> str:
     """The format by its first bytes; refuses what is none of those that are read."""
     if not data:
-        raise ImageRefusedError(name, "is empty")
+        raise ImageRefusedError(name, "is empty", "empty")
     if len(data) > MOST_BYTES:
         raise ImageRefusedError(
-            name, f"has {len(data):,} bytes", allowed=f"at most {MOST_BYTES:,}", todo="Store it smaller"
+            name, f"has {len(data):,} bytes", "too large", allowed=f"at most {MOST_BYTES:,}", todo="Store it smaller"
         )
     form = next((form for magic, start, form in _MAGIC if data[start : start + len(magic)] == magic), None)
     if form in _READ:
         return str(form)
     if form is not None:
-        raise ImageRefusedError(name, f"is a file of the kind {form}", allowed=_ALLOWED, todo="Convert it")
+        raise ImageRefusedError(
+            name, f"is a file of the kind {form}", "of another kind", allowed=_ALLOWED, todo="Convert it"
+        )
     if b"<svg" in data[:1000].lower():
-        raise ImageRefusedError(name, "is an SVG drawing, which has no pixels", allowed=_ALLOWED, todo="Convert it")
-    raise ImageRefusedError(name, "is not an image that can be recognized", allowed=_ALLOWED)
+        raise ImageRefusedError(
+            name, "is an SVG drawing, which has no pixels", "of another kind", allowed=_ALLOWED, todo="Convert it"
+        )
+    raise ImageRefusedError(name, "is not an image that can be recognized", "of another kind", allowed=_ALLOWED)
 
 
 def _require_shape(size: tuple[int, int], name: str) -> None:
@@ -161,12 +180,14 @@ def _require_shape(size: tuple[int, int], name: str) -> None:
     shown = f"{width:,} x {height:,} pixels"
     if width * height > MOST_PIXELS:
         raise ImageRefusedError(
-            name, f"has {shown}", allowed=f"at most {MOST_PIXELS:,} in all", todo="Store it smaller"
+            name, f"has {shown}", "too large", allowed=f"at most {MOST_PIXELS:,} in all", todo="Store it smaller"
         )
     if min(size) < LEAST_SIDE:
-        raise ImageRefusedError(name, f"has {shown}", allowed=f"at least {LEAST_SIDE} a side")
+        raise ImageRefusedError(name, f"has {shown}", "too small", allowed=f"at least {LEAST_SIDE} a side")
     if max(size) > MOST_RATIO * min(size):
-        raise ImageRefusedError(name, f"is a strip of {shown}", allowed=f"sides of a ratio of at most {MOST_RATIO}")
+        raise ImageRefusedError(
+            name, f"is a strip of {shown}", "too small", allowed=f"sides of a ratio of at most {MOST_RATIO}"
+        )
 
 
 def _rgb(image: Image.Image, name: str) -> tuple[Image.Image, tuple[str, ...]]:
@@ -175,10 +196,14 @@ def _rgb(image: Image.Image, name: str) -> tuple[Image.Image, tuple[str, ...]]:
     if mode.startswith("I"):
         values = np.asarray(image).astype(np.int64)
         if values.min() < 0 or values.max() > _DEEPEST:
-            raise ImageRefusedError(name, "has more than 16 bits a color", allowed="8 or 16 bits a color")
+            raise ImageRefusedError(
+                name, "has more than 16 bits a color", "of unusual colors", allowed="8 or 16 bits a color"
+            )
         return Image.fromarray((values // 257).astype(np.uint8)).convert("RGB"), (DEEP, GRAY)
     if mode in ("F", "LAB", "HSV"):
-        raise ImageRefusedError(name, f"has colors of the kind {mode}", allowed="RGB, gray, palette or CMYK")
+        raise ImageRefusedError(
+            name, f"has colors of the kind {mode}", "of unusual colors", allowed="RGB, gray, palette or CMYK"
+        )
     if mode == "CMYK":
         return image.convert("RGB"), (CMYK,)
     if mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info:
@@ -199,8 +224,10 @@ def _refusals(name: str, form: str) -> Iterator[None]:
         raise
     except Image.DecompressionBombError as error:
         allowed = f"at most {MOST_PIXELS:,} in all"
-        raise ImageRefusedError(name, "has too many pixels", allowed=allowed, todo="Store it smaller") from error
+        raise ImageRefusedError(
+            name, "has too many pixels", "too large", allowed=allowed, todo="Store it smaller"
+        ) from error
     except UnidentifiedImageError as error:
-        raise ImageRefusedError(name, f"begins as a {form}, but is damaged") from error
+        raise ImageRefusedError(name, f"begins as a {form}, but is damaged", "damaged") from error
     except Exception as error:
-        raise ImageRefusedError(name, f"is a damaged {form}: {words_of(error)}") from error
+        raise ImageRefusedError(name, f"is a damaged {form}: {words_of(error)}", "damaged") from error

@@ -1,0 +1,142 @@
+"""Where images lie: the files below a folder, or in a zip archive, each with its name and a way to its bytes.
+
+Links to folders are not followed, hidden files are skipped, and an archive is never unpacked to disk. Of a file or
+member longer than an image may be, no more is read than shows that it is.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+
+from mauve_core.base.errors import InputError, words_of
+from mauve_core.corpus import limits
+from mauve_core.corpus.folders import spelled_out
+from mauve_core.images.decoding import MOST_BYTES, SUFFIXES, ImageRefusedError
+
+UNREAD_SUFFIXES = (".heic", ".heif", ".avif", ".bmp", ".svg", ".jxl", ".jp2", ".ico", ".psd")
+"""Of images that are not read; such a file is counted as left out, with the reason, and not as another file."""
+
+_KINDS_NAMED = 5
+
+
+class ImagePlace(Protocol):
+    """A folder or archive of images."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Paths of the images inside, with slashes, sorted."""
+
+    @property
+    def others(self) -> Counter[str]:
+        """Number of other files by suffix."""
+
+    def content(self, name: str) -> bytes:
+        """The bytes of an image; ImageRefusedError if they cannot be had."""
+        ...
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Images below a folder."""
+
+    path: Path
+    names: tuple[str, ...]
+    others: Counter[str]
+
+    def content(self, name: str) -> bytes:
+        try:
+            with (self.path / name).open("rb") as stream:
+                return stream.read(MOST_BYTES + 1)  # one more byte shows that it is too long
+        except OSError as error:
+            raise ImageRefusedError(spelled_out(name), f"cannot be read: {words_of(error)}", "unreadable") from error
+
+
+@dataclass(frozen=True)
+class Archive:
+    """Images in a zip archive."""
+
+    path: Path
+    names: tuple[str, ...]
+    others: Counter[str]
+
+    def content(self, name: str) -> bytes:
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(name) as stream:
+                return stream.read(MOST_BYTES + 1)
+        except RuntimeError as error:  # what zipfile raises for a password
+            raise ImageRefusedError(
+                name, "is encrypted", "unreadable", todo="Store the archive without a password"
+            ) from error
+        except (OSError, zipfile.BadZipFile, EOFError, NotImplementedError, ValueError, KeyError) as error:
+            raise ImageRefusedError(name, f"cannot be unpacked: {words_of(error)}", "unreadable") from error
+
+
+def images_at(path: Path) -> ImagePlace:
+    """Find the images of a folder or zip archive, by their suffixes.
+
+    Raises
+    ------
+    InputError
+        There is nothing there, no image, more images than the limit on rows, or the archive is damaged.
+    """
+    if path.is_dir():
+        found: ImagePlace = Folder(path, *_sorted(path, _files_below(path)))
+    elif path.is_file():
+        found = Archive(path, *_sorted(path, _members_of(path)))
+    else:
+        raise InputError(f"There is no file or folder {path}", todo="Check the name and the folder")
+    if not found.names:
+        kinds = ", ".join(
+            f"{count:,} {suffix or 'without suffix'}" for suffix, count in found.others.most_common(_KINDS_NAMED)
+        )
+        raise InputError(f"{path} holds no images", allowed=", ".join(SUFFIXES), received=kinds or "no files")
+    return found
+
+
+def folder_levels(name: str) -> tuple[str, ...]:
+    """The folders of an image, from the outermost: ``cats/indoors/1.png`` is in ``cats`` and ``indoors``."""
+    return PurePosixPath(name).parts[:-1]
+
+
+def _sorted(path: Path, names: Iterator[str]) -> tuple[tuple[str, ...], Counter[str]]:
+    """The names of images in order, and the other files by suffix."""
+    wanted, others, most = list[str](), Counter[str](), limits.rows()
+    for name in names:
+        inside = PurePosixPath(name)
+        if any(part.startswith(".") for part in inside.parts) or "__MACOSX" in inside.parts:
+            continue
+        suffix = inside.suffix.lower()
+        if suffix not in SUFFIXES + UNREAD_SUFFIXES:
+            others[suffix] += 1
+            continue
+        wanted.append(name)
+        if len(wanted) > most:
+            raise limits.too_many_rows(path, most)
+    return tuple(sorted(wanted)), others
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    for below, folders, files in os.walk(folder):
+        folders.sort()
+        for file in files:
+            whole = Path(below) / file
+            if whole.is_file():
+                yield whole.relative_to(folder).as_posix()
+
+
+def _members_of(path: Path) -> Iterator[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield from (member.filename for member in archive.infolist() if not member.is_dir())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        raise InputError(
+            f"{path} is no zip archive that can be read",
+            allowed="a folder or a .zip of images",
+            received=words_of(error),
+        ) from error

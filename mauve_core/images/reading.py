@@ -1,0 +1,160 @@
+"""Read the images of a folder or archive: which are usable, what each looks like, and what was left out or converted.
+
+Originals stay where they are. Images are decoded by several threads, one at a time each, so memory does not grow with
+their number but for what is kept of each: a digest, properties, thumbnails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, counted, silent
+from mauve_core.corpus.entries import EXAMPLES, Exclusion
+from mauve_core.images.decoding import ImageRefusedError, decode
+from mauve_core.images.files import ImagePlace, folder_levels, images_at
+from mauve_core.images.properties import properties_of
+from mauve_core.images.thumbnails import SIDES, thumbnail
+
+STAGE = "Reading images"
+THREADS = 4
+"""Images decoded at once: each may take some hundred megabytes while it is read."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReadImage:
+    """A usable image.
+
+    Attributes
+    ----------
+    name : str
+        Its path in the folder or archive.
+    digest : str
+        SHA-256 of its file, in hexadecimal.
+    levels : tuple of str
+        The folders that it is in, from the outermost.
+    properties : dict of str to float
+        As in ``mauve_core.images.properties``.
+    thumbnails : tuple of bytes
+        In WebP, one for each of ``SIDES``.
+    changes : tuple of str
+        What was converted when it was decoded.
+    """
+
+    name: str
+    digest: str
+    levels: tuple[str, ...]
+    properties: dict[str, float]
+    thumbnails: tuple[bytes, ...]
+    changes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadImages:
+    """All usable images of a folder or archive.
+
+    Attributes
+    ----------
+    place : ImagePlace
+        Where their bytes are.
+    images : tuple of ReadImage
+        At least one, sorted by name.
+    exclusions : tuple of Exclusion
+        Images that cannot be used, by reason.
+    notes : tuple of str
+        What a reader must know: conversions, duplicates, other files.
+    """
+
+    place: ImagePlace
+    images: tuple[ReadImage, ...]
+    exclusions: tuple[Exclusion, ...]
+    notes: tuple[str, ...]
+
+
+def read_images(path: str | Path, progress: Progress = silent) -> ReadImages:
+    """Read the images below a folder or in a zip archive.
+
+    Parameters
+    ----------
+    path : str or Path
+    progress : callable
+        Called as ``progress("Reading images", images done, images)``.
+
+    Raises
+    ------
+    InputError
+        As :func:`mauve_core.images.files.images_at`; or none of the images can be used, with the reason of the first.
+    """
+    place = images_at(Path(path))
+    done = counted(progress, STAGE, len(place.names))
+    images, refused = list[ReadImage](), list[ImageRefusedError]()
+    for found in _in_threads(place):
+        images.append(found) if isinstance(found, ReadImage) else refused.append(found)
+        done()
+    if not images:
+        raise InputError(f"No image of {path} can be used", received=f"{len(refused):,} images", todo=str(refused[0]))
+    exclusions = _exclusions(refused)
+    return ReadImages(place, tuple(images), exclusions, _notes(place, images, exclusions))
+
+
+def _read(place: ImagePlace, name: str) -> ReadImage | ImageRefusedError:
+    try:
+        data = place.content(name)
+        picture = decode(data, name)
+    except ImageRefusedError as refusal:
+        return refusal
+    return ReadImage(
+        name,
+        hashlib.sha256(data).hexdigest(),
+        folder_levels(name),
+        properties_of(picture.pixels),
+        tuple(thumbnail(picture.pixels, side) for side in SIDES),
+        picture.changes,
+    )
+
+
+def _in_threads(place: ImagePlace) -> Iterator[ReadImage | ImageRefusedError]:
+    """The images in the order of their names; no more are read ahead than there are threads."""
+    names = iter(place.names)
+    with ThreadPoolExecutor(THREADS) as pool:
+        pending = deque(pool.submit(_read, place, name) for name in islice(names, THREADS))
+        while pending:
+            yield pending.popleft().result()
+            pending.extend(pool.submit(_read, place, name) for name in islice(names, 1))
+
+
+def _exclusions(refused: Sequence[ImageRefusedError]) -> tuple[Exclusion, ...]:
+    by_reason: dict[str, list[str]] = {}
+    for each in refused:
+        by_reason.setdefault(each.kind, []).append(f"{each.name} {each.reason}")
+    return tuple(Exclusion(kind, len(said), tuple(said[:EXAMPLES])) for kind, said in by_reason.items())
+
+
+def _notes(place: ImagePlace, images: Sequence[ReadImage], exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
+    changes = Counter(change for image in images for change in image.changes)
+    notes = [f"{exclusion}." for exclusion in exclusions]
+    notes += [f"{count:,} of {len(images):,} images {change}." for change, count in changes.items()]
+    first = dict[str, str]()
+    repeats = [
+        (image.name, first[image.digest])
+        for image in images
+        if first.setdefault(image.digest, image.name) != image.name
+    ]
+    if repeats:
+        shown = ", ".join(f"{name} is {other}" for name, other in repeats[:EXAMPLES])
+        more = ", ..." if len(repeats) > EXAMPLES else ""
+        notes.append(
+            f"{len(repeats):,} of {len(images):,} images repeat another one exactly; they are kept: {shown}{more}."
+        )
+    if place.others:
+        kinds = ", ".join(
+            f"{count:,} {suffix or 'without suffix'}" for suffix, count in place.others.most_common(EXAMPLES)
+        )
+        notes.append(f"Files of other kinds are not read: {kinds}.")
+    return tuple(notes)
