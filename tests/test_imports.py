@@ -22,6 +22,7 @@ ORDER = (
     "base",
     "numerics",
     "corpus",
+    "images",
     "encoders",
     "decoding",
     "judgments",
