@@ -30,6 +30,9 @@ from mauve_core.store import Run
 _COLUMNS, _HEIGHT = 2, 160
 """Answers side by side, and pixels of each."""
 
+_MOST = 20
+"""Different answers shown; those given most often come first."""
+
 _HELP = (
     "Filled: answers to one prompt. Open: as many answers to different prompts. Lines are 95% intervals over prompts. "
     "The closer the two are, the less the answers to a prompt have in common."
@@ -61,7 +64,7 @@ def show(run: Run) -> None:
         with folded.part("Do candidates say the same?", "variety_pairs", "compare_arrows", asked=False) as part:
             if part.open:
                 _pairs(found)
-    with folded.part("Prompts, and human clusters missed", "variety_about", "info", asked=False) as (part):
+    with folded.part("Prompts, and human clusters missed", "variety_about", "info", asked=False) as part:
         if part.open:
             _about(run, found)
 
@@ -92,7 +95,7 @@ def _answers(run: Run, found: RunDiversity) -> None:
         if name not in measured:
             name = measured[0]
         groups = texts.answers(run.id, name)
-        place = st.pagination(len(groups), max_visible_pages=3, key=f"variety_prompt_{name}")
+        place = st.pagination(len(groups), max_visible_pages=3, key=f"variety_prompt_{run.index_of(name)}")
     corpus, rows = run.corpora[name], groups[place - 1]
     if corpus.prompts is not None and corpus.prompts[rows[0]]:
         st.caption("Prompt")
@@ -100,13 +103,15 @@ def _answers(run: Run, found: RunDiversity) -> None:
     same = Counter(corpus.texts[row] for row in rows)
     differ = "all identical" if len(same) == 1 else f"{len(same)} different"
     st.caption(f"{len(rows)} answers, {differ}")
-    for index, (text, count) in enumerate(same.items()):
+    for index, (text, count) in enumerate(same.most_common(_MOST)):
         if index % _COLUMNS == 0:
             columns = st.columns(_COLUMNS)
         with columns[index % _COLUMNS], st.container(border=True, height=_HEIGHT, gap="xsmall"):
             if count > 1:
                 st.caption(f"{count} times")
             st.text(text)
+    if len(same) > _MOST:
+        st.caption(f"and {len(same) - _MOST:,} more")
 
 
 def _pairs(found: RunDiversity) -> None:
