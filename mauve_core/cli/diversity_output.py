@@ -55,7 +55,7 @@ class _MissedJson(TypedDict):
         Texts of a draw, human ones, others of them, and the candidate's.
     share : Mean
         Of the clusters that the human texts of a draw reach, those that the candidate's do not; mean over draws, and
-        the smallest and largest of them.
+        the range of 95% of them.
     human_share : Mean
         The same of the other human texts.
     never : list of NeverReached

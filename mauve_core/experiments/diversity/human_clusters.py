@@ -30,7 +30,7 @@ class MissedClusters:
         Texts of a draw, of each kind: half of the human texts, or as many as the candidate has prompts.
     share : Mean
         Of the clusters that the human texts of a draw reach, those that the candidate's do not; mean over draws, and
-        the smallest and largest of them.
+        the range of 95% of them.
     human_share : Mean
         The same of the other human texts: what chance alone misses.
     never : tuple of int
@@ -72,16 +72,8 @@ def missed_clusters(partition: Partition, name: str, answers: Answers, seed: See
         ever |= by_candidate
     counts = np.bincount(human, minlength=k)
     never = np.flatnonzero((counts > 0) & ~ever)
-    drawn_shares = np.array(shares)
-    share, human_share = (Mean(float(each.mean()), float(each.min()), float(each.max())) for each in drawn_shares.T)
-    counts = np.bincount(human, minlength=k)
-    never = np.flatnonzero((counts > 0) & ~ever)
-    share, human_share = (
-        Mean(float(mean), float(low), float(high))
-        for mean, (low, high) in zip(
-            np.mean(shares, axis=0), np.quantile(shares, [0.025, 0.975], axis=0).T, strict=True
-        )
-    )
+    ends = np.quantile(shares, [0.025, 0.975], axis=0)
+    share, human_share = (Mean(*map(float, each)) for each in zip(np.mean(shares, axis=0), *ends, strict=True))
     ordered = never[np.argsort(-counts[never], kind="stable")]
     return MissedClusters(partition.seed, n, share, human_share, tuple(ordered.tolist()))
 
