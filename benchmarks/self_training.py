@@ -11,7 +11,6 @@ model knows no more of a prompt than its last words, so answers to one prompt ar
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -193,7 +192,6 @@ def main() -> None:
     parser.add_argument("--answers", type=int, default=8)
     parser.add_argument("--out", type=Path, help="also write the page there, and the plot beside it")
     options = parser.parse_args()
-    started = time.perf_counter()
     texts = [paragraph.text for paragraph in paragraphs(MIN_WORDS)]
     arms: Arms = {name: [] for name in ARMS}
     for seed in range(options.seeds):
@@ -207,7 +205,7 @@ def main() -> None:
         )
         for name, own in found.items():
             arms[name].append(own)
-    minutes = (time.perf_counter() - started) / 60
+    minutes = time.process_time() / 60
     words = sum(len(words_of(text)) for text in texts)
     about = f"""    python benchmarks/self_training.py --seeds {options.seeds} --generations {options.generations}
 
@@ -223,7 +221,7 @@ than its last {ORDER - 1} words, so answers to one prompt are about as varied as
 
 Numbers are means ± standard deviations over {options.seeds} seeds, which divide the texts and draw the words. In
 parentheses is the program's own 95% interval of one run, its limits averaged over the seeds; of clusters missed it is
-the range of 95% of the draws. It took {minutes:.0f} minutes on {os.cpu_count()} cores."""
+the range of 95% of the draws. It took {minutes:.0f} processor minutes."""
     kinds = {name: arm.about for name, arm in ARMS.items()}
     image = None if options.out is None else options.out.with_suffix(".svg")
     found_page = page(arms, kinds, about, None if image is None else image.name)
