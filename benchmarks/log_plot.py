@@ -103,9 +103,10 @@ def spread_panel(title: str, foot: str, lines: Sequence[Sequence[Sequence[float]
 
     parts = [f'<rect width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/><text x="6" y="-8">{title}</text>']
     for tick in np.linspace(0, 1, 5):
-        y = HEIGHT * (1 - tick)
+        y, value = HEIGHT * (1 - tick), tick * top
+        label = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
         parts.append(f'<line x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
-        parts.append(f'<text x="-5" y="{y + 4:.1f}" text-anchor="end">{tick * top:,.3g}</text>')
+        parts.append(f'<text x="-5" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
     for number in range(last + 1):
         parts.append(f'<text x="{across(number):.1f}" y="{HEIGHT + 14}" text-anchor="middle">{number}</text>')
     for line, colour in zip(lines, COLOURS, strict=False):

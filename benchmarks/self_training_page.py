@@ -125,18 +125,18 @@ def sentences(seeds: Sequence[Generations]) -> str:
         return f"from {first:,.{DECIMALS[title]}f} to {final:,.{DECIMALS[title]}f}"
 
     fell = [
-        f"{name} in generation {number}"
+        f"by {name} in generation {number}"
         for name, (title, falls) in FALLS.items()
         for number, way in first_apart(seeds, title)
         if way == falls
     ]
-    shown = f"show first in {', '.join(fell)}" if fell else "show in no measure"
+    shown = f"first less diverse {', '.join(fell)}" if fell else "less diverse by no measure"
     apart = [
         f"apart from generation 0 first in generation {number} ({way})" for number, way in first_apart(seeds, MAUVE)
     ]
     return (
-        f"From generation 0 to {last}, MAUVE goes {ends(MAUVE)}, and the distinct words {ends(WORDS)}. Less diverse "
-        f"answers to one prompt {shown}. MAUVE is {', '.join(apart) or 'never apart from generation 0'}."
+        f"From generation 0 to {last}, MAUVE goes {ends(MAUVE)}, and the distinct words {ends(WORDS)}. Answers "
+        f"to one prompt are {shown}. MAUVE is {', '.join(apart) or 'never apart from generation 0'}."
     )
 
 
