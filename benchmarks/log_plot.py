@@ -90,6 +90,39 @@ def series_panel(title: str, minutes: Sequence[float], values: Sequence[float]) 
     return "".join(parts)
 
 
+def spread_panel(title: str, foot: str, lines: Sequence[Sequence[Sequence[float]]]) -> str:
+    """Curves over 0, 1, 2 ... on plain axes from zero; each point is the mean of some values, a line reaches from the
+    least of them to the most."""
+    last, top = max(len(line) for line in lines) - 1, max(max(max(values) for values in line) for line in lines) * 1.08
+
+    def across(number: float) -> float:
+        return 14 + (WIDTH - 28) * number / max(last, 1)
+
+    def down(value: float) -> float:
+        return HEIGHT * (1 - value / top)
+
+    parts = [f'<rect width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#999"/><text x="6" y="-8">{title}</text>']
+    for tick in np.linspace(0, 1, 5):
+        y, value = HEIGHT * (1 - tick), tick * top
+        label = f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+        parts.append(f'<line x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
+        parts.append(f'<text x="-5" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
+    for number in range(last + 1):
+        parts.append(f'<text x="{across(number):.1f}" y="{HEIGHT + 14}" text-anchor="middle">{number}</text>')
+    for line, colour in zip(lines, COLOURS, strict=False):
+        points = [
+            (across(number), float(np.mean(values)), min(values), max(values)) for number, values in enumerate(line)
+        ]
+        path = " ".join(f"{x:.1f},{down(mean):.1f}" for x, mean, _, _ in points)
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
+        for x, mean, low, high in points:
+            ends = f'x1="{x:.1f}" x2="{x:.1f}" y1="{down(low):.1f}" y2="{down(high):.1f}"'
+            parts.append(f'<line {ends} stroke="{colour}"/>')
+            parts.append(f'<circle cx="{x:.1f}" cy="{down(mean):.1f}" r="2.5" fill="{colour}"/>')
+    parts.append(f'<text x="{WIDTH / 2}" y="{HEIGHT + 28}" text-anchor="middle">{foot}</text>')
+    return "".join(parts)
+
+
 def figure(title: str, panels: Sequence[str], keys: Sequence[str]) -> str:
     """Panels side by side, a line of colour keys below."""
     left, top, gap = 56, 60, 62

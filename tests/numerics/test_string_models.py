@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.strings.kneser_ney import FALLBACK, KneserNey, estimated_discounts
@@ -148,6 +149,38 @@ def test_what_may_come_next_sums_to_one(context):
     next_token = model.token_log_probabilities(longer).reshape(50, -1)[:, len(context)]
     the_end = model.token_log_probabilities([context])[-1]
     assert np.exp(next_token).sum() + np.exp(the_end) == pytest.approx(1, abs=1e-13)  # 51 roundings
+
+
+@pytest.mark.parametrize("context", [(), (0,), (0, 7), (3, 3, 3)])
+def test_symbols_are_drawn_as_often_as_they_are_probable(context):
+    model = KneserNey.fit(made_texts(300, state=5, longest=12, vocabulary=20), 20, order=3)
+    chance = [model.token_log_probabilities([[*context, token]])[len(context)] for token in range(20)]
+    chance.append(model.token_log_probabilities([context])[-1])
+    before = [-1, model.vocabulary + 1, *context][-2:]
+    drawn, logs = model.draw(np.tile(before, (50_000, 1)), np.random.default_rng(0))
+    assert logs == pytest.approx(np.array(chance)[drawn], rel=1e-9)
+    counts = np.bincount(drawn, minlength=21)
+    assert counts.size == 21
+    assert chisquare(counts, 50_000 * np.exp(chance)).pvalue > 0.001
+
+
+def test_nothing_is_known_from_before_a_token_outside_the_vocabulary():
+    model = KneserNey.fit([[0, 1, 2, 0, 1, 2]], 3, order=3)
+    chances = []
+    for context in ([-1, -1], [0, -1], [-1, 0], [2, 0]):
+        drawn, logs = model.draw(np.tile(context, (200, 1)), np.random.default_rng(0))
+        chances.append(dict(zip(drawn.tolist(), logs.tolist(), strict=True)))
+    nothing, unknown, one, two = chances
+    assert nothing == unknown
+    assert {*nothing} == {0, 1, 2, 3}
+    assert nothing[1] < one[1] < two[1]
+
+
+@pytest.mark.parametrize("contexts", [[[0]], [0, 1], [[0, 5]], [[-2, 0]], [[0.5, 0]]])
+def test_contexts_that_cannot_be_drawn_after_are_refused(contexts):
+    model = KneserNey.fit([[0, 1], [1, 2]], 3, order=3)
+    with pytest.raises(InputError, match="contexts"):
+        model.draw(contexts, np.random.default_rng(0))
 
 
 def test_all_short_texts_together_have_less_than_all_probability():

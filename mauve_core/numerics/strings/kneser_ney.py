@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,6 +55,11 @@ class _Level:
     keys: NDArray[np.int64]
     discounted: NDArray[np.float64]
     weight: NDArray[np.float64]
+
+    @cached_property
+    def cumulative(self) -> NDArray[np.float64]:
+        """(g + 1,) sums of ``discounted`` before each n-gram, and of all."""
+        return np.concatenate([[0.0], np.cumsum(self.discounted)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +152,58 @@ class KneserNey:
         values = self.token_log_probabilities(texts)
         owner = np.repeat(np.arange(len(texts)), [len(np.asarray(text)) + 1 for text in texts])
         return np.asarray(np.bincount(owner, weights=values, minlength=len(texts)), dtype=np.float64)
+
+    def draw(self, contexts: ArrayLike, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Draw a next symbol after each context.
+
+        Parameters
+        ----------
+        contexts : (n, order - 1) array of int
+            The symbols before, the nearest last: token ids, ``vocabulary`` + 1 for the start of the text, and -1 for
+            what precedes the start and for tokens outside the vocabulary.
+        rng : Generator
+
+        Returns
+        -------
+        (n,) int64 array
+            Token ids; ``vocabulary`` is the end of the text.
+        (n,) float64 array
+            Their log-probabilities, in nats.
+
+        Raises
+        ------
+        InputError
+            The contexts have another shape or other symbols.
+        """
+        before, symbols = np.asarray(contexts), self.vocabulary + 2
+        shaped = before.ndim == 2 and before.shape[1] == self.order - 1 and before.dtype.kind in "iu"
+        if not shaped or ((before < -1) | (before >= symbols)).any():
+            allowed = f"whole numbers from -1 to {symbols - 1}, of shape (n, {self.order - 1})"
+            received = f"{before.dtype} array of shape {before.shape}"
+            raise InputError("The contexts are not usable", allowed=allowed, received=received)
+        grams = [self._ids(before[:, before.shape[1] - length :]) for length in range(self.order)]
+        drawn, left = np.empty(len(before), dtype=np.int64), np.arange(len(before))
+        for level, context in zip(self._levels[::-1], grams[::-1], strict=True):
+            chance = rng.random(left.size)
+            here = chance < 1 - np.append(level.weight, 1.0)[context[left]]  # the last weight belongs to _NONE
+            bounds = context[left[here]][None] * symbols + [[0], [symbols]]
+            first, end = np.searchsorted(level.keys, bounds)
+            found = np.searchsorted(level.cumulative, level.cumulative[first] + chance[here], side="right") - 1
+            drawn[left[here]] = level.keys[np.clip(found, first, end - 1)] % symbols
+            left = left[~here]
+        drawn[left] = rng.integers(self.vocabulary + 1, size=left.size)
+        probability = np.full(len(before), 1 / (self.vocabulary + 1))
+        for level, context in zip(self._levels, grams, strict=True):
+            found = _find(level.keys, context, drawn, symbols)
+            probability = np.append(level.discounted, 0.0)[found] + np.append(level.weight, 1.0)[context] * probability
+        return drawn, np.log(probability)
+
+    def _ids(self, symbols: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Ids of the n-grams in the rows of an (n, length) array of symbols; none where a symbol is -1."""
+        grams = np.zeros(len(symbols), dtype=np.int64)
+        for level, column in zip(self._levels, symbols.T, strict=False):
+            grams = np.where(column < 0, _NONE, _find(level.keys, grams, column, self.vocabulary + 2))
+        return grams
 
 
 def estimated_discounts(adjusted: ArrayLike) -> NDArray[np.float64] | None:
