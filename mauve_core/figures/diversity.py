@@ -35,7 +35,7 @@ _CONTRASTS: tuple[tuple[str, Callable[[Diversity], Contrast | None], int], ...] 
     ("Clusters reached", lambda own: own.clusters, 2),
     ("Self-BLEU", lambda own: own.self_bleu, DISTANCE_DECIMALS),
 )
-_ROW, _MARGIN = 38, {"l": 8, "r": 24, "t": MODE_BAR + 30, "b": 60}
+_ROW, _MARGIN = 38, {"l": 8, "r": 24, "t": MODE_BAR + 50, "b": 40}
 
 
 def diversity_frame(found: RunDiversity) -> pd.DataFrame:
@@ -79,7 +79,7 @@ def diversity_figure(found: RunDiversity, candidates: Sequence[str]) -> go.Figur
     styles = candidate_styles(candidates)
     counted = "Modes" if any(own.modes is not None for own in owns) else "Different answers"
     panels = [each for each in _CONTRASTS if all(each[1](own) is not None for own in owns)]
-    layout = draw.panel_row([counted, *(title for title, _, _ in panels)], 0.035)
+    layout = draw.panel_row([_narrow(title) for title in (counted, *(title for title, _, _ in panels))], 0.035)
     layout = draw.with_axes(layout, "y", **draw.row_axis([as_label(short_name(name)) for name in shown]))
     layout = draw.with_axes(layout, "x", nticks=4, zeroline=False, rangemode="tozero")
     traces: list[Trace] = []
@@ -101,6 +101,11 @@ def diversity_figure(found: RunDiversity, candidates: Sequence[str]) -> go.Figur
         legend={"orientation": "h", "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top"},
     )
     return draw.figure(traces, draw.with_titles(layout, size=13) | rest)
+
+
+def _narrow(title: str) -> str:
+    """On a line for each word, so that the titles stand apart on a phone."""
+    return title.replace(" ", "<br>")
 
 
 def _counted(count: ModeCount, row: int, name: str, style: Style, what: str) -> list[Trace]:

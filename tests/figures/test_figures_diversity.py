@@ -45,7 +45,7 @@ def test_without_modes_different_answers_are_drawn_and_clusters_left_out() -> No
     bare = replace(OWN, modes=None, different=COUNT, clusters=None)
     figure = diversity_figure(replace(FOUND, candidates={"other": bare}), ALL)
     titles = [each.text for each in figure.layout.annotations]
-    assert titles == ["Different answers", "Cosine distance", "Vendi score", "Self-BLEU"]
+    assert titles == ["Different<br>answers", "Cosine<br>distance", "Vendi<br>score", "Self-BLEU"]
 
 
 def test_the_table_has_every_number() -> None:
