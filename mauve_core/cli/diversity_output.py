@@ -7,17 +7,15 @@ from typing import Annotated, Any, Literal, TypedDict
 
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Count, Extended, Share, Within
+from mauve_core.base.validation import Count, Extended, NotNegative, Share, Within
 from mauve_core.experiments.diversity import (
     Agreement,
-    Contrast,
     MissedClusters,
     NeverReached,
     RunDiversity,
     never_reached,
 )
 from mauve_core.experiments.diversity.wording import sentence, threshold
-from mauve_core.numerics.statistics.block_means import Mean
 from mauve_core.numerics.statistics.mode_count import ModeCount
 from mauve_core.store import Run
 
@@ -44,6 +42,53 @@ class _ModesJson(TypedDict):
     together: Share
 
 
+class _ShareJson(TypedDict):
+    """A share, and its range.
+
+    Attributes
+    ----------
+    value : float
+        Mean over draws.
+    low, high : float
+        Range of 95% of the draws.
+    """
+
+    value: Share
+    low: Share
+    high: Share
+
+
+class _MeanJson(TypedDict):
+    """A mean over groups of answers.
+
+    Attributes
+    ----------
+    value : float
+        The mean.
+    low, high : float
+        Its 95% interval over prompts.
+    """
+
+    value: NotNegative
+    low: NotNegative
+    high: NotNegative
+
+
+class _ContrastJson(TypedDict):
+    """A measure of as many answers.
+
+    Attributes
+    ----------
+    within : _MeanJson
+        Of answers to one prompt.
+    between : _MeanJson or None
+        Of answers to different prompts; None if there are fewer prompts.
+    """
+
+    within: _MeanJson
+    between: _MeanJson | None
+
+
 class _MissedJson(TypedDict):
     """Joint clusters of human texts that the candidate does not reach.
 
@@ -53,10 +98,10 @@ class _MissedJson(TypedDict):
         Index of the k-means seed of the joint clusters.
     n : int
         Texts of a draw, human ones, others of them, and the candidate's.
-    share : Mean
+    share : _ShareJson
         Of the clusters that the human texts of a draw reach, those that the candidate's do not; mean over draws, and
         the range of 95% of them.
-    human_share : Mean
+    human_share : _ShareJson
         The same of the other human texts.
     never : list of NeverReached
         Those that it reaches in no draw, those with most human texts first.
@@ -64,8 +109,8 @@ class _MissedJson(TypedDict):
 
     seed: Count
     n: Count
-    share: Mean
-    human_share: Mean
+    share: _ShareJson
+    human_share: _ShareJson
     never: list[NeverReached]
 
 
@@ -86,7 +131,7 @@ class _CandidateJson(TypedDict):
         None if modes are not separate in the features.
     different : _ModesJson
         The same with answers of one mode only if their texts are equal.
-    distance, vendi, clusters, self_bleu : Contrast
+    distance, vendi, clusters, self_bleu : _ContrastJson
         Mean cosine distance of two answers; Vendi score, joint clusters reached (None without joint clusters) and
         self-BLEU of so many answers.
     vendi_over_prompts, vendi_low, vendi_high : float
@@ -102,10 +147,10 @@ class _CandidateJson(TypedDict):
     answers: Count
     modes: _ModesJson | None
     different: _ModesJson
-    distance: Contrast
-    vendi: Contrast
-    clusters: Contrast | None
-    self_bleu: Contrast
+    distance: _ContrastJson
+    vendi: _ContrastJson
+    clusters: _ContrastJson | None
+    self_bleu: _ContrastJson
     vendi_over_prompts: Annotated[float, Within(1)]
     vendi_low: Annotated[float, Within(1)]
     vendi_high: Annotated[float, Within(1)]

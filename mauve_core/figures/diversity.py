@@ -86,7 +86,7 @@ def diversity_figure(found: RunDiversity, candidates: Sequence[str]) -> go.Figur
     for row, (name, own) in enumerate(zip(shown, owns, strict=True)):
         count = own.different if own.modes is None else own.modes
         traces += _counted(count, row, name, styles[name], counted.lower())
-        layout["annotations"] += _uncounted(count, own.answers, row)
+        layout["annotations"] += _unbounded(count, own.answers, row)
         for panel, (title, of, decimals) in enumerate(panels, start=2):
             each = of(own)
             if each is not None:
@@ -116,12 +116,14 @@ def _counted(count: ModeCount, row: int, name: str, style: Style, what: str) -> 
     return [_dot(Mean(count.modes, count.low, high), row, name, style, hover, filled=True)]
 
 
-def _uncounted(count: ModeCount, answers: int, row: int) -> list[dict[str, Any]]:
-    if not math.isinf(count.modes):
+def _unbounded(count: ModeCount, answers: int, row: int) -> list[dict[str, Any]]:
+    """What a dot and its line cannot show: an infinite count, or an interval without an upper limit."""
+    if not math.isinf(count.high):
         return []
-    text = f"all {answers} differ"
-    place = {"xref": "x domain", "x": 0.5, "yref": "y", "y": row, "showarrow": False}
-    return [{"text": text, "font": {"color": NEUTRAL_COLOUR}, **place}]
+    common = {"yref": "y", "y": row, "showarrow": False, "font": {"color": NEUTRAL_COLOUR}}
+    if math.isinf(count.modes):
+        return [{"text": f"all {answers} differ", "xref": "x domain", "x": 0.5, **common}]
+    return [{"text": "or any more", "xref": "x", "x": count.modes, "xanchor": "left", "xshift": 10, **common}]
 
 
 def _contrast(each: Contrast, row: int, name: str, style: Style, title: str, decimals: int) -> list[Trace]:

@@ -11,6 +11,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
@@ -65,9 +66,14 @@ class Archive:
     names: tuple[str, ...]
     others: Counter[str]
 
+    @cached_property
+    def _opened(self) -> zipfile.ZipFile:
+        """Its directory is read once, not for each image; members may be read by several threads at once."""
+        return zipfile.ZipFile(self.path)
+
     def content(self, name: str) -> bytes:
         try:
-            with zipfile.ZipFile(self.path) as archive, archive.open(name) as stream:
+            with self._opened.open(name) as stream:
                 return stream.read(MOST_BYTES + 1)
         except RuntimeError as error:  # what zipfile raises for a password
             raise ImageRefusedError(

@@ -38,7 +38,7 @@ DIGESTS = {
     "mauve-lens/texts/1": "d95cbaca643546c9",
     "mauve-lens/explain/1": "3191335d390e408d",
     "mauve-lens/explain/2": "c7542b10d5346220",
-    "mauve-lens/diversity/1": "195abe36449fb03c",
+    "mauve-lens/diversity/1": "ffc668991ddce6ba",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
     "mauve-lens/probe/1": "af7059f84d97e75e",
@@ -218,6 +218,8 @@ def test_a_field_more_or_less_or_of_another_type_is_not(outputs: Mapping[str, li
         ("probe", ("detections", 0, "score", "values", 0), 1.5),
         ("sweep", ("points", 0, "scores", "mauve", "values", 0), 1.5),
         ("diversity", ("candidates", 0, "modes", "together"), 1.5),
+        ("diversity", ("candidates", 0, "distance", "within", "low"), -0.1),
+        ("diversity", ("candidates", 0, "missed", "share", "high"), 1.5),
         ("jobs", ("jobs", 0, "status"), "asleep"),
     ],
 )

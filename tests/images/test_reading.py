@@ -71,6 +71,16 @@ def test_both_places_give_the_same(folder: Path) -> None:
         )  # fmt: skip
 
 
+def test_the_directory_of_an_archive_is_read_twice_whatever_the_number_of_images(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, opened, archive = zipped(folder), list[object](), zipfile.ZipFile
+    monkeypatch.setattr(zipfile, "ZipFile", lambda *given: opened.append(given) or archive(*given))
+    monkeypatch.setattr(reading, "THREADS", 1)
+    assert len(read_images(path).images) == len(GOOD)
+    assert len(opened) == 2  # for the names, then for the images
+
+
 @places
 def test_bad_images_are_left_out_by_reason_and_named(folder: Path, place: str) -> None:
     (folder / "empty.png").touch()

@@ -25,13 +25,20 @@ def test_blocks_go_around_the_circle() -> None:
     starts = np.random.default_rng(SEED).integers(5, size=(RESAMPLES, 3))
     values = [1.0, 0.0, 0.0, 0.0, 1.0]
     means = [np.mean([values[start % 5] for each in draw for start in (each, each + 1)]) for draw in starts]
-    ends = 0.4 + np.sqrt(12 / 9) * (np.quantile(means, [0.025, 0.975]) - 0.4)
+    ends = (0.4 + np.sqrt(12 / 9) * (np.quantile(means, [0.025, 0.975]) - 0.4)).clip(0, 1)
     assert (found.low, found.high) == pytest.approx(tuple(ends))
 
 
 def test_equal_values_have_no_spread() -> None:
     found = block_mean(np.full(12, 0.25), 4, SEED)
     assert (found.value, found.low, found.high) == (0.25, 0.25, 0.25)
+
+
+def test_a_widened_interval_stays_within_the_values() -> None:
+    values = np.zeros(12)
+    values[0] = 1.0
+    found = block_mean(values, 3, SEED)
+    assert 0 <= found.low <= found.value <= found.high <= 1
 
 
 @pytest.mark.parametrize("own", [0.2, 3.0], ids=["prompts differ", "answers differ"])

@@ -156,7 +156,7 @@ MARKS = (
         "report what others say, such as by said or told",
         _any_word(REPORTED),
     ),
-    Mark("passive", "uses the passive", "have a verb in the passive, such as was found", _finds_in_lower(PASSIVE)),
+    Mark("passive", "uses the passive voice", "have a passive verb, such as was found", _finds_in_lower(PASSIVE)),
     Mark(
         "connective",
         "links sentences by words such as therefore",

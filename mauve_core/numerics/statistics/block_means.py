@@ -68,5 +68,6 @@ def block_mean(values: ArrayLike, block: int, seed: SeedSequence) -> Mean:
     drawn = np.random.default_rng(seed).integers(x.size, size=(RESAMPLES, -(-x.size // block)))
     tails = (1 - CONFIDENCE) / 2
     mean = x.mean()
-    low, high = mean + widened * (np.quantile(sums[drawn].mean(axis=1) / block, [tails, 1 - tails]) - mean)
+    ends = mean + widened * (np.quantile(sums[drawn].mean(axis=1) / block, [tails, 1 - tails]) - mean)
+    low, high = ends.clip(x.min(), x.max())  # widened, they could leave the range of the measure
     return Mean(float(mean), float(low), float(high))
