@@ -116,12 +116,12 @@ def remove(root: Path, token: str) -> int:
     """Remove an entry for good, hiding it first; return the bytes that its files took."""
     path = root / BIN / token
     hidden = root / f"{PARTIAL}-{token}"
+    size = folder_bytes(path / _RUN)  # measured now: another process may clean up what is hidden at once
     try:
         move_folder(path, hidden)  # before its files go: no power cut brings back an entry without them
     except FileNotFoundError:  # restored or removed by another process
         return 0
-    size = folder_bytes(hidden / _RUN)
-    with suppress(FileNotFoundError):  # another process cleans up after kills
+    with suppress(FileNotFoundError):
         shutil.rmtree(hidden)
     return size
 

@@ -153,7 +153,7 @@ def test_a_server_that_goes_on_failing_is_given_up_and_what_it_answered_is_kept(
     with pytest.raises(ModelUnavailableError, match=r"status 503: loading.*goes on from there"):
         encode(TEXTS, config_of(stub), store=store)
     done = stub.answered.copy()
-    assert done.total() == 12
+    assert done.total() in (11, 12), "three batches of 4 texts, or one of them the last, of 3"
     assert len(stub.requests) <= 3 + served_module.PARALLEL * client.ATTEMPTS
     stub.usual = answer
     features = encode(TEXTS, config_of(stub), store=store)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -203,3 +204,19 @@ def test_emptying_the_bin_takes_no_entry_from_under_a_deletion(
     purging.join()
     assert freed[0] > 0
     assert (store.list(), store.deleted()) == ([], [])
+
+
+def test_the_freed_bytes_are_told_even_if_another_process_clears_the_hidden_folder_first(
+    store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.save("one", make_comparison(), make_corpora())
+    (line,) = store.list()
+    token = store.delete("one").token
+    move = trash.move_folder
+
+    def move_and_clear(source: Path, target: Path) -> None:
+        move(source, target)
+        shutil.rmtree(target)
+
+    monkeypatch.setattr(trash, "move_folder", move_and_clear)
+    assert store.purge(token) == line.bytes > 0
