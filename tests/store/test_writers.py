@@ -211,7 +211,8 @@ def test_the_freed_bytes_are_told_even_if_another_process_clears_the_hidden_fold
 ) -> None:
     store.save("one", make_comparison(), make_corpora())
     (line,) = store.list()
-    token = store.delete("one").token
+    store.delete("one")
+    (deleted,) = store.deleted()
     move = trash.move_folder
 
     def move_and_clear(source: Path, target: Path) -> None:
@@ -219,4 +220,4 @@ def test_the_freed_bytes_are_told_even_if_another_process_clears_the_hidden_fold
         shutil.rmtree(target)
 
     monkeypatch.setattr(trash, "move_folder", move_and_clear)
-    assert store.purge(token) == line.bytes > 0
+    assert store.purge(deleted.token) == line.bytes > 0
