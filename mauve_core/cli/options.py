@@ -27,6 +27,7 @@ from mauve_core.base.progress import ConsoleProgress, Progress, silent
 from mauve_core.cli import pace
 from mauve_core.cli.outputs import FIELD, shape_of
 from mauve_core.cli.parser import Store
+from mauve_core.corpus.kinds import Kind, kind_at
 from mauve_core.corpus.normalizing_steps import ALLOWED, parse_steps
 from mauve_core.decoding.decoders import DECODERS, MOST_ROWS, DecoderKind
 from mauve_core.encoders.catalogue import with_weights
@@ -113,29 +114,36 @@ def add_device_option(
     group.add_argument("--device", action=_Device, default=default, help=f"{of}; default: {default}")
 
 
-def encoder_config(args: argparse.Namespace) -> EncoderConfig:
-    """The requested encoder."""
+def encoder_config(args: argparse.Namespace, of: str | None = None) -> EncoderConfig:
+    """The requested encoder; ``of`` is a file or folder whose kind of items decides the default."""
     if args.encoder is not None and not args.encoder.strip():
         allowed = "a catalog name, a Hugging Face id, a folder or a file"
         raise InputError("--encoder is empty", allowed=allowed, received=repr(args.encoder))
     settings = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
-    return EncoderConfig(model=settings.pop("encoder", DEFAULT_MODEL), **settings)
+    model = settings.pop("encoder", None) or (DEFAULT_MODEL if of is None else kind_at(of).model)
+    return EncoderConfig(model=model, **settings)
 
 
-def name_default_encoder(args: argparse.Namespace) -> None:
+def name_default_encoder(args: argparse.Namespace, of: str | None = None) -> None:
     """Say on standard error which encoder and precision are taken if none is named, unless ``--quiet``.
 
-    Call it as work begins.
+    Call it as work begins. ``of`` is as for :func:`encoder_config`.
     """
     if args.quiet:
         return
     if args.encoder is None:
-        sys.stderr.write(f"{_DEFAULT_TAKEN}\n")
+        kind = None if of is None else kind_at(of)
+        said = _DEFAULT_TAKEN if kind is None or kind.has_words else _default_for(kind)
+        sys.stderr.write(f"{said}\n")
     if args.dtype == "auto":
         from mauve_core.encoders.precision import choose_precision  # imports torch
 
         note = choose_precision(encoder_config(args), args.device or "auto").note
         sys.stderr.write(f"Precision: {note}\n" if note else "")
+
+
+def _default_for(kind: Kind) -> str:
+    return f"Encoder: {kind.model}, the default for {kind.words.items}; name another with --encoder"
 
 
 def add_score_options(parser: argparse.ArgumentParser) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import (
@@ -31,6 +32,7 @@ from mauve_core.corpus.fields import Fields, choose_fields
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.generations import ids_by_generation, name_generations, numbers_within
+from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.metadata import frame_of, is_missing, parse_cells, values_of
 from mauve_core.corpus.misreadings import failed_requests
 from mauve_core.corpus.reading import read_table
@@ -48,14 +50,15 @@ def read_corpus(
     prompt_field: str | None = None,
     id_field: str | None = None,
     metadata_fields: Iterable[str] | None = None,
+    progress: Progress = silent,
 ) -> Corpus:
-    """Read a corpus from a file, or from a folder of text files.
+    """Read a corpus from a file, or from a folder of text files or images.
 
     Parameters
     ----------
     path : str or Path
-        JSONL, JSON, CSV, TSV, Parquet or plain text (one text per line), each also compressed, or a folder of .txt
-        files.
+        JSONL, JSON, CSV, TSV, Parquet or plain text (one text per line), each also compressed; a folder of .txt files;
+        or a folder or zip archive of images (:mod:`mauve_core.images.kind`).
     name : str, optional
         Name of the corpus; default: the file's name without suffixes.
     text_field, prompt_field, id_field : str, optional
@@ -64,12 +67,14 @@ def read_corpus(
         ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
     metadata_fields : iterable of str, optional
         Fields kept as metadata; default: every other field with plain values.
+    progress : callable
+        Called as ``progress("Reading images", images done, images)``; texts take seconds and report nothing.
 
     Raises
     ------
     InputError
         The file cannot be read, a field is missing or does not hold text, the text field cannot be guessed, ids of a
-        chosen field are missing or repeated, or no text is left.
+        chosen field are missing or repeated, or no text is left. Fields of a table are named for images.
 
     Examples
     --------
@@ -81,14 +86,19 @@ def read_corpus(
     >>> len(corpus), corpus.ids
     (2, ('a', 'b'))
     """
-    return corpus_from_table(
-        read_table(path),
-        name=name,
-        text_field=text_field,
-        prompt_field=prompt_field,
-        id_field=id_field,
-        metadata_fields=metadata_fields,
-    )
+    fields = {
+        "text_field": text_field,
+        "prompt_field": prompt_field,
+        "id_field": id_field,
+        "metadata_fields": metadata_fields,
+    }
+    named = {field: value for field, value in fields.items() if value is not None}
+    return kind_at(path).read(path, name=name, fields=named, progress=progress)
+
+
+def read_texts(path: str | Path, *, name: str | None = None, **fields: Any) -> Corpus:
+    """Read a corpus of texts; arguments and errors as in ``read_corpus``."""
+    return corpus_from_table(read_table(path), name=name, **fields)
 
 
 def corpus_from_table(

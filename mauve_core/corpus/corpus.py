@@ -1,4 +1,4 @@
-"""Texts with stable ids, prompts and metadata, and what was left out when they were read."""
+"""Texts or other items with stable ids, prompts and metadata, and what was left out when they were read."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from mauve_core.corpus.entries import (
 )
 from mauve_core.corpus.fields import Fields
 from mauve_core.corpus.generations import in_order, name_generations
+from mauve_core.corpus.kinds import KINDS, TEXT
+from mauve_core.corpus.media import Media, Thumbnails, archive_beside
 from mauve_core.corpus.metadata import python_values
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.corpus.stored import REREAD, StoredCorpus, load_parquet, write_parquet
@@ -31,14 +33,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """One side of a comparison: n texts and what is known of each.
+    """One side of a comparison: n texts, or items of another kind, and what is known of each.
 
     Attributes
     ----------
     name : str
         Name in tables and figures.
     texts : tuple of str
-        Never empty or white space alone when made by the functions below.
+        Never empty or white space alone when made by the functions below. Of items that are not text, their names.
     ids : tuple of str
         One per text, all different.
     prompts : tuple of str or None
@@ -59,6 +61,10 @@ class Corpus:
         repeats.
     numbered : bool
         Whether ids are numbers of lines or positions, because the texts came without any.
+    kind : str
+        What the items are, a name of ``mauve_core.corpus.kinds.KINDS``.
+    media : Media or None
+        Digests and thumbnails of items that are drawn; None for texts.
     """
 
     name: str
@@ -73,15 +79,21 @@ class Corpus:
     normalized: tuple[Change, ...] = ()
     generation: str | None = None
     numbered: bool = False
+    kind: str = TEXT
+    media: Media | None = None
 
     def __post_init__(self) -> None:
         n = len(self.texts)
         lengths = {"ids": len(self.ids), "metadata rows": len(self.metadata)}
         if self.prompts is not None:
             lengths["prompts"] = len(self.prompts)
+        if self.media is not None:
+            lengths["digests"] = len(self.media.digests)
         for what, length in lengths.items():
             if length != n:
                 raise InputError(f"Corpus {self.name!r} has {n} texts and {length} {what}", allowed="one for each text")
+        if self.kind not in KINDS:
+            raise InputError("This kind of item is unknown", allowed=", ".join(KINDS), received=repr(self.kind)[:80])
         repeated = repeated_of(self.ids)
         if repeated:
             raise InputError(f"Corpus {self.name!r} has ids that occur more than once", received=listing(repeated))
@@ -117,9 +129,11 @@ class Corpus:
 
     @cached_property
     def digest(self) -> str:
-        """Return the SHA-256 of ids, texts and prompts in hexadecimal; metadata does not count."""
+        """Return the SHA-256 of ids, texts or items, and prompts in hexadecimal; metadata does not count."""
         state = hashlib.sha256()
-        for tag, column in (("ids", self.ids), ("texts", self.texts), ("prompts", self.prompts)):
+        columns = [("ids", self.ids), ("texts", self.texts), ("prompts", self.prompts)]
+        columns += [] if self.media is None else [(self.kind, self.media.digests)]
+        for tag, column in columns:
             state.update(f"{tag} {'none' if column is None else len(column)}\n".encode())
             for entry in column or ():
                 data = entry.encode()
@@ -174,10 +188,17 @@ class Corpus:
             ids=tuple(self.ids[i] for i in chosen),
             prompts=None if self.prompts is None else tuple(self.prompts[i] for i in chosen),
             metadata=self.metadata.iloc[chosen].reset_index(drop=True),
+            media=None if self.media is None else self.media.take(chosen),
         )
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write everything to one Parquet file, atomically; ``from_parquet`` restores it exactly."""
+        """Write everything to one Parquet file, atomically; ``from_parquet`` restores it exactly.
+
+        Thumbnails are in a second file beside it, such as ``texts-0.thumbnails.zip``, which is written first.
+        """
+        path = Path(path)
+        if self.media is not None:
+            self.media.thumbnails.write(archive_beside(path), self.media.digests)
         header = {
             "name": self.name,
             "origin": self.origin,
@@ -188,15 +209,17 @@ class Corpus:
             "digest": self.digest,
             "normalized": [asdict(change) for change in self.normalized],
             "numbered": self.numbered,
+            "kind": self.kind,
         }
-        write_parquet(Path(path), StoredCorpus(header, self.ids, self.texts, self.prompts, self.metadata))
+        digests = None if self.media is None else self.media.digests
+        write_parquet(path, StoredCorpus(header, self.ids, self.texts, self.prompts, self.metadata, digests))
 
     @classmethod
     def from_parquet(cls, path: str | Path) -> Corpus:
         """Read a corpus that ``to_parquet`` wrote; a missing or damaged file is a StorageError."""
         stored = load_parquet(Path(path))
         try:
-            corpus = cls._of_stored(stored)
+            corpus = cls._of_stored(stored, archive_beside(Path(path)))
         except (InputError, KeyError, TypeError) as error:
             raise StorageError(f"{path} is damaged", received=words_of(error), todo=REREAD) from error
         if corpus.digest != stored.header["digest"]:
@@ -204,7 +227,7 @@ class Corpus:
         return corpus
 
     @classmethod
-    def _of_stored(cls, stored: StoredCorpus) -> Corpus:
+    def _of_stored(cls, stored: StoredCorpus, thumbnails: Path) -> Corpus:
         header, fields = stored.header, stored.header["fields"]
         return cls(
             name=header["name"],
@@ -219,4 +242,6 @@ class Corpus:
             normalized=tuple(from_json(Change, each) for each in header.get("normalized", ())),
             generation=header.get("generation"),
             numbered=header.get("numbered", fields is not None and fields["id"] is None),
+            kind=header.get("kind", TEXT),
+            media=None if stored.digests is None else Media(stored.digests, Thumbnails(thumbnails)),
         )

@@ -1,7 +1,8 @@
 """Store a corpus as one Parquet file, without pickle: texts and metadata as columns, the rest as JSON.
 
-Columns: ``id``, ``text``, ``prompt`` (if there are prompts), and ``metadata.NAME`` for every metadata field. A field
-of mixed types holds one JSON value per row. The schema metadata holds the header.
+Columns: ``id``, ``text``, ``prompt`` (if there are prompts), ``digest`` (of items that are not text), and
+``metadata.NAME`` for every metadata field. A field of mixed types holds one JSON value per row. The schema metadata
+holds the header.
 """
 
 from __future__ import annotations
@@ -27,13 +28,14 @@ REREAD = "Read the original file again"
 
 @dataclass(frozen=True)
 class StoredCorpus:
-    """Content of one file: a JSON header, n ids and texts, n prompts or None, and a frame of n rows."""
+    """Content of one file: a JSON header, n ids and texts, n prompts and digests or None, and a frame of n rows."""
 
     header: dict[str, Any]
     ids: tuple[str, ...]
     texts: tuple[str, ...]
     prompts: tuple[str, ...] | None
     metadata: pd.DataFrame
+    digests: tuple[str, ...] | None = None
 
 
 def write_parquet(path: Path, stored: StoredCorpus) -> None:
@@ -41,7 +43,7 @@ def write_parquet(path: Path, stored: StoredCorpus) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    texts = {"id": stored.ids, "text": stored.texts, "prompt": stored.prompts}
+    texts = {"id": stored.ids, "text": stored.texts, "prompt": stored.prompts, "digest": stored.digests}
     columns: dict[str, Any] = {
         name: pa.array(values, pa.large_string()) for name, values in texts.items() if values is not None
     }
@@ -74,9 +76,9 @@ def load_parquet(path: Path) -> StoredCorpus:
                 received=repr(header["version"]),
             )
         columns = table.to_pydict()
-        prompts = tuple(columns["prompt"]) if "prompt" in columns else None
+        prompts, digests = (tuple(columns[each]) if each in columns else None for each in ("prompt", "digest"))
         frame = _frame(columns, header["dtypes"])
-        return StoredCorpus(header, tuple(columns["id"]), tuple(columns["text"]), prompts, frame)
+        return StoredCorpus(header, tuple(columns["id"]), tuple(columns["text"]), prompts, frame, digests)
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise StorageError(f"{path} is not a stored corpus, or is damaged", received=str(error), todo=REREAD) from error
 

@@ -105,6 +105,15 @@ def images_at(path: Path) -> ImagePlace:
     return found
 
 
+def place_at(path: Path) -> ImagePlace:
+    """Return the folder or archive without looking for its images; InputError if it is gone."""
+    if not path.exists():
+        raise InputError(
+            f"The images are no longer at {path}", todo="Put the folder or archive back, or read them anew"
+        )
+    return Folder(path, (), Counter()) if path.is_dir() else Archive(path, (), Counter())
+
+
 def folder_levels(name: str) -> tuple[str, ...]:
     """The folders of an image, from the outermost: ``cats/indoors/1.png`` is in ``cats`` and ``indoors``."""
     return PurePosixPath(name).parts[:-1]

@@ -1,7 +1,7 @@
 """Read the images of a folder or archive: which are usable, what each looks like, and what was left out or converted.
 
-Originals stay where they are. Images are decoded by several threads, one at a time each, so memory does not grow with
-their number but for what is kept of each: a digest, properties, thumbnails.
+Originals stay where they are. Images are decoded by several threads, one at a time each, and thumbnails go to a file,
+so memory does not grow with their number but for a digest and properties of each.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from pathlib import Path
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.corpus.entries import EXAMPLES, Exclusion
+from mauve_core.corpus.media import SIDES, Thumbnails
 from mauve_core.images.decoding import ImageRefusedError, decode
 from mauve_core.images.files import ImagePlace, folder_levels, images_at
 from mauve_core.images.properties import properties_of
-from mauve_core.images.thumbnails import SIDES, thumbnail
+from mauve_core.images.thumbnails import thumbnail
 
 STAGE = "Reading images"
 THREADS = 4
@@ -41,8 +42,6 @@ class ReadImage:
         The folders that it is in, from the outermost.
     properties : dict of str to float
         As in ``mauve_core.images.properties``.
-    thumbnails : tuple of bytes
-        In WebP, one for each of ``SIDES``.
     changes : tuple of str
         What was converted when it was decoded.
     """
@@ -51,7 +50,6 @@ class ReadImage:
     digest: str
     levels: tuple[str, ...]
     properties: dict[str, float]
-    thumbnails: tuple[bytes, ...]
     changes: tuple[str, ...]
 
 
@@ -65,6 +63,8 @@ class ReadImages:
         Where their bytes are.
     images : tuple of ReadImage
         At least one, sorted by name.
+    thumbnails : Thumbnails
+        Of all images.
     exclusions : tuple of Exclusion
         Images that cannot be used, by reason.
     notes : tuple of str
@@ -73,6 +73,7 @@ class ReadImages:
 
     place: ImagePlace
     images: tuple[ReadImage, ...]
+    thumbnails: Thumbnails
     exclusions: tuple[Exclusion, ...]
     notes: tuple[str, ...]
 
@@ -93,33 +94,40 @@ def read_images(path: str | Path, progress: Progress = silent) -> ReadImages:
     """
     place = images_at(Path(path))
     done = counted(progress, STAGE, len(place.names))
-    images, refused = list[ReadImage](), list[ImageRefusedError]()
+    images, refused, thumbnails = list[ReadImage](), list[ImageRefusedError](), Thumbnails()
+    drawn = set[str]()
     for found in _in_threads(place):
-        images.append(found) if isinstance(found, ReadImage) else refused.append(found)
+        if isinstance(found, ImageRefusedError):
+            refused.append(found)
+        else:
+            image, pictures = found
+            images.append(image)
+            if image.digest not in drawn:
+                drawn.add(image.digest)
+                thumbnails.add(image.digest, pictures)
         done()
     if not images:
         raise InputError(f"No image of {path} can be used", received=f"{len(refused):,} images", todo=str(refused[0]))
     exclusions = _exclusions(refused)
-    return ReadImages(place, tuple(images), exclusions, _notes(place, images, exclusions))
+    return ReadImages(place, tuple(images), thumbnails, exclusions, _notes(place, images, exclusions))
 
 
-def _read(place: ImagePlace, name: str) -> ReadImage | ImageRefusedError:
+_Read = tuple[ReadImage, tuple[bytes, ...]] | ImageRefusedError
+"""An image and its thumbnails, or why there is none."""
+
+
+def _read(place: ImagePlace, name: str) -> _Read:
     try:
         data = place.content(name)
         picture = decode(data, name)
     except ImageRefusedError as refusal:
         return refusal
-    return ReadImage(
-        name,
-        hashlib.sha256(data).hexdigest(),
-        folder_levels(name),
-        properties_of(picture.pixels),
-        tuple(thumbnail(picture.pixels, side) for side in SIDES),
-        picture.changes,
-    )
+    digest, properties = hashlib.sha256(data).hexdigest(), properties_of(picture.pixels)
+    image = ReadImage(name, digest, folder_levels(name), properties, picture.changes)
+    return image, tuple(thumbnail(picture.pixels, side) for side in SIDES)
 
 
-def _in_threads(place: ImagePlace) -> Iterator[ReadImage | ImageRefusedError]:
+def _in_threads(place: ImagePlace) -> Iterator[_Read]:
     """The images in the order of their names; no more are read ahead than there are threads."""
     names = iter(place.names)
     with ThreadPoolExecutor(THREADS) as pool:

@@ -1,13 +1,10 @@
-"""Small copies of images, which are kept with a run so that it can be moved without its originals."""
+"""Small copies of images (``mauve_core.corpus.media`` says which, and where they are kept)."""
 
 from __future__ import annotations
 
 import io
 
 from PIL import Image
-
-SIDES = (96, 256)
-"""Pixels of the longer side: in a sheet, and alone."""
 
 QUALITY = 80
 

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.extras import require_map
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.progress_bars import ProgressChoice, progress_for
 from mauve_core.corpus.from_objects import Texts
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.encoders.devices import first_gpu
 from mauve_core.encoders.external_features import FeaturesOrPath
@@ -129,12 +130,14 @@ def compare(
     progress = progress_for(progress)
     if clustering is not None:
         require_clustering(clustering)
-    given = features is not None
+    given, named = features is not None, config is not None or encoder is not None
     config, function = settled(config, encoder, encoder_name, given=given, k=k, seeds=seeds, seed=seed)
     if config.projection and draw_map:
         require_map()
     clock = _Clock()
     corpora = checked_corpora(human, candidates, config, features, known, function)
+    if not named and config.encoder is not None:
+        config = dataclasses.replace(config, encoder=EncoderConfig(model=kind_of(corpora[HUMAN].kind).model))
     config = with_precision(config, device, given=given)
     matched = shared_prompts(corpora)
     if function is not None:

@@ -23,6 +23,7 @@ from mauve_core.base.names import named
 from mauve_core.base.validation import (
     ROUNDING,
     Count,
+    Holds,
     Later,
     NotNegative,
     PValue,
@@ -31,6 +32,8 @@ from mauve_core.base.validation import (
     require_interval,
     require_within,
 )
+from mauve_core.base.words import Words
+from mauve_core.corpus.kinds import KINDS, TEXT, kind_of
 from mauve_core.corpus.normalizing_steps import Change, steps_of
 from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.numerics.resampling.exchange import (
@@ -109,6 +112,8 @@ class Source:
         Number of generations: texts for each prompt. Scores are means over generations.
     n_smallest : int or None
         Texts of the smallest generation; None with one.
+    kind : str
+        What the items are: a name of ``mauve_core.corpus.kinds.KINDS``.
     """
 
     name: str
@@ -122,6 +127,7 @@ class Source:
     normalized: tuple[Change, ...] | None = None
     generations: Annotated[int, Within(1, 2**31), Later()] = 1
     n_smallest: Annotated[Count | None, Later()] = None
+    kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS)), Later()] = TEXT
 
     @property
     def file_name(self) -> str:
@@ -332,6 +338,11 @@ class Comparison(ComparisonViews):
     prompts_by: MatchedBy | None = None
     like_for_like: tuple[LikeForLike, ...] | None = None
     generations: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
+
+    @property
+    def words(self) -> Words:
+        """Return what the items are called."""
+        return kind_of(self.human.kind).words
 
     @property
     def sources(self) -> tuple[Source, ...]:

@@ -15,6 +15,7 @@ from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress
 from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.from_objects import Texts, corpora_of
+from mauve_core.corpus.kinds import common_kind
 from mauve_core.encoders.callables import EncoderObject, encoded_by
 from mauve_core.encoders.external_features import FeaturesOrPath, checked_digest, features_of, require_one_width
 from mauve_core.encoders.feature_store import FeatureStore
@@ -88,6 +89,7 @@ def check_sides(
                 allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
                 received=f"{len(corpus)}",
             )
+    common_kind((name, corpus.kind) for name, corpus in {HUMAN: human, **candidates}.items())
     for name, corpus in candidates.items():
         _require_generations(name, corpus)
     generations = [int(corpus.generation_codes.max()) + 1 for corpus in candidates.values()]
@@ -147,11 +149,10 @@ def encode_sides(
     corpora: Mapping[str, Corpus], config: CompareConfig, store: FeatureStore | None, device: str, progress: Progress
 ) -> tuple[dict[str, EncodedSide], str]:
     """Encode every side under ``config.encoder``; return the sides and the device used."""
-    from mauve_core.encoders import Encoder
-
     if config.encoder is None:
         raise InputError("No encoder was chosen")
-    encoder = Encoder(config.encoder, device=device)
+    kind = common_kind((name, corpus.kind) for name, corpus in corpora.items())
+    encoder = kind.encoder(config.encoder, device)
     encoded = {}
     used_device = device
     for name, corpus in corpora.items():
@@ -159,8 +160,8 @@ def encode_sides(
         def tell(stage: str, done: int, total: int, name: str = name) -> None:
             progress(f"{stage} of {name}", done, total)
 
-        encoding = encoder.encode(corpus.encoder_inputs(config.encoder.with_prompt), store=store, progress=tell)
-        median, cut = float(np.median(encoding.lengths)), int(encoding.cut.sum())
+        encoding = encoder.encode(corpus, store=store, progress=tell)
+        median, cut = float(np.median(encoding.lengths)) if kind.has_words else None, int(encoding.cut.sum())
         source = _source(name, corpus, encoding.key, tokens_median=median, cut=cut, notes=encoding.notes)
         require_usable(encoding.array, name=f"features of {name!r}", ids=corpus.ids)
         encoded[name] = EncodedSide(source, encoding.array)
@@ -215,4 +216,5 @@ def _source(
         normalized=corpus.normalized or None,
         generations=sizes.size,
         n_smallest=int(sizes.min()) if sizes.size > 1 else None,
+        kind=corpus.kind,
     )

@@ -8,6 +8,7 @@ from mauve_core.base.array_files import load_array
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import open_regular, read_stored
 from mauve_core.corpus import limits
+from mauve_core.corpus.media import archive_beside
 from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.store.folder import (
@@ -34,12 +35,25 @@ def checked_run(folder: Path, names: set[str]) -> Run:
     for name in names:
         _check_file(folder, name)
     run = read_run(folder)
+    drawn = {archive_beside(folder / f"texts-{index}.parquet").name for index in _drawn(run)}
+    odd = drawn ^ {name for name in names if name.endswith(".zip")}
+    if odd:
+        raise InputError(f"missing or unexpected files: {', '.join(sorted(odd))}"[:500])
     for item in run.comparison.sources:
+        media = run.corpora[item.name].media
+        if media is not None:
+            media.thumbnails.require_usable(media.digests)
         features = run.features(item.name)
         if features is not None:
             require_usable(features, name=f"features of {item.name!r}", ids=run.corpora[item.name].ids)
     _check_line(run.summary, read_summary(folder), read_record(folder).name)
     return run
+
+
+def _drawn(run: Run) -> list[int]:
+    """Return the positions of the sources whose items are drawn."""
+    sources = enumerate(run.comparison.sources)
+    return [index for index, source in sources if run.corpora[source.name].media is not None]
 
 
 def _check_names(folder: Path, names: set[str]) -> None:

@@ -3,7 +3,8 @@
 ``comparison.json`` (settings, scores, sources), ``joint.npy`` and one ``pairwise-<i>.npy`` per candidate ((seeds, n)
 int32 labels, the human side first), ``halves.npy`` (labels of the halves of the human texts), ``projection.npy``,
 ``prompts.npy`` and ``generations.npy`` ((n,) int32, the prompt and the generation of each text), and for each source
-``texts-<i>.parquet`` and ``features-<i>.npy`` (float32, or float16 if given so). Later results are beside them:
+``texts-<i>.parquet``, for items that are drawn ``texts-<i>.thumbnails.zip`` (``corpus/media.py``), and
+``features-<i>.npy`` (float32, or float16 if given so). Later results are beside them:
 ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and notes.
 
 The record is written last and holds the SHA-256 of every array, so that labels or features that were exchanged are
@@ -39,6 +40,7 @@ from mauve_core.base.names import require_text
 from mauve_core.base.summaries import short
 from mauve_core.base.validation import Count, Holds
 from mauve_core.corpus import Corpus, limits
+from mauve_core.corpus.media import archive_beside
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Comparison
@@ -289,8 +291,13 @@ def read_run(folder: Path) -> Run:
         cure = f"Restore the file from a copy of the run, or delete the run with: mauve-lens runs delete {folder.name}"
         with damaged(folder.name, file, todo=cure):
             corpora[source.name] = _texts(folder / file, folder.name, cure)
-            if len(corpora[source.name]) != source.n or corpora[source.name].digest != source.digest:
+            corpus = corpora[source.name]
+            if (len(corpus), corpus.digest, corpus.kind) != (source.n, source.digest, source.kind):
                 raise ValueError("these are not the texts that were compared")
+        if corpus.media is not None:
+            thumbnails = archive_beside(folder / file)
+            with damaged(folder.name, thumbnails.name, todo=cure):
+                _require_digest(thumbnails, meta.files or {})
     about = about_run(folder)
     name = meta.name if about.name is None else about.name
     return Run(folder.name, name, meta.created, comparison, corpora, folder, about.tags, about.notes, meta.files or {})
@@ -356,7 +363,8 @@ def write_run(
         write_array(folder / f"{key}.npy", array)
     names = [f"{key}.npy" for key in arrays]
     for index, source in enumerate(comparison.sources):
-        corpora[source.name].to_parquet(folder / f"texts-{index}.parquet")
+        corpora[source.name].to_parquet(table := folder / f"texts-{index}.parquet")
+        names += [archive_beside(table).name] if corpora[source.name].media is not None else []
         if features is not None:
             names.append(f"features-{index}.npy")
             write_features(folder / names[-1], features[source.name])

@@ -29,7 +29,7 @@ from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings
 from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
 from mauve_core.tasks.draw_map import with_map
 
-READING = "Reading texts"
+READING = "Reading sides"
 SAVING = "Saving the run"
 
 
@@ -64,8 +64,8 @@ class TextFile:
         if (self.by is None) != (self.source is None):
             raise InputError("A field that names sources and the source to read must be given together")
 
-    def read(self, name: str, tables: dict[str, Table] | None = None) -> Corpus:
-        """Read the corpus; InputError as in ``read_corpus`` and ``split_by``.
+    def read(self, name: str, tables: dict[str, Table] | None = None, progress: Progress = silent) -> Corpus:
+        """Read the corpus; InputError and progress as in ``read_corpus`` and ``split_by``.
 
         ``tables`` keeps, by path, what was read of files that hold several sources, so that each is read once.
         """
@@ -90,6 +90,7 @@ class TextFile:
             prompt_field=self.prompt_field,
             id_field=self.id_field,
             metadata_fields=self.metadata_fields,
+            progress=progress,
         )
 
 
@@ -170,7 +171,11 @@ class ComparisonTask(NewRunTask):
         features: dict[str, NDArray[np.floating]] = {}
         for done, (name, file) in enumerate(self.files.items()):
             progress(READING, done, len(self.files))
-            corpora[name] = file.read(name, tables)
+
+            def tell(stage: str, read: int, total: int, name: str = name) -> None:
+                progress(f"{stage} of {name}", read, total)
+
+            corpora[name] = file.read(name, tables, tell)
             if file.features is not None:
                 features[name] = features_of(name, corpora[name], file.features)
         progress(READING, len(self.files), len(self.files))

@@ -16,10 +16,10 @@ from PIL import Image
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
+from mauve_core.corpus.media import SIDES
 from mauve_core.images import decoding, reading
 from mauve_core.images.properties import properties_of
 from mauve_core.images.reading import THREADS, ReadImages, read_images
-from mauve_core.images.thumbnails import SIDES
 
 GOOD = {"b/2.png": 2, "b/1.png": 1, "a/deep/3.jpg": 3, "top.webp": 4}
 
@@ -59,26 +59,26 @@ def test_images_are_read_in_the_order_of_their_names(folder: Path, place: str) -
     assert (found.exclusions, found.notes) == ((), ())
     png = found.images[1]
     assert png.properties == properties_of(picture(1))
-    assert len(png.thumbnails) == len(SIDES)
+    assert found.thumbnails.members == {f"{side}/{image.digest}.webp" for image in found.images for side in SIDES}
     assert found.place.content("b/1.png") == (folder / "b/1.png").read_bytes()
 
 
 def test_both_places_give_the_same(folder: Path) -> None:
     one, other = read_images(folder), read_images(zipped(folder))
     for mine, yours in zip(one.images, other.images, strict=True):
-        assert (mine.name, mine.digest, mine.properties, mine.thumbnails) == (
-            yours.name, yours.digest, yours.properties, yours.thumbnails,
-        )  # fmt: skip
+        assert (mine.name, mine.digest, mine.properties) == (yours.name, yours.digest, yours.properties)
+        for side in SIDES:
+            assert one.thumbnails.get(mine.digest, side) == other.thumbnails.get(mine.digest, side)
 
 
 def test_the_directory_of_an_archive_is_read_twice_whatever_the_number_of_images(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, opened, archive = zipped(folder), list[object](), zipfile.ZipFile
+    path, opened, archive = zipped(folder), list[tuple[object, ...]](), zipfile.ZipFile
     monkeypatch.setattr(zipfile, "ZipFile", lambda *given: opened.append(given) or archive(*given))
     monkeypatch.setattr(reading, "THREADS", 1)
     assert len(read_images(path).images) == len(GOOD)
-    assert len(opened) == 2  # for the names, then for the images
+    assert [given[0] for given in opened].count(path) == 2  # for the names, then for the images
 
 
 @places

@@ -1,0 +1,127 @@
+"""Kinds of items: what can be compared, and everything that differs between texts, images and others.
+
+A kind is one object in one module, named here. Whatever else differs by kind is asked of that object. Its module is
+imported when an item of that kind is read or encoded for the first time, because it may lie in a package above this
+one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.words import Words
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mauve_core.corpus.corpus import Corpus
+
+KINDS = {
+    "image": "mauve_core.images.kind:IMAGE",
+    "text": "mauve_core.encoders.text_kind:TEXT",
+}
+"""Name of each kind, and where it is. The first that recognizes a path reads it; texts are last, as they take any."""
+
+TEXT = "text"
+
+
+class Encoded(Protocol):
+    """The features of n items, as :class:`mauve_core.encoders.features.Features`."""
+
+    array: NDArray[np.float32]
+    lengths: NDArray[np.int32]
+    cut: NDArray[np.bool_]
+    key: str
+    device: str
+    notes: tuple[str, ...]
+
+
+class ItemEncoder(Protocol):
+    """Turns the items of any number of corpora into features; loads its model once."""
+
+    def encode(self, corpus: Corpus, *, store: Any = None, progress: Progress = silent) -> Encoded:
+        """Return the features of a corpus, from the store (a ``FeatureStore``) if available."""
+        ...
+
+    def key(self, corpus: Corpus) -> str:
+        """Return the store's key of these features, without computing them."""
+        ...
+
+
+class Kind(Protocol):
+    """One kind of item.
+
+    Attributes
+    ----------
+    name : str
+        As in ``KINDS``.
+    words : Words
+    model : str
+        The encoder that is taken if none is named.
+    has_words : bool
+        Whether items are texts of a language, whose words can be counted, searched and changed.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def words(self) -> Words: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def has_words(self) -> bool: ...
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether a file or folder holds items of this kind; looks no further than it must."""
+        ...
+
+    def read(
+        self, path: str | Path, *, name: str | None, fields: Mapping[str, Any], progress: Progress = silent
+    ) -> Corpus:
+        """Read a corpus; ``fields`` are the fields of a table that the caller named, empty if none."""
+        ...
+
+    def encoder(self, config: EncoderConfig, device: str) -> ItemEncoder:
+        """Return an encoder with those settings; InputError if they do not apply to such items."""
+        ...
+
+
+@cache
+def kind_of(name: str) -> Kind:
+    """Return a kind by its name; InputError if there is none."""
+    if name not in KINDS:
+        raise InputError("This kind of item is unknown", allowed=", ".join(KINDS), received=repr(name))
+    module, _, attribute = KINDS[name].partition(":")
+    found: Kind = getattr(import_module(module), attribute)
+    return found
+
+
+def kind_at(path: str | Path) -> Kind:
+    """Return the kind of the items of a file, folder, pattern or data set."""
+    where = Path(path)
+    return next(kind for kind in map(kind_of, KINDS) if kind.name == TEXT or kind.recognizes(where))
+
+
+def common_kind(kinds: Iterable[tuple[str, str]]) -> Kind:
+    """Return the kind of all sides, given as pairs of their names and kinds; InputError if they differ."""
+    sides: Sequence[tuple[str, str]] = list(kinds)
+    first, name = sides[0]
+    for side, other in sides[1:]:
+        if other != name:
+            raise InputError(
+                "Sides of different kinds cannot be compared",
+                allowed="items of one kind",
+                received=f"{first!r} has {kind_of(name).words.items}, and {side!r} has {kind_of(other).words.items}",
+            )
+    return kind_of(name)

@@ -1,0 +1,62 @@
+"""Texts as a kind of item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.words import Words
+from mauve_core.corpus.building import read_texts
+from mauve_core.corpus.corpus import Corpus
+from mauve_core.encoders.encoder import Encoder
+from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders.features import Features
+from mauve_core.encoders.keys import feature_key
+
+
+@dataclass(frozen=True)
+class TextKind:
+    """Texts of a language; see :class:`mauve_core.corpus.kinds.Kind`."""
+
+    name: str = "text"
+    words: Words = field(default_factory=lambda: Words("text", "texts"))
+    model: str = DEFAULT_MODEL
+    has_words: bool = True
+
+    def recognizes(self, path: Path) -> bool:  # noqa: ARG002 (whatever is no other kind is read as texts, or refused)
+        return True
+
+    def read(
+        self,
+        path: str | Path,
+        *,
+        name: str | None,
+        fields: Mapping[str, Any],
+        progress: Progress = silent,  # noqa: ARG002 (reading texts takes seconds)
+    ) -> Corpus:
+        return read_texts(path, name=name, **fields)
+
+    def encoder(self, config: EncoderConfig, device: str) -> TextEncoder:
+        return TextEncoder(config, Encoder(config, device=device))
+
+
+@dataclass(frozen=True, eq=False)
+class TextEncoder:
+    """An encoder of the texts of corpora, with their prompts if the settings say so."""
+
+    config: EncoderConfig
+    model: Encoder
+
+    def encode(self, corpus: Corpus, *, store: FeatureStore | None = None, progress: Progress = silent) -> Features:
+        inputs = corpus.encoder_inputs(self.config.with_prompt)
+        return self.model.encode(inputs, store=store, progress=progress)
+
+    def key(self, corpus: Corpus) -> str:
+        return feature_key(corpus.encoder_inputs(self.config.with_prompt), self.config)
+
+
+TEXT = TextKind()

@@ -1,0 +1,121 @@
+"""Images as a kind of item: folders and zip archives of PNG, JPEG, WebP, GIF and TIFF files.
+
+An image's text is its path in the folder or archive, which is its id, too. Folders become metadata: ``cats/indoors``
+gives the columns ``folder`` and ``folder 2``. So do the properties of :mod:`mauve_core.images.properties`. Images of
+equal path on several sides belong together, as texts of one prompt do.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress, silent
+from mauve_core.base.words import Words
+from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.folders import spelled_out
+from mauve_core.corpus.formats import title_of
+from mauve_core.corpus.media import Media
+from mauve_core.corpus.metadata import frame_of
+from mauve_core.images.decoding import SUFFIXES
+from mauve_core.images.properties import PROPERTIES
+from mauve_core.images.reading import ReadImages, read_images
+
+if TYPE_CHECKING:
+    from mauve_core.images.encoding import ImageEncoder
+
+LOOKED_AT = 10_000
+"""Files of a folder whose suffixes decide whether it holds images."""
+
+FOLDER = "folder"
+"""Metadata column of the outermost folder; further ones are ``folder 2``, ``folder 3``."""
+
+
+@dataclass(frozen=True)
+class ImageKind:
+    """Images; see :class:`mauve_core.corpus.kinds.Kind`."""
+
+    name: str = "image"
+    words: Words = field(default_factory=lambda: Words("image", "images", reference="real"))
+    model: str = "efficientnet-lite0"
+    has_words: bool = False
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether most files of a folder are images, counted against .txt files, or a zip archive holds one."""
+        if path.is_dir():
+            suffixes = [PurePosixPath(name).suffix.lower() for name in islice(_files_below(path), LOOKED_AT)]
+            images = sum(suffix in SUFFIXES for suffix in suffixes)
+            return images > suffixes.count(".txt")
+        return path.suffix.lower() == ".zip" and path.is_file() and _holds_image(path)
+
+    def read(
+        self, path: str | Path, *, name: str | None, fields: Mapping[str, Any], progress: Progress = silent
+    ) -> Corpus:
+        """Read all images that can be used; the others are counted with their reasons.
+
+        Raises
+        ------
+        InputError
+            As :func:`mauve_core.images.reading.read_images`, or a field was named.
+        """
+        if fields:
+            raise InputError(
+                f"{path} holds images, which have no fields", allowed="no fields", received=", ".join(sorted(fields))
+            )
+        found = read_images(path, progress)
+        names = tuple(image.name for image in found.images)
+        return Corpus(
+            name=name or title_of(Path(path)),
+            texts=names,
+            ids=names,
+            prompts=None,
+            metadata=frame_of(_columns(found), len(names), typed=True),
+            origin=spelled_out(path),
+            notes=found.notes,
+            exclusions=found.exclusions,
+            kind=self.name,
+            media=Media(tuple(image.digest for image in found.images), found.thumbnails),
+        )
+
+    def encoder(self, config: EncoderConfig, device: str) -> ImageEncoder:
+        from mauve_core.images.encoding import ImageEncoder
+
+        return ImageEncoder(config, device)
+
+
+def _columns(found: ReadImages) -> dict[str, list[Any]]:
+    depth = max(len(image.levels) for image in found.images)
+    columns: dict[str, list[Any]] = {
+        FOLDER if level == 0 else f"{FOLDER} {level + 1}": [
+            image.levels[level] if level < len(image.levels) else None for image in found.images
+        ]
+        for level in range(depth)
+    }
+    return columns | {name: [image.properties[name] for image in found.images] for name in PROPERTIES}
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    for _, _, files in os.walk(folder):
+        yield from files
+
+
+def _holds_image(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _any_image(archive.namelist())
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
+        return False
+
+
+def _any_image(names: Iterable[str]) -> bool:
+    return any(PurePosixPath(name).suffix.lower() in SUFFIXES for name in names)
+
+
+IMAGE = ImageKind()
