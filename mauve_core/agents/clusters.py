@@ -33,12 +33,12 @@ from mauve_core.analysis.precomputed import (
     run_properties,
     run_stability,
 )
-from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import PropertyEffect, WhyCard, why_card, why_source
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import percent_with_interval, significant, with_plain_spaces
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import property_named
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.store import Run
@@ -256,8 +256,8 @@ def _property_row(found: PropertyEffect) -> PropertyRow | None:
     if found.effect is None:
         return None
     return PropertyRow(
-        property=PROPERTIES[found.name].title,
-        description=PROPERTIES[found.name].description,
+        property=property_named(found.name).title,
+        description=property_named(found.name).description,
         human_mean=rounded(found.effect.first),
         candidate_mean=rounded(found.effect.second),
         auc=rounded(found.effect.auc),

@@ -8,19 +8,20 @@ purity. For numbers: held-out R^2 (figure 13).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.analysis.properties import text_properties
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.metadata import is_missing, python_values
+from mauve_core.corpus.text_properties import text_properties
 from mauve_core.numerics.statistics.attributes import draw_halves, explained_variance, guess_categories, purity
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.spread import SeedSpread
@@ -158,8 +159,7 @@ def attributes(
     ids = np.array([text_id for corpus in corpora.values() for text_id in corpus.ids])
     train = draw_halves(ids, splits, rng)
     found, notes = _columns(corpora, columns)
-    surface = text_properties([text for corpus in corpora.values() for text in corpus.texts])
-    values: list[tuple[str, Kind, NDArray[Any]]] = [*found, *((name, "surface", surface[name]) for name in SURFACE)]
+    values: list[tuple[str, Kind, NDArray[Any]]] = [*found, *_surface(corpora)]
     by_k = _labels_by_k(partitions, list(corpora))
     steps = len(values) * len(by_k)
     rows = []
@@ -239,6 +239,13 @@ def _columns(
 
 def _is_number(column: pd.Series[Any]) -> bool:
     return str(column.dtype) in ("int64", "Int64", "float64")
+
+
+def _surface(corpora: Mapping[str, Corpus]) -> Iterator[tuple[str, Kind, NDArray[np.float64]]]:
+    """Properties of texts; other items have theirs among the metadata."""
+    if all(kind_of(corpus.kind).has_words for corpus in corpora.values()):
+        surface = text_properties([text for corpus in corpora.values() for text in corpus.texts])
+        yield from ((name, "surface", surface[name]) for name in SURFACE)
 
 
 def _filled(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> tuple[NDArray[np.bool_], str]:

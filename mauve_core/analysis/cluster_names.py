@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import SEPARATES
 from mauve_core.analysis.words import WordCounts
 from mauve_core.base.errors import InputError
+from mauve_core.corpus.kinds import property_named
 from mauve_core.numerics.statistics.effects import auc_interval
 
 MOST_WORDS = 3
@@ -38,7 +38,7 @@ def cluster_names(
 ) -> tuple[str, ...]:
     """Name the clusters of a partition.
 
-    A property of :data:`mauve_core.analysis.properties.PROPERTIES` names a cluster if it separates the cluster's texts
+    A property of the items names a cluster if it separates the cluster's texts
     from all others by itself: the whole interval of its AUC (``numerics.statistics.effects``) lies beyond
     :data:`mauve_core.analysis.why.SEPARATES`. Of several, the one with the interval farthest from 1/2 does. Other
     clusters take their words with the largest class-based TF-IDF (Grootendorst 2022, equation 2), of those in two texts
@@ -49,7 +49,7 @@ def cluster_names(
     counts : WordCounts
         Of all n texts, in the order of ``labels``.
     properties : mapping of str to (n,) float64 array
-        From ``mauve_core.analysis.properties.text_properties``; nan where a text lacks it.
+        As the items' kind measures them; nan where an item lacks one.
     labels : (n,) array of int
         Cluster of each text, 0 to ``k`` - 1.
     k : int
@@ -121,9 +121,9 @@ def _separating(
     All clusters of a property are ranked together: the AUC of a cluster follows from the sum of its texts' ranks.
     """
     best: dict[int, tuple[float, str]] = {}
-    for name, kind in PROPERTIES.items():
-        known = ~np.isnan(properties[name])
-        ranks, own = rankdata(properties[name][known]), labels[known]
+    for name, values in properties.items():
+        kind, known = property_named(name), ~np.isnan(values)
+        ranks, own = rankdata(values[known]), labels[known]
         inside = np.bincount(own, minlength=sizes.size)
         rank_sums = np.bincount(own, weights=ranks, minlength=sizes.size)
         for cluster in np.flatnonzero((inside > 0) & (inside < own.size)).tolist():

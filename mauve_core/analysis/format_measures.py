@@ -16,10 +16,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.analysis.properties import ENDS
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.entries import EMPTY
 from mauve_core.corpus.normalizing_steps import steps_of
+from mauve_core.corpus.text_properties import ENDS
 from mauve_core.corpus.token_marks import count_marks, without_tokens
 
 _Floats = NDArray[np.float64]

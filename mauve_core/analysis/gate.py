@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_names import cluster_names
-from mauve_core.analysis.properties import text_properties
 from mauve_core.analysis.words import count_words
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
@@ -24,6 +23,7 @@ from mauve_core.base.summaries import summary
 from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.pairing import MatchedBy, SharedPrompts, shared_prompts
+from mauve_core.corpus.text_properties import text_properties
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.kl import integral_terms

@@ -28,10 +28,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_table import ADDS
-from mauve_core.analysis.properties import PROPERTIES, apart
 from mauve_core.analysis.why import PropertyEffect, WhySource, property_effects
 from mauve_core.base.formatting import as_percent, percent_with_interval
 from mauve_core.base.validation import Count, NotNegative, Share
+from mauve_core.corpus.kinds import property_named
+from mauve_core.corpus.properties import apart
 from mauve_core.numerics.statistics.effects import Effect
 
 Where = Literal["cluster", "all", "rest", "words"]
@@ -64,7 +65,7 @@ class Reason:
         What is compared: the two sides in the cluster, or all their texts; the cluster with all other texts; or
         nothing, and words stand for the cluster.
     property_name : str
-        A key of ``PROPERTIES``; empty if words stand for the cluster.
+        Of a property of the items; empty if words stand for the cluster.
     first, second : float
         Means of the property: the candidate and the human texts, or the cluster and all other texts; 0 for words.
     words : tuple of str
@@ -90,9 +91,9 @@ class Reason:
         """What the candidate does, without numbers: ``repeats itself``; plain text that may hold words of texts."""
         more = self.first > self.second
         if self.where in ("cluster", "all"):
-            return PROPERTIES[self.property_name].more if more else PROPERTIES[self.property_name].less
+            return property_named(self.property_name).more if more else property_named(self.property_name).less
         if self.where == "rest":
-            found = PROPERTIES[self.property_name]
+            found = property_named(self.property_name)
             return f"{self._writes} texts that {found.texts_more if more else found.texts_less}"
         return f"{self._writes} texts like {', '.join(f'“{word}”' for word in self.words)}"
 
@@ -102,7 +103,7 @@ class Reason:
         if self.where == "words":
             own, human = apart(self.q, self.p, as_percent)
             return f"{own} of its texts against {human} in {_COSTLIEST}"
-        means = PROPERTIES[self.property_name].means(self.first, self.second)
+        means = property_named(self.property_name).means(self.first, self.second)
         return (
             means if self.where == "all" else f"{means} {'in' if self.where == 'cluster' else 'outside'} {_COSTLIEST}"
         )

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from mauve_core.analysis.properties import WORD
 from mauve_core.analysis.words import WordCounts, count_words
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
+from mauve_core.corpus.text_properties import WORD
 from mauve_core.numerics.statistics.log_odds import log_odds
 
 PATTERN = rf"(?u)\b(?!(?<=['’])(?:s|t|m|d|ll|re|ve)\b){WORD.pattern}"

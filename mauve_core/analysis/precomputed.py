@@ -24,7 +24,6 @@ from mauve_core.analysis.cost_intervals import costed_table, exchange_rate
 from mauve_core.analysis.gap_test import DRAWS, GapTest, gap_test
 from mauve_core.analysis.main_reason import Reason, main_reason
 from mauve_core.analysis.preflight import Preflight, preflight
-from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.why import WhySource, why_source
@@ -35,6 +34,7 @@ from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice, merged, recommend_clusters
@@ -187,7 +187,7 @@ def run_cluster_names(run: Run, kind: PartitionKind, candidate: str, seed: int) 
         sources = list(partition.labels)
         words = functools.reduce(joined, (run_words(run, source) for source in sources))
         each = [run_properties(run, source) for source in sources]
-        properties = {name: np.concatenate([values[name] for values in each]) for name in PROPERTIES}
+        properties = {name: np.concatenate([values[name] for values in each]) for name in each[0]}
         labels = np.concatenate([partition.labels[source] for source in sources])
         return {"names": np.array(cluster_names(words, properties, labels, partition.k), dtype=np.str_)}
 
@@ -196,9 +196,11 @@ def run_cluster_names(run: Run, kind: PartitionKind, candidate: str, seed: int) 
 
 
 def run_properties(run: Run, source: str) -> dict[str, NDArray[np.float64]]:
-    """Properties of one source's texts, from ``mauve_core.analysis.properties.text_properties``."""
-    arrays = cached(run, f"properties-{run.index_of(source)}", lambda: text_properties(run.corpora[source].texts))
-    return {name: arrays[name] for name in PROPERTIES}
+    """Properties of one source's items, as their kind measures them."""
+    corpus = run.corpora[source]
+    kind = kind_of(corpus.kind)
+    arrays = cached(run, f"properties-{run.index_of(source)}", lambda: kind.measure(corpus))
+    return {name: arrays[name] for name in kind.properties}
 
 
 def run_repartition(run: Run, candidate: str, kind: PartitionKind) -> tuple[Partition, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.analysis.phrases import LONGEST
-from mauve_core.analysis.properties import NGRAM, WORD
+from mauve_core.corpus.text_properties import NGRAM, WORD
 
 _SPACED = re.compile(r"\S+")
 

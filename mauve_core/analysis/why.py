@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from mauve_core.analysis.phrases import Phrase, distinctive_phrases
-from mauve_core.analysis.properties import PROPERTIES, stop_words, text_properties
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import kind_of
+from mauve_core.corpus.text_properties import stop_words
 from mauve_core.numerics.feature_space.pairs import nearest_pairs
 from mauve_core.numerics.statistics.effects import Effect, effect
 from mauve_core.scoring.result import Partition
@@ -70,7 +71,7 @@ class PropertyEffect:
     Attributes
     ----------
     name : str
-        A key of ``mauve_core.analysis.properties.PROPERTIES``.
+        A key of ``mauve_core.corpus.kinds.Kind.properties``.
     effect : Effect or None
         First set against second; None if a set has no text with the property.
     separates : bool
@@ -151,7 +152,7 @@ def why_source(
     features : ((n, d) array, (m, d) array), optional
         Of both sides, as the encoder gave them; without them there are neither neighbors nor pairs.
     properties : (dict, dict), optional
-        ``text_properties`` of each side, if known.
+        Of each side as their kind measures them, if known.
 
     Raises
     ------
@@ -171,9 +172,8 @@ def why_source(
         stacked = np.concatenate(features)
         centres = _centres(stacked, labels, partition.k)
     if properties is None:
-        found = text_properties(texts)
-    else:
-        found = {key: np.concatenate([side[key] for side in properties]) for key in PROPERTIES}
+        properties = kind_of(human.kind).measure(human), kind_of(candidate.kind).measure(candidate)
+    found = {key: np.concatenate([side[key] for side in properties]) for key in properties[0]}
     return WhySource(name, texts, len(human), labels, partition.k, stacked, centres, found)
 
 
@@ -238,10 +238,9 @@ def why_card(
 def property_effects(
     source: WhySource, first: NDArray[np.intp], second: NDArray[np.intp], confidence: float = 0.95
 ) -> tuple[PropertyEffect, ...]:
-    """Compare every property of ``PROPERTIES`` between two sets of texts, given by their positions in ``source``."""
+    """Compare every property of the source between two sets of its texts, given by their positions."""
     found = []
-    for name in PROPERTIES:
-        values = source.properties[name]
+    for name, values in source.properties.items():
         left, right = (part[~np.isnan(part)] for part in (values[first], values[second]))
         one = effect(left, right, confidence) if left.size and right.size else None
         found.append(PropertyEffect(name, one, one is not None and one.separates(SEPARATES)))

@@ -17,6 +17,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words
+from mauve_core.corpus.properties import Property
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,6 +69,8 @@ class Kind(Protocol):
         The encoder that is taken if none is named.
     has_words : bool
         Whether items are texts of a language, whose words can be counted, searched and changed.
+    properties : mapping of str to Property
+        By name, in display order; a name means the same property in every kind.
     """
 
     @property
@@ -81,6 +84,13 @@ class Kind(Protocol):
 
     @property
     def has_words(self) -> bool: ...
+
+    @property
+    def properties(self) -> Mapping[str, Property]: ...
+
+    def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
+        """Return (n,) values by name of ``properties``; 0 or 1 if binary, nan where an item lacks the property."""
+        ...
 
     def recognizes(self, path: Path) -> bool:
         """Whether a file or folder holds items of this kind; looks no further than it must."""
@@ -111,6 +121,15 @@ def kind_at(path: str | Path) -> Kind:
     """Return the kind of the items of a file, folder, pattern or data set."""
     where = Path(path)
     return next(kind for kind in map(kind_of, KINDS) if kind.name == TEXT or kind.recognizes(where))
+
+
+@cache
+def property_named(name: str) -> Property:
+    """Return a property of items of any kind; InputError if none has that name."""
+    for kind in map(kind_of, KINDS):
+        if name in kind.properties:
+            return kind.properties[name]
+    raise InputError("No kind of item has this property", received=repr(name)[:80])
 
 
 def common_kind(kinds: Iterable[tuple[str, str]]) -> Kind:

@@ -7,11 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words
 from mauve_core.corpus.building import read_texts
 from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.properties import Property
+from mauve_core.corpus.text_properties import PROPERTIES, text_properties
 from mauve_core.encoders.encoder import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
@@ -26,6 +31,10 @@ class TextKind:
     words: Words = field(default_factory=lambda: Words("text", "texts"))
     model: str = DEFAULT_MODEL
     has_words: bool = True
+    properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
+
+    def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
+        return text_properties(corpus.texts)
 
     def recognizes(self, path: Path) -> bool:  # noqa: ARG002 (whatever is no other kind is read as texts, or refused)
         return True

@@ -17,8 +17,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.analysis.attributes import CATEGORICAL, NUMERIC, Attribute
-from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.base.formatting import SCORE_DECIMALS, with_spread
+from mauve_core.corpus.kinds import property_named
 from mauve_core.experiments.attributes_over_k import OWN, AttributeTable
 from mauve_core.experiments.attributes_over_k.table import Line
 from mauve_core.figures import draw
@@ -77,7 +77,7 @@ _EXPLAINED = (_Curve("r2", "solid", -math.inf, 1),)
 def line_title(line: Line) -> str:
     """A column's name, or the title of a text property."""
     column, kind = line
-    return PROPERTIES[column].title if kind == "surface" else column
+    return property_named(column).title if kind == "surface" else column
 
 
 def attributes_frame(table: AttributeTable) -> pd.DataFrame:

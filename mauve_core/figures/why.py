@@ -9,9 +9,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from mauve_core.analysis.phrases import Phrase
-from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.formatting import interval, significant, written
+from mauve_core.corpus.kinds import property_named
 from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout
 
@@ -55,7 +55,7 @@ def effects_frame(card: WhyCard) -> pd.DataFrame:
                 {
                     "comparison": comparison,
                     "property": each.name,
-                    "title": PROPERTIES[each.name].title,
+                    "title": property_named(each.name).title,
                     "first": effect.first,
                     "second": effect.second,
                     "n": effect.n,

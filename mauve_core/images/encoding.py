@@ -145,7 +145,7 @@ class ImageEncoder:
         place, digests = place_at(Path(corpus.origin)), _digests(corpus)
 
         def prepare(index: int) -> NDArray[np.float32]:
-            prepared: NDArray[np.float32] = model.prepare(_pixels(place, corpus.texts[index], digests[index]))
+            prepared: NDArray[np.float32] = model.prepare(_pixels(place, corpus.ids[index], digests[index]))
             return prepared
 
         progress(STAGE, rows.tokens_done, len(corpus))

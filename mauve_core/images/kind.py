@@ -1,6 +1,7 @@
 """Images as a kind of item: folders and zip archives of PNG, JPEG, WebP, GIF and TIFF files.
 
-An image's text is its path in the folder or archive, which is its id, too. Folders become metadata: ``cats/indoors``
+An image's id is its path in the folder or archive, and its text a few words that describe it
+(:mod:`mauve_core.images.describing`). Folders become metadata: ``cats/indoors``
 gives the columns ``folder`` and ``folder 2``. So do the properties of :mod:`mauve_core.images.properties`. Images of
 equal path on several sides belong together, as texts of one prompt do.
 """
@@ -15,6 +16,9 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
@@ -24,6 +28,7 @@ from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.media import Media
 from mauve_core.corpus.metadata import frame_of
+from mauve_core.corpus.properties import Property
 from mauve_core.images.decoding import SUFFIXES
 from mauve_core.images.properties import PROPERTIES
 from mauve_core.images.reading import ReadImages, read_images
@@ -46,6 +51,16 @@ class ImageKind:
     words: Words = field(default_factory=lambda: Words("image", "images", reference="real"))
     model: str = "efficientnet-lite0"
     has_words: bool = False
+    properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
+
+    def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
+        """Return the properties that were found when the images were read."""
+        return {
+            name: corpus.metadata[name].to_numpy(np.float64)
+            if name in corpus.metadata
+            else np.full(len(corpus), np.nan)
+            for name in PROPERTIES
+        }
 
     def recognizes(self, path: Path) -> bool:
         """Whether most files of a folder are images, counted against .txt files, or a zip archive holds one."""
@@ -73,7 +88,7 @@ class ImageKind:
         names = tuple(image.name for image in found.images)
         return Corpus(
             name=name or title_of(Path(path)),
-            texts=names,
+            texts=tuple(image.words for image in found.images),
             ids=names,
             prompts=None,
             metadata=frame_of(_columns(found), len(names), typed=True),

@@ -5,19 +5,63 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageStat
 from scipy.ndimage import laplace
 
-PROPERTIES: Mapping[str, str] = {
-    "width": "width in pixels",
-    "height": "height in pixels",
-    "brightness": "brightness, 0 (black) to 1 (white)",
-    "contrast": "contrast: standard deviation of the brightness",
-    "saturation": "saturation, 0 (gray) to 1",
-    "colorfulness": "colorfulness, 0 (gray) to about 1 (Hasler and Süsstrunk 2003)",
-    "sharpness": "sharpness: variance of the Laplacian",
+from mauve_core.corpus.properties import Property
+
+
+def _property(name: str, title: str, unit: str, description: str, more: str, less: str, counted: str = "") -> Property:
+    """A property whose comparatives are ``more`` and ``less``."""
+    return Property(
+        name,
+        title,
+        unit,
+        description,
+        more=f"makes {more} images" if " " not in more else f"makes images {more}",
+        less=f"makes {less} images" if " " not in less else f"makes images {less}",
+        texts_more=f"are {more}",
+        texts_less=f"are {less}",
+        counted=counted or f"{name} {{}}",
+    )
+
+
+PROPERTIES: Mapping[str, Property] = {
+    each.name: each
+    for each in (
+        _property("width", "Width", "pixels", "Width of the image.", "wider", "narrower", "{} pixels wide"),
+        _property("height", "Height", "pixels", "Height of the image.", "higher", "lower", "{} pixels high"),
+        _property("brightness", "Brightness", "", "Mean brightness: 0 is black, 100% is white.", "brighter", "darker"),
+        _property(
+            "contrast",
+            "Contrast",
+            "",
+            "Standard deviation of the brightness.",
+            "richer in contrast",
+            "poorer in contrast",
+        ),
+        _property(
+            "saturation", "Saturation", "", "Mean saturation (HSV): 0 is gray.", "more saturated", "less saturated"
+        ),
+        _property(
+            "colorfulness",
+            "Colorfulness",
+            "",
+            "Spread and mean of the opponent colors (Hasler and Süsstrunk 2003); 0 is gray.",
+            "more colorful",
+            "less colorful",
+        ),
+        _property(
+            "sharpness",
+            "Sharpness",
+            "",
+            "Standard deviation of the Laplacian of the brightness.",
+            "sharper",
+            "blurrier",
+        ),
+    )
 }
-"""Name of each property, and what it is."""
+"""By name, in display order."""
 
 COMPARED = 256
 """Pixels of the longer side at which light, colors and sharpness are compared; smaller images stay as they are."""
@@ -52,8 +96,14 @@ def properties_of(image: Image.Image) -> dict[str, float]:
         "contrast": float(light.std()),
         "saturation": float(saturation.mean()),
         "colorfulness": _colorfulness(rgb),
-        "sharpness": float(laplace(light, mode="nearest").var()),
+        "sharpness": float(laplace(light, mode="nearest").std()),
     }
+
+
+def mean_color(image: Image.Image) -> tuple[float, float, float]:
+    """Return the mean of red, green and blue over an image in RGB, each from 0 to 1."""
+    red, green, blue = ImageStat.Stat(image).mean
+    return red / 255, green / 255, blue / 255
 
 
 def _colorfulness(rgb: np.ndarray) -> float:

@@ -19,8 +19,9 @@ from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.corpus.entries import EXAMPLES, Exclusion
 from mauve_core.corpus.media import SIDES, Thumbnails
 from mauve_core.images.decoding import ImageRefusedError, decode
+from mauve_core.images.describing import description
 from mauve_core.images.files import ImagePlace, folder_levels, images_at
-from mauve_core.images.properties import properties_of
+from mauve_core.images.properties import mean_color, properties_of
 from mauve_core.images.thumbnails import thumbnail
 
 STAGE = "Reading images"
@@ -42,6 +43,8 @@ class ReadImage:
         The folders that it is in, from the outermost.
     properties : dict of str to float
         As in ``mauve_core.images.properties``.
+    words : str
+        As in ``mauve_core.images.describing``.
     changes : tuple of str
         What was converted when it was decoded.
     """
@@ -50,6 +53,7 @@ class ReadImage:
     digest: str
     levels: tuple[str, ...]
     properties: dict[str, float]
+    words: str
     changes: tuple[str, ...]
 
 
@@ -122,8 +126,9 @@ def _read(place: ImagePlace, name: str) -> _Read:
         picture = decode(data, name)
     except ImageRefusedError as refusal:
         return refusal
-    digest, properties = hashlib.sha256(data).hexdigest(), properties_of(picture.pixels)
-    image = ReadImage(name, digest, folder_levels(name), properties, picture.changes)
+    levels, properties = folder_levels(name), properties_of(picture.pixels)
+    words = description(properties, levels, mean_color(picture.pixels))
+    image = ReadImage(name, hashlib.sha256(data).hexdigest(), levels, properties, words, picture.changes)
     return image, tuple(thumbnail(picture.pixels, side) for side in SIDES)
 
 

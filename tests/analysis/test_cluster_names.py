@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from mauve_core.analysis import cluster_names as module
 from mauve_core.analysis.cluster_names import MOST_WORDS, NO_TEXTS, NO_WORDS, cluster_names, labelled
-from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.why import SEPARATES
 from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
+from mauve_core.corpus.text_properties import PROPERTIES, text_properties
 from mauve_core.numerics.statistics.effects import effect
 
 

@@ -15,10 +15,10 @@ from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.gap_test import GapTest
 from mauve_core.analysis.main_reason import Reason, main_reason
 from mauve_core.analysis.precomputed import run_cluster_words, run_gap_test, run_main_reason, run_stability
-from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import WhySource
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.corpus.text_properties import PROPERTIES
 from tests.synthetic import make_run
 
 HUMANS, MODELS, K = 60, 60, 3

@@ -27,12 +27,12 @@ from mauve_core.analysis.precomputed import (
     run_words,
 )
 from mauve_core.analysis.preflight import preflight
-from mauve_core.analysis.properties import PROPERTIES, text_properties
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.words import count_words, joined
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError, StorageError
+from mauve_core.corpus.text_properties import PROPERTIES, text_properties
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
 from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.estimates import ScoreBasis, score_basis

@@ -20,11 +20,11 @@ from mauve_core.analysis.central_texts import central_texts
 from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
 from mauve_core.analysis.cost_intervals import cost_intervals, costed_table
 from mauve_core.analysis.precomputed import run_cluster_names
-from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.why import why_card, why_source
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.formatting import UNBROKEN, as_percent, percent_interval, percent_with_interval, written
 from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.corpus.text_properties import PROPERTIES
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run

@@ -15,9 +15,9 @@ from mauve_app.components import news, page_chrome
 from mauve_app.views.map.map_selection import cluster_counts, source_counts
 from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.phrases import distinctive_phrases
-from mauve_core.analysis.properties import stop_words
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
+from mauve_core.corpus.text_properties import stop_words
 from mauve_core.figures import map_data
 from mauve_core.jobs import queue
 from mauve_core.serving import sharing

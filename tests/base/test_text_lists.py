@@ -13,12 +13,12 @@ import pytest
 
 from mauve_core import compare, compute_mauve
 from mauve_core.analysis.phrases import distinctive_phrases
-from mauve_core.analysis.properties import text_properties
 from mauve_core.analysis.words import count_words
 from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus.text_properties import text_properties
 from mauve_core.decoding.prompts import Prompts
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.keys import feature_key

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mauve_app.caching import cache
 from mauve_app.caching.by_run import kept_by_run
 from mauve_core.analysis.phrases import Phrase, distinctive_phrases
-from mauve_core.analysis.properties import stop_words
+from mauve_core.corpus.text_properties import stop_words
 
 
 def excerpts(run_id: str, length: int, places: NDArray[np.intp]) -> dict[int, str] | None:

@@ -17,12 +17,12 @@ from mauve_app.url import bound
 from mauve_core.analysis.central_texts import Row
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.phrases import Phrase
-from mauve_core.analysis.properties import PROPERTIES
 from mauve_core.analysis.text_marks import marked_text
 from mauve_core.analysis.text_search import TextSearch
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN, as_percent, interval, significant, written
+from mauve_core.corpus.kinds import property_named
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
 from mauve_core.figures.why import effects_figure, effects_frame, phrases_frame
 from mauve_core.numerics.statistics.effects import Effect
@@ -59,7 +59,7 @@ def finding(focus: Focus, cluster: int) -> str:
             return "**No text is in this cluster.**"
         return f"**{who} alone writes this:** {count:,} text{'s' * (count > 1)}, and no {missing} text."
     for each in sorted((each for each in card.sides if each.separates), key=_margin, reverse=True):
-        kind, effect = PROPERTIES[each.name], each.effect
+        kind, effect = property_named(each.name), each.effect
         if effect is not None:
             says = kind.less if effect.auc > 0.5 else kind.more  # the first side is the human one
             return f"**{model} {says} here:** {kind.means(effect.second, effect.first)} ({_auc(effect)})."
@@ -73,7 +73,7 @@ def finding(focus: Focus, cluster: int) -> str:
             f"{interval(phrase.low, phrase.high, 1)})."
         )
     for each in sorted((each for each in card.rest if each.separates), key=_margin, reverse=True):
-        kind, effect = PROPERTIES[each.name], each.effect
+        kind, effect = property_named(each.name), each.effect
         if effect is not None:
             says = kind.more if effect.auc > 0.5 else kind.less
             return (
@@ -153,7 +153,7 @@ def _flags(focus: Focus, card: WhyCard) -> None:
 
 
 def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
-    effect, kind = each.effect, PROPERTIES[each.name]
+    effect, kind = each.effect, property_named(each.name)
     if effect is None:
         return ""
     means = [

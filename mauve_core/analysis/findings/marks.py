@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mauve_core.analysis.findings.statements import Statement
-from mauve_core.analysis.properties import CLOSERS, ENDS, WORD
+from mauve_core.corpus.text_properties import CLOSERS, ENDS, WORD
 from mauve_core.numerics.strings.repetition import ends_in_copies
 
 LEAST_WORDS = 4

@@ -12,7 +12,7 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.findings.marks import sentences
 from mauve_core.analysis.findings.statements import Statement
 from mauve_core.analysis.phrases import distinctive_phrases
-from mauve_core.analysis.properties import WORD, stop_words
+from mauve_core.corpus.text_properties import WORD, stop_words
 
 PHRASES = 12
 """Phrases of each side that are suggested."""
