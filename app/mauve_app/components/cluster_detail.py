@@ -124,19 +124,26 @@ def _texts(
     state, codes = session.current(), cache.prompt_pairs(focus.run.id, focus.candidate)
     human_rows, model_rows = cache.central_texts(*focus.key, cluster)
     central = human_rows[np.isin(human_rows, in_human)], model_rows[np.isin(model_rows, in_model)]
+    if focus.run.corpora[HUMAN].media is not None:
+        texts.side_by_side(
+            focus.run,
+            central[0].astype(np.int32),
+            (focus.candidate, central[1].astype(np.int32)),
+            colour=focus.colour,
+            key="cluster_items",
+        )
+        st.caption("Nearest to the cluster's center first.")
+        return
     pairing = codes is not None and state.texts_paired
     if codes is not None:
         st.toggle("Pair by prompt", help=_PAIRS_HELP, **bound.bind("texts_paired", pairing))
     both = side_by_side(*central, MOST_TEXTS)
     rows = both if codes is None or not pairing else paired(*central, codes, MOST_TEXTS)
     why_panel.marked_rows(focus, cluster, rows, in_rows=pairing, search=search)
-    human, model = focus.run.corpora[HUMAN], focus.run.corpora[focus.candidate]
     asked_for = state.human_text is not None or state.model_text is not None
     # One label for every cluster: a browser folds an expander again when its label changes.
     with st.expander("All texts of this cluster", expanded=asked_for):
-        texts.side_by_side(
-            (human, in_human), (focus.candidate, model, in_model), colour=focus.colour, key="cluster_texts"
-        )
+        texts.side_by_side(focus.run, in_human, (focus.candidate, in_model), colour=focus.colour, key="cluster_texts")
 
 
 _PAIRS_HELP = (

@@ -8,8 +8,10 @@ import streamlit as st
 
 from mauve_app.caching import cache
 from mauve_app.components import reader, text_search
+from mauve_app.server.thumbnails import picture_url
 from mauve_app.url import bound, session
 from mauve_core.analysis.text_search import TextSearch, excerpt
+from mauve_core.base.config import HUMAN
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
@@ -33,6 +35,7 @@ def show(run: Run, search: TextSearch, places: np.ndarray) -> None:
         key=f"texts_list_{page}_{places.size}",
         usual=opened,
         column_config={
+            "picture": st.column_config.ImageColumn(width=70),
             "source": st.column_config.TextColumn(width=130),
             "id": st.column_config.TextColumn(width=90),
             "text": st.column_config.TextColumn(width="large"),
@@ -60,4 +63,8 @@ def listing(run: Run, search: TextSearch, places: np.ndarray) -> pd.DataFrame:
         rows.append(
             (short_name(name), corpus.ids[row], excerpt(text, text_search.found_spans(text, search), BEFORE, AFTER))
         )
-    return pd.DataFrame(rows, columns=["source", "id", "text"])
+    table = pd.DataFrame(rows, columns=["source", "id", "text"])
+    if run.corpora[HUMAN].media is not None:
+        owners = [(stack.names[stack.source[place]], int(stack.position[place])) for place in places.tolist()]
+        table.insert(0, "picture", [picture_url(run, name, row) for name, row in owners])
+    return table

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from mauve_app.caching import cache, texts
-from mauve_app.components import focus, text_search
+from mauve_app.components import contact_sheet, focus, text_search
 from mauve_app.components.markup import escaped, swatch
 from mauve_app.components.texts import about_text
 from mauve_app.url import bound, session
@@ -64,6 +64,7 @@ def _text(run: Run, search: TextSearch, name: str, row: int) -> None:
     text = corpus.texts[row]
     with st.container(border=True, gap="xsmall", height=_HEIGHT):
         st.text(about_text(corpus, row))
+        contact_sheet.picture(run, name, row)
         st.html(found_text(text, text_search.found_spans(text, search)))
     _cluster_link(run, name, row)
 

@@ -1,6 +1,7 @@
-"""Texts of two sides next to each other: a paged list of ids and first words, and the chosen text in full.
+"""Items of two sides next to each other, and the chosen one in full.
 
-Corpus text is untrusted. It reaches the page only through ``st.text`` and ``st.dataframe``.
+Texts are a paged list of ids and first words; items with pictures are a sheet. Corpus text is untrusted: it reaches the
+page only through ``st.text`` and ``st.dataframe``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from mauve_app.components import contact_sheet
 from mauve_app.components.markup import escaped, swatch
 from mauve_app.url import bound, session
+from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import significant
 from mauve_core.corpus import Corpus
 from mauve_core.figures.theme import HUMAN_COLOUR
+from mauve_core.store import Run
 
 PAGE_SIZE = 8
 SNIPPET = 160
@@ -27,31 +32,34 @@ _STACKED_HEIGHT = 260
 
 
 def side_by_side(
-    human: tuple[Corpus, NDArray[np.int32]],
-    model: tuple[str, Corpus, NDArray[np.int32]],
+    run: Run,
+    human: NDArray[np.int32],
+    model: tuple[str, NDArray[np.int32]],
     *,
     colour: str,
     key: str,
     stacked: bool = False,
 ) -> None:
-    """Human texts on the left, the candidate's on the right: each a corpus and the indices of its texts to show.
+    """Human texts on the left, the candidate's on the right, given by their indices.
 
     ``colour`` is the candidate's. ``stacked`` puts the candidate's below the human ones, in a narrow pane.
     """
     left, right = (st.container(), st.container()) if stacked else st.columns(2, gap="medium")
-    pager = max(human[1].size, model[2].size) > PAGE_SIZE
+    pager = max(human.size, model[1].size) > PAGE_SIZE
     height = _STACKED_HEIGHT if stacked else _FULL_TEXT_HEIGHT
-    for place, (name, corpus, indices), field, shown in (
-        (left, ("Human", *human), "human_text", HUMAN_COLOUR),
-        (right, model, "model_text", colour),
+    reference = run.comparison.words.reference.capitalize()
+    for place, (source, indices), field, title, shown in (
+        (left, (HUMAN, human), "human_text", reference, HUMAN_COLOUR),
+        (right, model, "model_text", model[0], colour),
     ):
         with place:
             own = f"{key}_{field.removesuffix('_text')}"
-            show_texts(corpus, indices, field, title=name, colour=shown, pager=pager, key=own, height=height)
+            show_texts(run, source, indices, field, title=title, colour=shown, pager=pager, key=own, height=height)
 
 
 def show_texts(
-    corpus: Corpus,
+    run: Run,
+    source: str,
     indices: NDArray[np.int32],
     field: str,
     *,
@@ -61,7 +69,7 @@ def show_texts(
     key: str,
     height: int = _FULL_TEXT_HEIGHT,
 ) -> None:
-    """One side's list with its reader.
+    """One side's list or sheet with its reader.
 
     Parameters
     ----------
@@ -72,10 +80,14 @@ def show_texts(
     height : int
         Of the open text, in pixels.
     """
-    heading = f"{swatch(colour)} **{escaped(title)}** · {indices.size:,} of {len(corpus):,} texts"
+    corpus, words = run.corpora[source], run.comparison.words
+    heading = f"{swatch(colour)} **{escaped(title)}** · {indices.size:,} of {words.count(len(corpus))}"
     if indices.size == 0:
         st.markdown(heading)
-        st.caption("No texts here.")
+        st.caption(f"No {words.items} here.")
+        return
+    if corpus.media is not None:
+        _sheet(run, source, indices, field, heading, key=f"{key}_{_digest(indices)}")
         return
     _reader(corpus, indices, field, heading, pager, height, key=f"{key}_{_digest(indices)}")
 
@@ -113,6 +125,25 @@ def _reader(
     _full_text(corpus, int(indices[opened]), height)
 
 
+@st.fragment
+def _sheet(run: Run, source: str, indices: NDArray[np.int32], field: str, heading: str, *, key: str) -> None:
+    """All pictures of one side, and the chosen one, larger; choosing reruns nothing else."""
+    wanted = getattr(session.current(), field)
+    opened = int(indices[_listed_at(indices, wanted)])
+    st.markdown(heading)
+    contact_sheet.show(
+        run,
+        source,
+        indices,
+        key=f"{key}_sheet",
+        opened=opened,
+        on_open=lambda index: session.update(**{field: index}),
+        label=f"{indices.size:,} {run.comparison.words.items} of {source}",
+    )
+    contact_sheet.picture(run, source, opened)
+    st.text(about_text(run.corpora[source], opened))
+
+
 def _listed_at(indices: NDArray[np.int32], wanted: int | None) -> int:
     """Position of the text with that index in the list; 0 if it is absent or None."""
     return 0 if wanted is None else int(np.argmax(indices == wanted))
@@ -145,8 +176,12 @@ def _full_text(corpus: Corpus, index: int, height: int) -> None:
 def about_text(corpus: Corpus, index: int) -> str:
     """A text's id and metadata on one line."""
     values = corpus.metadata.iloc[index]
-    known = [f"{name}: {value}" for name, value in values.items() if not pd.isna(value)]
+    known = [f"{name}: {_short(value)}" for name, value in values.items() if not pd.isna(value)]
     return "  ·  ".join([corpus.ids[index], *known])
+
+
+def _short(value: object) -> object:
+    return significant(value, 3) if isinstance(value, float) and not value.is_integer() else value
 
 
 def _digest(indices: NDArray[np.int32]) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from mauve_app.caching import cache
-from mauve_app.components import charts, text_search
+from mauve_app.components import charts, contact_sheet, text_search
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped, swatch
 from mauve_app.components.texts import about_text
@@ -232,4 +232,5 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
         corpus = focus.run.corpora[source]
         with column, st.container(border=True, height=PAIR_HEIGHT):
             st.markdown(f"{swatch(colour)} **{escaped(source)}** {escaped(corpus.ids[index])}")
+            contact_sheet.picture(focus.run, source, index)
             st.text(corpus.texts[index])

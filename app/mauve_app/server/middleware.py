@@ -23,7 +23,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mauve_app.components import job_progress, news
-from mauve_app.server import access, connections, frames, health, origins, run_export, sign_in
+from mauve_app.server import access, connections, frames, health, origins, run_export, sign_in, thumbnails
 from mauve_app.server.preloads import opens_with_charts, preload_header
 from mauve_core.serving import sharing
 
@@ -39,6 +39,7 @@ NO_PAGES = (
     "/component/",
     "/static/",
     run_export.EXPORT,
+    thumbnails.THUMBNAILS,
     news.NEWS,
     job_progress.PROGRESS,
     sign_in.PROVIDER_SIGN_OUT,

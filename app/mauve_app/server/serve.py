@@ -109,10 +109,10 @@ def application() -> App:
     from starlette.routing import Route
 
     from mauve_app.components import job_progress, messages, news
-    from mauve_app.server import ended_sessions, middleware, own_server, run_export, sign_in
+    from mauve_app.server import ended_sessions, middleware, own_server, run_export, sign_in, thumbnails
 
     stack = [Middleware(ended_sessions.Tidied), Middleware(middleware.Headers), Middleware(middleware.Gate)]
-    routes = [route for part in (sign_in, run_export, news, job_progress) for route in part.routes()]
+    routes = [route for part in (sign_in, run_export, thumbnails, news, job_progress) for route in part.routes()]
     routes.append(Route(COMPARE, _to_first_page, methods=["GET"]))
     own_server.begin()
     return st.App(

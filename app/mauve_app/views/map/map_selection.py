@@ -229,10 +229,10 @@ def _clear(field: str) -> None:
 
 
 def _read(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
-    corpora = here.run.corpora
-    human = corpora[HUMAN], stack.positions(inside, HUMAN)
-    model = here.candidate, corpora[here.candidate], stack.positions(inside, here.candidate)
-    texts.side_by_side(human, model, colour=here.colour, key="map_texts", stacked=True)
+    model = here.candidate, stack.positions(inside, here.candidate)
+    texts.side_by_side(
+        here.run, stack.positions(inside, HUMAN), model, colour=here.colour, key="map_texts", stacked=True
+    )
 
 
 def _percentages(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,68 @@
+"""Small pictures of a run's items, streamed one by one as a page shows them.
+
+An address names a picture by the digest of its item, so a browser never has to ask for it again.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from urllib.parse import quote
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from mauve_core.base.errors import MauveLensError
+from mauve_core.corpus.media import SIDES, Thumbnails, archive_beside, digest_and_side
+from mauve_core.store import Run, RunStore
+from mauve_core.store.folder import is_id
+
+THUMBNAILS = "/thumbnails/"
+
+OPEN_ARCHIVES = 32
+"""Archives kept open: reading the directory of one takes longer than a picture."""
+
+
+def routes() -> list[Route]:
+    """The route of pictures; ``mauve_app.server.middleware`` blocks strangers and foreign pages."""
+    path = f"{THUMBNAILS}{{run_id}}/{{source:int}}/{{side:int}}/{{file}}"
+    return [Route(path, _picture, methods=["GET"])]
+
+
+def folder_url(run: Run, source: str, side: int) -> str:
+    """Beginning of the address of every picture of a source; ``<digest>.webp`` is its end."""
+    return f"{THUMBNAILS}{quote(run.id, safe='')}/{run.index_of(source)}/{side}/"
+
+
+def picture_url(run: Run, source: str, index: int) -> str:
+    """Address of the smallest picture of an item; empty if the source has none."""
+    media = run.corpora[source].media
+    return "" if media is None else f"{folder_url(run, source, SIDES[0])}{media.digests[index]}.webp"
+
+
+async def _picture(request: Request) -> Response:
+    given = request.path_params
+    named = digest_and_side(f"{given['side']}/{given['file']}")
+    if named is None or not is_id(given["run_id"]):
+        return PlainTextResponse("No such picture.", 404)
+    try:
+        data = await run_in_threadpool(_read, given["run_id"], given["source"], *named)
+    except (KeyError, OSError):
+        return PlainTextResponse("No such picture.", 404)
+    except MauveLensError as error:
+        return PlainTextResponse(str(error), 500)
+    headers = {"Cache-Control": "private, max-age=31536000, immutable"}
+    return Response(data, media_type="image/webp", headers=headers)
+
+
+def _read(run_id: str, source: int, digest: str, side: int) -> bytes:
+    path = archive_beside(RunStore().root / run_id / f"texts-{source}.parquet")
+    about = path.stat()
+    return _opened(path, about.st_ino, about.st_mtime_ns).get(digest, side)
+
+
+@lru_cache(OPEN_ARCHIVES)
+def _opened(path: Path, inode: int, changed: int) -> Thumbnails:  # noqa: ARG001 (another file under the same name)
+    return Thumbnails(path)
