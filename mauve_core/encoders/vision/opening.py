@@ -1,0 +1,113 @@
+"""Which models take images, and how each is opened."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, ModelIdentity
+from mauve_core.encoders.precision import checked_precision
+from mauve_core.encoders.vision import pixels
+from mauve_core.encoders.vision.model import VisionModel
+
+_SHORT, _SIDE = 256, 224
+"""Pixels of the shorter side before the middle is cut out, and of that square."""
+
+_EFFICIENTNET = (
+    f"shorter side {_SHORT} pixels (bicubic), the middle {_SIDE} x {_SIDE}, values (x - 127) / 128; mean of the last "
+    "convolution over all places"
+)
+
+
+def is_vision_model(identity: ModelIdentity) -> bool:
+    """Return whether the model takes images; reads names and config.json, not weights."""
+    from mauve_core.encoders.vision import transformers_vision
+
+    return identity.name in (PIXELS, EFFICIENTNET) or transformers_vision.takes_images(identity)
+
+
+def vision_recipe(identity: ModelIdentity, pooling: str = "auto") -> str:
+    """Return how images are prepared and outputs pooled, in words, without loading weights.
+
+    Raises
+    ------
+    InputError
+        Another pooling than "auto", the model's own rule.
+    ModelUnavailableError
+        A file of the model that says so is missing.
+    """
+    if pooling != "auto":
+        raise InputError(
+            "The setting pooling does not apply to images, which a model pools by its own rule",
+            allowed="auto",
+            received=pooling,
+            todo="Leave it out",
+        )
+    if identity.name == PIXELS:
+        return pixels.RECIPE
+    if identity.name == EFFICIENTNET:
+        return _EFFICIENTNET
+    from mauve_core.encoders.vision import transformers_vision
+
+    return transformers_vision.recipe_of(identity)
+
+
+def open_vision_model(config: EncoderConfig, identity: ModelIdentity, device: str) -> VisionModel:
+    """Load a model that takes images.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+    identity : ModelIdentity
+        For which :func:`is_vision_model` is true.
+    device : str
+        A torch device of this machine.
+
+    Raises
+    ------
+    InputError, ModelUnavailableError
+        The model's files are damaged or cannot be reached, or the machine lacks the precision.
+    """
+    recipe = vision_recipe(identity, config.pooling)
+    if identity.name == PIXELS:
+        return VisionModel(identity, recipe, pixels.features, lambda found: found, "cpu", pixels.WIDTH)
+    if identity.name == EFFICIENTNET:
+        return _open_efficientnet(identity, recipe, device)
+    from mauve_core.encoders.vision import transformers_vision
+
+    return transformers_vision.load(identity, checked_precision(config.dtype, (device,)), device)
+
+
+def _open_efficientnet(identity: ModelIdentity, recipe: str, device: str) -> VisionModel:
+    import torch
+
+    from mauve_core.encoders.vision import efficientnet_lite
+
+    try:
+        network = efficientnet_lite.load(Path(identity.location)).to(device)
+    except (OSError, RuntimeError, ValueError, KeyError) as error:
+        raise ModelUnavailableError(
+            f"The weights {identity.location} are damaged", todo="Install their package again"
+        ) from error
+
+    def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
+        with torch.inference_mode():
+            found: NDArray[np.float32] = network(torch.from_numpy(images).to(device)).cpu().numpy()
+        return found
+
+    return VisionModel(identity, recipe, _prepare, run, device, 3 * _SIDE**2)
+
+
+def _prepare(image: Image.Image) -> NDArray[np.float32]:
+    """Return (3, 224, 224) values of the middle of an image."""
+    scale = _SHORT / min(image.size)
+    width, height = (max(_SHORT, round(side * scale)) for side in image.size)
+    left, top = (width - _SIDE) // 2, (height - _SIDE) // 2
+    middle = image.resize((width, height), Image.Resampling.BICUBIC).crop((left, top, left + _SIDE, top + _SIDE))
+    values = (np.asarray(middle, dtype=np.float32) - 127) / 128
+    return np.ascontiguousarray(values.transpose(2, 0, 1))

@@ -1,0 +1,99 @@
+"""Vision models of transformers: DINOv2, ViT, CLIP's and SigLIP's vision towers, ConvNeXt and others.
+
+Images are prepared by the model's own image processor, always with Pillow, so that a feature does not depend on which
+packages are installed. A model that embeds images and texts together gives its embedding of the image. Of other models
+it is the pooled output, or the first token where the pooled output is a dense layer on top, which many files lack.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mauve_core.base.config import Precision
+from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.encoders.catalogue import ModelIdentity
+from mauve_core.encoders.hub_files import hub_file
+from mauve_core.encoders.loading import SAFE, load_config, load_weights, third_party
+from mauve_core.encoders.model_files import CONFIG, FindFile, files_in, read_object
+from mauve_core.encoders.opening import checked_folder
+from mauve_core.encoders.vision.model import VisionModel
+
+PROCESSOR = "preprocessor_config.json"
+
+_SIGNS = ("vision_config", "image_size", "num_channels", "patch_size")
+"""Settings of which a vision model has one."""
+
+
+def find_in(identity: ModelIdentity) -> FindFile:
+    """Return what finds a file of a model's folder, or of its repository on the hub."""
+    if identity.kind == "hub":
+        return lambda file: hub_file(identity.location, identity.revision or "main", file)
+    return files_in(Path(identity.location))
+
+
+def takes_images(identity: ModelIdentity) -> bool:
+    """Return whether a folder or hub model has the settings of a vision model; reads config.json alone."""
+    if identity.kind not in ("folder", "hub"):
+        return False
+    config = find_in(identity)(CONFIG)
+    values = {} if config is None else read_object(config)
+    return any(name in values for name in _SIGNS) and "vocab_size" not in values
+
+
+def recipe_of(identity: ModelIdentity) -> str:
+    """Return how images are prepared, by the digest of the processor's settings; ModelUnavailableError without them."""
+    found = find_in(identity)(PROCESSOR)
+    if found is None:
+        raise ModelUnavailableError(
+            f"The model {identity.name} has no {PROCESSOR}, which says how images are prepared",
+            todo="Copy it next to the weights",
+        )
+    settings = json.dumps(read_object(found), sort_keys=True)
+    digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
+    return f"prepared as its {PROCESSOR} says ({digest}), pooled by the model's own rule"
+
+
+def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
+    """Return the model on the device; errors as :func:`mauve_core.encoders.loading.load_weights`."""
+    import torch
+    from transformers import AutoImageProcessor
+
+    folder = checked_folder(identity)
+    config = load_config(folder, identity.name)
+    with third_party(f"The image processor of the model {identity.name} in {folder}", identity.name, folder):
+        processor = AutoImageProcessor.from_pretrained(str(folder), backend="pil", **SAFE)
+    torch_type = getattr(torch, "float32" if dtype == "tf32" else dtype)
+    model = load_weights(folder, identity.name, config, torch_type, with_head=False, device=device).eval()
+
+    def prepare(image: Image.Image) -> NDArray[np.float32]:
+        with third_party(f"An image for the model {identity.name}", identity.name, folder):
+            values = processor(images=image, return_tensors="np")["pixel_values"][0]
+        return np.ascontiguousarray(values, dtype=np.float32)
+
+    def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
+        with torch.inference_mode():
+            pixels = torch.from_numpy(images).to(device, torch_type)
+            found: NDArray[np.float32] = _pooled(model, pixels).float().cpu().numpy()
+        return found
+
+    sample = prepare(Image.new("RGB", (64, 64)))
+    return VisionModel(identity, recipe_of(identity), prepare, run, device, sample.size)
+
+
+def _pooled(model: Any, pixels: Any) -> Any:
+    """Return the (b, d) features of (b, 3, h, w) pixels."""
+    if hasattr(model, "get_image_features"):
+        found = model.get_image_features(pixel_values=pixels)
+        return getattr(found, "pooler_output", found)  # transformers 5 returns an output, 4 the tensor itself
+    output = model(pixel_values=pixels)
+    pooled = getattr(output, "pooler_output", None)
+    if pooled is None or hasattr(getattr(model, "pooler", None), "dense"):
+        return output.last_hidden_state[:, 0]
+    return pooled.flatten(1)
