@@ -43,6 +43,7 @@ from mauve_core.base.formatting import (
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.pairing import prompt_codes, prompts_of
 from mauve_core.numerics.resampling.multiple_tests import holm
 from mauve_core.numerics.statistics.auc import Auc, auc_of
@@ -167,7 +168,14 @@ def preflight(corpora: Mapping[str, Corpus], progress: Progress = silent) -> Pre
         By source, including ``human``. A side without prompts is looked up in those of the others, by id.
     progress : callable
         May raise CancelledError.
+
+    Returns
+    -------
+    Preflight
+        Without rows for items that are not texts.
     """
+    if not all(kind_of(corpus.kind).has_words for corpus in corpora.values()):
+        return Preflight(())
     found: dict[str, FormatMeasures] = {}
     prompts = prompts_of(corpora)
     for done, (name, corpus) in enumerate(corpora.items()):

@@ -6,6 +6,8 @@ import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mauve_core.base.words import Words
+
 MOST_NAMES = 4
 """Candidates that a sentence lists by name; of more, one fewer is named and the others are counted."""
 
@@ -39,6 +41,10 @@ class Sentence:
     def names(self) -> list[str]:
         """The names in it, in order."""
         return [part for part in self.parts if isinstance(part, Name)]
+
+    def said_of(self, words: Words) -> Sentence:
+        """Say the same of items of another kind; names stay."""
+        return Sentence(tuple(part if isinstance(part, Name) else words.said(part) for part in self.parts))
 
     def __str__(self) -> str:
         return "".join(self.parts)

@@ -144,7 +144,10 @@ def verdict_of(
     farthest = None if reason is None else _reason(reason, len(ordered))
     named = [*leaders, *closest.names, *(farthest.names if farthest else ())]
     caution = format_caution(checked, [each.name for each in ordered], named)
-    return Verdict(_subject(comparison), few, closest, caution, farthest, tuple(leaders))
+    words = comparison.words
+    few, caution, farthest = (each and each.said_of(words) for each in (few, caution, farthest))
+    subject = _subject(comparison).said_of(words)
+    return Verdict(subject, few, closest.said_of(words), caution, farthest, tuple(leaders))
 
 
 def _subject(comparison: Comparison) -> Sentence:

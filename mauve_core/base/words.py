@@ -1,13 +1,20 @@
-"""What the items of a comparison are called: human texts, real images."""
+"""What the items of a comparison are called: human texts, real images.
+
+Sentences are written for texts, once. :meth:`Words.said` says them of items of another kind. It is for sentences of the
+program alone, before names and texts from people and files are filled in.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 
 
 @dataclass(frozen=True)
 class Words:
-    """Nouns for one kind of item.
+    """Nouns and verbs for one kind of item.
 
     Attributes
     ----------
@@ -15,30 +22,39 @@ class Words:
         "text", "texts".
     reference : str
         What the P side is called before its items: "human", "real".
-    made : str
-        What the items of a candidate are called before their noun: "model", as in "model texts".
+    phrases : mapping of str to str
+        What else is said otherwise, by what is said of texts; longer phrases come before their parts.
     """
 
     item: str
     items: str
     reference: str = "human"
-    made: str = "model"
+    phrases: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def reference_items(self) -> str:
         """``human texts``."""
         return f"{self.reference} {self.items}"
 
-    @property
-    def reference_item(self) -> str:
-        """``human text``."""
-        return f"{self.reference} {self.item}"
-
-    @property
-    def made_items(self) -> str:
-        """``model texts``."""
-        return f"{self.made} {self.items}"
-
     def count(self, n: int) -> str:
         """``1 text``, ``2,000 texts``."""
         return f"{n:,} {self.item if n == 1 else self.items}"
+
+    def said(self, sentence: str) -> str:
+        """Say of these items what a sentence says of texts; words in “quotes” stay."""
+        return self._pattern.sub(self._said_of, sentence) if self._pairs else sentence
+
+    @cached_property
+    def _pairs(self) -> dict[str, str]:
+        """What replaces what, in lower case; empty for human texts."""
+        plain = {"texts": self.items, "text": self.item, "human": self.reference}
+        return {**self.phrases, **{old: new for old, new in plain.items() if old != new}}
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile("“[^”]*”|" + "|".join(rf"\b{re.escape(old)}\b" for old in self._pairs), re.IGNORECASE)
+
+    def _said_of(self, found: re.Match[str]) -> str:
+        old = found[0]
+        new = self._pairs.get(old.lower(), old)
+        return new[:1].upper() + new[1:] if old[:1].isupper() else new

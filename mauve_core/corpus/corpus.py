@@ -112,6 +112,11 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @property
+    def contents(self) -> tuple[str, ...]:
+        """Return what is equal for equal items: the texts, or the digests of other items."""
+        return self.texts if self.media is None else self.media.digests
+
     @cached_property
     def generations(self) -> tuple[str, ...]:
         """Return the name of each text's generation; empty if all texts are of one."""

@@ -1,10 +1,10 @@
 """List the available models and identify the exact weights behind a name; needs neither torch nor transformers.
 
 A name is one of seven kinds: a name of :data:`PACKAGED` or :data:`VISION` (weights from a Python package, usable
-offline), :data:`PIXELS` (no weights), a local folder, a local GGUF file, a local file of word vectors, a model behind an
-OpenAI-compatible server, or a Hugging Face id. :func:`identify` returns an identity whose digest changes whenever the
-weights do, so that cached features are reliable. Only of a server the weights are not known: its digest is that of its
-address and the model's name there.
+offline), :data:`PIXELS` (no weights), a local folder, a local GGUF file, a local file of word vectors, a model behind
+an OpenAI-compatible server, or a Hugging Face id. :func:`identify` returns an identity whose digest changes whenever
+the weights do, so that cached features are reliable. Only of a server the weights are not known: its digest is that of
+its address and the model's name there.
 
 A folder or hub id that holds a LoRA adapter stands for its base model with the adapter merged into it. The adapter
 names its base; ``BASE+ADAPTER`` names another, such as a copy on this machine. No hub id has a plus sign, and a folder

@@ -43,12 +43,30 @@ FOLDER = "folder"
 """Metadata column of the outermost folder; further ones are ``folder 2``, ``folder 3``."""
 
 
+_SAID = {
+    "humans write what the model misses": "real images show what the model misses",
+    "the model writes what humans don't": "the model shows what real images don't",
+    "human corpus": "set of real images",
+    "a candidate that writes like people": "a candidate like real images",
+    "than people": "than real images",
+    "both sides write as much of it": "both sides show as much of it",
+    "it writes more of it": "it shows more of it",
+    "it writes less": "it shows less",
+    "alone writes this": "alone shows this",
+    "writing": "images",
+    "writes": "makes",
+    "humans": "real images",
+    "people": "real images",
+}
+"""What is said of images where the same is said of texts (``Words.said``)."""
+
+
 @dataclass(frozen=True)
 class ImageKind:
     """Images; see :class:`mauve_core.corpus.kinds.Kind`."""
 
     name: str = "image"
-    words: Words = field(default_factory=lambda: Words("image", "images", reference="real"))
+    words: Words = field(default_factory=lambda: Words("image", "images", "real", _SAID))
     model: str = "efficientnet-lite0"
     has_words: bool = False
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)

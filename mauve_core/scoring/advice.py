@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from mauve_core.base.config import CompareConfig
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.looks import doubt_about
 from mauve_core.encoders.catalogue import names_word_vectors
 from mauve_core.encoders.precision import cost_of
@@ -137,14 +138,14 @@ def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
 
 
 def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
-    doubts = {name: doubt_about(corpus.texts) for name, corpus in corpora.items()}
+    doubts = {name: doubt_about(corpus.texts) for name, corpus in corpora.items() if kind_of(corpus.kind).has_words}
     return [f"{name}: {doubt}" for name, doubt in doubts.items() if doubt]
 
 
 def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:
     alike: dict[tuple[str, ...], list[str]] = {}
     for source in sources:
-        alike.setdefault(tuple(sorted(corpora[source.name].texts)), []).append(source.name)
+        alike.setdefault(tuple(sorted(corpora[source.name].contents)), []).append(source.name)
     groups = (" and ".join(names) for names in alike.values() if len(names) > 1)
     return [
         f"{names} hold the same texts, so their score is meaningless: was one file given twice?" for names in groups
@@ -152,8 +153,8 @@ def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> lis
 
 
 def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:
-    human = set(corpora[sources[0].name].texts)
-    shared = {s.name: sum(text in human for text in corpora[s.name].texts) for s in sources[1:]}
+    human = set(corpora[sources[0].name].contents)
+    shared = {s.name: sum(each in human for each in corpora[s.name].contents) for s in sources[1:]}
     named = [f"{count} of {name}" for name, count in shared.items() if count]
     return f"Texts that also occur verbatim on the human side: {', '.join(named)}." if named else ""
 

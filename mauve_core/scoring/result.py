@@ -340,6 +340,11 @@ class Comparison(ComparisonViews):
     generations: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
 
     @property
+    def has_words(self) -> bool:
+        """Whether the items are texts of a language; as :class:`mauve_core.corpus.kinds.Kind`."""
+        return kind_of(self.human.kind).has_words
+
+    @property
     def words(self) -> Words:
         """Return what the items are called."""
         return kind_of(self.human.kind).words

@@ -65,8 +65,8 @@ class _Block(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = functional.relu6(self._bn0(self._expand_conv(x))) if self.expands else x
         y = functional.relu6(self._bn1(self._depthwise_conv(y)))
-        y = self._bn2(self._project_conv(y))
-        return x + y if self.adds else y
+        projected: Tensor = self._bn2(self._project_conv(y))
+        return x + projected if self.adds else projected
 
 
 class EfficientNetLite0(nn.Module):
