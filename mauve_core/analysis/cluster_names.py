@@ -135,7 +135,7 @@ def _separating(
             if low >= SEPARATES or high <= 1 - SEPARATES:
                 margin = max(low, 1 - high)
                 if cluster not in best or margin > best[cluster][0]:
-                    best[cluster] = margin, kind.more if low >= SEPARATES else kind.less
+                    best[cluster] = margin, kind.cluster_name(more=low >= SEPARATES)
     return {cluster: words for cluster, (_, words) in best.items()}
 
 

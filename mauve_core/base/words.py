@@ -58,3 +58,6 @@ class Words:
         old = found[0]
         new = self._pairs.get(old.lower(), old)
         return new[:1].upper() + new[1:] if old[:1].isupper() else new
+
+
+TEXTS = Words("text", "texts")

@@ -27,6 +27,8 @@ class Property:
         What a mean is of, around ``{}``: ``{} words``, ``distinct-4 {} per text``.
     binary : bool
         Whether a text either has it or not.
+    cluster_more, cluster_less : str
+        What is said of a cluster whose items have more of it than all others, and less; as of a writer if empty.
     """
 
     name: str
@@ -39,6 +41,16 @@ class Property:
     texts_less: str
     counted: str
     binary: bool = False
+    cluster_more: str = ""
+    cluster_less: str = ""
+
+    def of_cluster(self, *, more: bool) -> str:
+        """What a cluster does that has more, or less, of the property than all others: ``repeats itself``."""
+        return (self.cluster_more or self.more) if more else (self.cluster_less or self.less)
+
+    def cluster_name(self, *, more: bool) -> str:
+        """The name of such a cluster: what it does, or what it is."""
+        return self.of_cluster(more=more).removeprefix("is ")
 
     def means(self, first: float, second: float) -> str:
         """Write two means: ``distinct-4 46% per text against 95%``, with the decimals of :func:`apart`.

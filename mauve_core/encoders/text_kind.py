@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import DEFAULT_MODEL, EncoderConfig
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.words import Words
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.building import read_texts
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.properties import Property
@@ -28,7 +28,7 @@ class TextKind:
     """Texts of a language; see :class:`mauve_core.corpus.kinds.Kind`."""
 
     name: str = "text"
-    words: Words = field(default_factory=lambda: Words("text", "texts"))
+    words: Words = TEXTS
     model: str = DEFAULT_MODEL
     has_words: bool = True
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)

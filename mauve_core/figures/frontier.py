@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.formatting import UNBROKEN, decimals_of
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw, line_ends
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.line_ends import End
@@ -151,6 +152,7 @@ def frontier_figure(
     order: Sequence[str] = (),
     chosen: str | None = None,
     leading: Mapping[str, tuple[Sequence[str], Sequence[str]]] | None = None,
+    words: Words = TEXTS,
 ) -> go.Figure:
     """Draw the curves of ``curve_points``, each with a mark at the drawn weight nearest to ``weight``.
 
@@ -162,6 +164,8 @@ def frontier_figure(
         Candidate whose band and curve stand out if not all have bands.
     leading : mapping, optional
         ``leading_in_words`` of candidates, for the hovers.
+    words : Words
+        What the items are called.
     """
     by_candidate = _by_candidate(points)
     for name, clusters in (leading or {}).items():
@@ -186,7 +190,7 @@ def frontier_figure(
     traces += [_mark(name, by_candidate[name], weight, styles[name], size) for name in drawn]
     height = math.ceil(pixels) + _ABOVE + _BELOW
     annotations = line_ends.names_beside(placed, (_LOW, _HIGH))
-    return draw.figure(traces, {**_layout(names, height), "annotations": annotations})
+    return draw.figure(traces, {**_layout(names, height, words), "annotations": annotations})
 
 
 def banded_names(names: Sequence[str], chosen: str | None) -> tuple[str, ...]:
@@ -333,14 +337,14 @@ def _height_at(part: _Part, x: float) -> float:
     return float(np.interp(x, part["x"][::-1], part["y"][::-1]))
 
 
-def _layout(names: Sequence[str], height: int) -> dict[str, Any]:
+def _layout(names: Sequence[str], height: int, words: Words) -> dict[str, Any]:
     axis = {"range": [_LOW, _HIGH], "tickvals": [0, 0.25, 0.5, 0.75, 1], "zeroline": False, "linecolor": NEUTRAL_COLOUR}
     return base_layout(
         height=height,
         margin={"l": 8, "r": line_ends.room(names), "t": _ABOVE, "b": _BELOW},
         showlegend=False,
-        xaxis={**axis, "title": {"text": X_TITLE, "standoff": 4, "font": {"size": _TITLE_FONT}}},
-        yaxis={**axis, "title": {"text": Y_TITLE, "standoff": 4, "font": {"size": _TITLE_FONT}}},
+        xaxis={**axis, "title": {"text": words.said(X_TITLE), "standoff": 4, "font": {"size": _TITLE_FONT}}},
+        yaxis={**axis, "title": {"text": words.said(Y_TITLE), "standoff": 4, "font": {"size": _TITLE_FONT}}},
         uirevision="frontier",
         hovermode="closest",
     )

@@ -53,6 +53,7 @@ _SAID = {
     "it writes more of it": "it shows more of it",
     "it writes less": "it shows less",
     "alone writes this": "alone shows this",
+    "texts say": "images are",
     "writing": "images",
     "writes": "makes",
     "humans": "real images",

@@ -23,6 +23,8 @@ def _property(name: str, title: str, unit: str, description: str, more: str, les
         texts_more=f"are {more}",
         texts_less=f"are {less}",
         counted=counted or f"{name} {{}}",
+        cluster_more=f"is {more}",
+        cluster_less=f"is {less}",
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from mauve_core.base.words import Words
+
 
 @dataclass(frozen=True)
 class Chart:
@@ -70,13 +72,35 @@ class Sample:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A small picture of an item, as a data URL."""
+
+    id: str
+    url: str
+
+
+@dataclass(frozen=True)
 class Side:
-    """Some texts of one side of a cluster, out of ``total``, marked with its color in the figures."""
+    """Some items of one side of a cluster, out of ``total``, marked with its color in the figures.
+
+    Attributes
+    ----------
+    name, colour : str
+    total : int
+    samples : tuple of Sample
+        Texts.
+    words : Words
+        What the items are called.
+    pictures : tuple of Picture
+        Items that are drawn, in place of texts.
+    """
 
     name: str
     colour: str
     total: int
     samples: tuple[Sample, ...]
+    words: Words
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True)

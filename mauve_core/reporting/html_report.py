@@ -51,6 +51,9 @@ _OF_COMPARISON: Mapping[str, Callable[[Comparison], Section | None]] = {
     "citing": citing_section,
 }
 
+OF_TEXTS = ("findings", "format")
+"""Sections that say something of texts alone."""
+
 SECTIONS = (
     "findings",
     "trust",
@@ -132,7 +135,8 @@ def html_report(
 def _subject(comparison: Comparison) -> str:
     """Who is compared with whom."""
     names = [candidate.name for candidate in comparison.candidates]
-    return f"{names[0] if len(names) == 1 else f'{len(names)} candidates'} against human texts"
+    against = comparison.words.said("against human texts")
+    return f"{names[0] if len(names) == 1 else f'{len(names)} candidates'} {against}"
 
 
 def _of_sides(run: Run) -> str:
@@ -170,6 +174,8 @@ def _sections(run: Run, shown: Sequence[str], asked: Sequence[str], cluster: int
 
 
 def _section(run: Run, shown: Sequence[str], key: str, cluster: int | None) -> Section | None:
+    if key in OF_TEXTS and not run.comparison.has_words:
+        return None
     if key in ATTACHED:
         return attached_section(run, key)
     if key == "clusters":

@@ -120,7 +120,7 @@ def frontier_section(comparison: Comparison) -> Section:
     banded = banded_names(order, order[0])
     chart = Chart(
         "frontier",
-        frontier_figure(points, WEIGHT, order=order, chosen=order[0]),
+        frontier_figure(points, WEIGHT, order=order, chosen=order[0], words=comparison.words),
         "Both errors of every candidate along the mixture",
         "Pairwise partition. Each curve plots the two errors of a candidate against each other as the mixture R goes "
         f"from the model's texts to the human texts; MAUVE is the area under it. {bands_in_words(banded, len(order))} "

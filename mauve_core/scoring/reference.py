@@ -38,8 +38,8 @@ def human_vs_human_label(comparison: Comparison) -> str:
     """
     halves = comparison.halves
     if halves is None or all(each.source.n_scored == halves.source.n for each in comparison.candidates):
-        return HUMAN_VS_HUMAN
-    return f"{HUMAN_VS_HUMAN} (n{UNBROKEN}={UNBROKEN}{halves.source.n:,})"
+        return comparison.words.said(HUMAN_VS_HUMAN)
+    return comparison.words.said(f"{HUMAN_VS_HUMAN} (n{UNBROKEN}={UNBROKEN}{halves.source.n:,})")
 
 
 def like_for_like_title(n: int) -> str:

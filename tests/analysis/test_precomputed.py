@@ -33,6 +33,7 @@ from mauve_core.analysis.words import count_words, joined
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus.text_properties import PROPERTIES, text_properties
+from mauve_core.encoders import text_kind
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
 from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.estimates import ScoreBasis, score_basis
@@ -57,7 +58,6 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "score_basis",
         "count_words",
-        "text_properties",
         "assess_stability",
         "gap_test",
         "exchange_rate",
@@ -66,6 +66,7 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         "merged",
     ):
         monkeypatch.setattr(precomputed, name, refuse)
+    monkeypatch.setattr(text_kind, "text_properties", refuse)
 
 
 def assert_equal_bases(found: dict[str, ScoreBasis], expected: dict[str, ScoreBasis]) -> None:
@@ -229,7 +230,7 @@ def test_a_damaged_file_is_made_again(run: Run, content: bytes) -> None:
 def test_a_file_of_another_format_is_made_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run_properties(run, HUMAN)
     monkeypatch.setattr(precomputed, "FORMAT", precomputed.FORMAT + 1)
-    monkeypatch.setattr(precomputed, "text_properties", lambda texts: dict.fromkeys(PROPERTIES, np.zeros(len(texts))))
+    monkeypatch.setattr(text_kind, "text_properties", lambda texts: dict.fromkeys(PROPERTIES, np.zeros(len(texts))))
     assert not run_properties(run, HUMAN)["length"].any()
 
 

@@ -60,10 +60,12 @@ def test_every_kind_has_its_name() -> None:
 def test_a_folder_of_images_becomes_a_corpus(corpora: dict[str, Corpus]) -> None:
     corpus = corpora["human"]
     assert (corpus.kind, len(corpus), corpus.prompts) == ("image", N["human"], None)
-    assert corpus.texts == corpus.ids == tuple(sorted(corpus.ids))
+    assert corpus.ids == tuple(sorted(corpus.ids))
+    assert corpus.ids[0] == "even/0000.png"
+    assert corpus.texts[0].startswith("even, wide")
     assert list(corpus.metadata) == ["folder", *PROPERTIES]
     assert set(corpus.metadata["folder"]) == {"even", "odd"}
-    data = (Path(corpus.origin) / corpus.texts[3]).read_bytes()
+    data = (Path(corpus.origin) / corpus.ids[3]).read_bytes()
     for side in SIDES:
         assert media_of(corpus).picture(3, side) == thumbnail(decode(data, "x").pixels, side)
 

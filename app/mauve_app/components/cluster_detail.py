@@ -105,7 +105,8 @@ def _tabs(
     focus: Focus, cluster: int, in_human: NDArray[np.int32], in_model: NDArray[np.int32], search: TextSearch | None
 ) -> None:
     """Build only the open tab; opening another one reruns nothing else."""
-    name, tab = bound.open_tab("cluster_tab", TABS, "cluster_detail_tabs")
+    titles = {tab: focus.run.comparison.words.said(title) for tab, title in TABS.items()}
+    name, tab = bound.open_tab("cluster_tab", titles, "cluster_detail_tabs")
     with tab:
         if name == "texts":
             _texts(focus, cluster, in_human, in_model, search)
@@ -156,15 +157,16 @@ def _figures(focus: Focus, cluster: int, table: pd.DataFrame) -> str:
     """Sizes with Wilson intervals; the cost with its bootstrap interval, if there is a gap to explain."""
     row = table.iloc[cluster]
     parts = []
-    for name, side in (("Human", "human"), (escaped(focus.candidate), "model")):
+    said = focus.run.comparison.words.said
+    for name, side in ((said("Human"), "human"), (escaped(focus.candidate), "model")):
         n = int(table[side].sum())
         low, high = map(float, wilson_interval(row[side], n))
-        share = f"{as_percent(row[side] / n, 1)} of its texts ({percent_interval(low, high, 1)})"
+        share = said(f"{as_percent(row[side] / n, 1)} of its texts ({percent_interval(low, high, 1)})")
         parts.append(f"{name}: {int(row[side]):,} of {n:,}, {share}")
     if not has_costs(table):
         return f"{'. '.join(parts)}. {CONFIDENCE:.0%} intervals by Wilson. No cost is shown without a gap to explain."
     cost = percent_with_interval(row["cost_share"], row["low"], row["high"])
-    parts.append(f"Cost: {cost} of the frontier integral. {_direction_in_words(row)}")
+    parts.append(f"Cost: {cost} of the frontier integral. {said(_direction_in_words(row))}")
     return f"{'. '.join(parts)} {CONFIDENCE:.0%} intervals: Wilson; of costs, for all clusters at once."
 
 
@@ -190,10 +192,11 @@ def _terms_in_words(row: pd.Series, table: pd.DataFrame, weight: float) -> str:
 def _words(focus: Focus, cluster: int) -> None:
     human, model = cache.contrasting_words(*focus.key, cluster)
     columns = st.columns(3, gap="medium")
+    said = focus.run.comparison.words.said
     lists = (
         ("This cluster against all others", cache.cluster_words(*focus.key)[cluster]),
-        ("Over-represented in human texts", human),
-        (f"Over-represented in texts of {focus.candidate}", model),
+        (said("Over-represented in human texts"), human),
+        (f"{said('Over-represented in texts')} of {focus.candidate}", model),
     )
     for column, (title, words) in zip(columns, lists, strict=True):
         column.markdown(f"**{escaped(title)}**")

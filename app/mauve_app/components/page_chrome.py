@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mauve_app.components.browser import component
 from mauve_app.server import access
+from mauve_core.store import Run
 
 _KEY, _WEBGL = "face", "face_webgl"
 _STYLES = Path(__file__).with_suffix(".css")
@@ -23,6 +24,17 @@ class EndOfPageError(Exception):
 def end() -> NoReturn:
     """End the page here, unlike ``st.stop``, which would end the frame around it as well."""
     raise EndOfPageError
+
+
+def require_words(run: Run) -> None:
+    """End the page with a sentence if the run compares items that are not texts, about which the page says nothing."""
+    words = run.comparison.words
+    if not run.comparison.has_words:
+        st.info(
+            f"This page is about texts, and this run compares {words.items}. Compare, Clusters, Gap and Map show them.",
+            icon=":material/image:",
+        )
+        end()
 
 
 def head(name: str, question: str) -> DeltaGenerator:

@@ -15,6 +15,7 @@ from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_core.base.errors import MauveLensError
 from mauve_core.jobs import queue
+from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 
 NEW_RUN_PAGE = "views/new_run/new_run.py"
@@ -99,13 +100,12 @@ def _facts(run_id: str) -> None:
     comparison = run.comparison
     sizes = sorted({source.n for source in comparison.sources})
     size = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    encoder = comparison.config.encoder
     clusters = sorted({p.k for c in comparison.candidates for p in c.partitions} | {p.k for p in comparison.joint})
     candidates, seeds = len(comparison.candidates), comparison.config.score.seeds
     lines = [
-        f"**{size}** texts per side",
+        f"**{size}** {comparison.words.items} per side",
         f"**{candidates}** candidate{'s' * (candidates > 1)}",
-        f"encoder **{escaped(encoder.model)}**, {encoder.max_tokens:,} tokens" if encoder else "features given",
+        _encoder(comparison),
         f"**k = {', '.join(map(str, clusters))}** clusters, **{seeds}** seed{'s' * (seeds > 1)}",
     ]
     st.caption("  \n".join(lines))
@@ -142,3 +142,11 @@ def _no_run_yet(page: str) -> None:
         "Or install the demo study with `mauve-lens demo` and reload this page: eleven decoders against Wikipedia, "
         "with a guided tour of two minutes."
     )
+
+
+def _encoder(comparison: Comparison) -> str:
+    encoder = comparison.config.encoder
+    if encoder is None:
+        return "features given"
+    length = f", {encoder.max_tokens:,} tokens" if comparison.has_words else ""
+    return f"encoder **{escaped(encoder.model)}**{length}"

@@ -51,31 +51,34 @@ def finding(focus: Focus, cluster: int) -> str:
     z, a property that separates the cluster from all other texts.
     """
     card = cache.why_card(*focus.key, cluster)
-    model = escaped(short_name(focus.candidate))
+    model, words = escaped(short_name(focus.candidate)), focus.run.comparison.words
+    human = words.said("Human")
     if not card.human or not card.model:
-        who, missing = (model, "human") if card.model else ("Human", model)
+        who, missing = (model, words.reference) if card.model else (human, model)
         count = card.model or card.human
         if not count:
-            return "**No text is in this cluster.**"
-        return f"**{who} alone writes this:** {count:,} text{'s' * (count > 1)}, and no {missing} text."
+            return words.said("**No text is in this cluster.**")
+        alone = words.said("alone writes this")
+        return f"**{who} {alone}:** {words.count(count)}, and no {missing} {words.item}."
     for each in sorted((each for each in card.sides if each.separates), key=_margin, reverse=True):
         kind, effect = property_named(each.name), each.effect
         if effect is not None:
             says = kind.less if effect.auc > 0.5 else kind.more  # the first side is the human one
             return f"**{model} {says} here:** {kind.means(effect.second, effect.first)} ({_auc(effect)})."
-    leading = [(who, found[0]) for who, found in ((model, card.model_phrases), ("Human", card.human_phrases)) if found]
+    leading = [(who, found[0]) for who, found in ((model, card.model_phrases), (human, card.human_phrases)) if found]
     if leading:
         who, phrase = max(leading, key=lambda pair: pair[1].z)
         own, other = (card.model, card.human) if who == model else (card.human, card.model)
+        say = words.said("texts say")
         return (
-            f"**{who} texts say “{escaped(phrase.text)}” more often here:** {phrase.texts} of {own} against "
+            f"**{who} {say} “{escaped(phrase.text)}” more often here:** {phrase.texts} of {own} against "
             f"{phrase.other_texts} of {other} (log odds {written(phrase.log_odds, 1)}, "
             f"{interval(phrase.low, phrase.high, 1)})."
         )
     for each in sorted((each for each in card.rest if each.separates), key=_margin, reverse=True):
         kind, effect = property_named(each.name), each.effect
         if effect is not None:
-            says = kind.more if effect.auc > 0.5 else kind.less
+            says = kind.of_cluster(more=effect.auc > 0.5)
             return (
                 f"**Both sides are alike here; the cluster {says} than all others:** "
                 f"{kind.means(effect.first, effect.second)} ({_auc(effect)})."
@@ -100,15 +103,23 @@ def marked_rows(
     """
     card = cache.why_card(*focus.key, cluster)
     of_cluster = {phrase.text for phrase in card.cluster_phrases}
+    reference = focus.run.comparison.words.said("Human")
     sides = (
-        (HUMAN, "Human", HUMAN_COLOUR, [row.human for row in rows], card.human_phrases, card.human),
+        (
+            HUMAN,
+            reference,
+            HUMAN_COLOUR,
+            [row.human for row in rows],
+            card.human_phrases,
+            card.human,
+        ),
         (focus.candidate, focus.candidate, focus.colour, [row.model for row in rows], card.model_phrases, card.model),
     )
     columns = st.columns(2 if in_rows or (card.human and card.model) else 1, gap="small")
     for column, (source, title, colour, indices, phrases, count) in zip(cycle(columns), sides, strict=False):
         shown = [index for index in indices if index is not None]
         n = len(focus.run.corpora[source])
-        column.markdown(f"{swatch(colour)} **{escaped(title)}** · {count:,} of {n:,} texts")
+        column.markdown(f"{swatch(colour)} **{escaped(title)}** · {count:,} of {focus.run.comparison.words.count(n)}")
         if not in_rows:
             for index in shown:
                 with column:
@@ -142,14 +153,15 @@ def _text(focus: Focus, cluster: int, source: str, index: int, phrases: set[str]
 
 
 def _flags(focus: Focus, card: WhyCard) -> None:
+    said = focus.run.comparison.words.said
     for each in card.sides:
         if each.separates:
-            names = ("the human texts", f"those of {escaped(focus.candidate)}")
+            names = (said("the human texts"), f"those of {escaped(focus.candidate)}")
             st.warning(_flag(each, "tells the two sides apart here", names), icon=":material/flag:")
     for each in card.rest:
         if each.separates:
-            names = ("the texts here", "all others")
-            st.info(_flag(each, "tells this cluster from all other texts", names), icon=":material/flag:")
+            names = (said("the texts here"), "all others")
+            st.info(_flag(each, said("tells this cluster from all other texts"), names), icon=":material/flag:")
 
 
 def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
@@ -169,9 +181,10 @@ def _flag(each: PropertyEffect, what: str, names: tuple[str, str]) -> str:
 
 def _phrases(focus: Focus, card: WhyCard) -> None:
     near = "; ".join(labelled(focus.names, cluster) for cluster in card.neighbours)
+    said = focus.run.comparison.words.said
     lists = [
-        ("Over-represented in human texts", card.human_phrases),
-        (f"Over-represented in texts of {focus.candidate}", card.model_phrases),
+        (said("Over-represented in human texts"), card.human_phrases),
+        (f"{said('Over-represented in texts')} of {focus.candidate}", card.model_phrases),
         ("This cluster rather than its neighbors" if near else "This cluster", card.cluster_phrases),
     ]
     shown = lists if card.human and card.model else lists[2:]

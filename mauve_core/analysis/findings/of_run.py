@@ -14,6 +14,7 @@ from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
@@ -42,6 +43,7 @@ def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
     """
     comparison = run.comparison
     comparison.candidate(candidate)
+    _require_words(run.corpora[candidate])
     others = [source.name for source in comparison.sources if source.name != candidate]
     if reference not in others:
         raise InputError("The reference is not usable", allowed=", ".join(others), received=repr(reference))
@@ -82,6 +84,8 @@ def findings_between(
     InputError
         As :func:`find`; the corpora have one name.
     """
+    for corpus in (reference, candidate):
+        _require_words(corpus)
     if reference.name == candidate.name:
         raise InputError("The reference and the candidate have one name", received=repr(candidate.name))
     matched = shared_prompts({each.name: each for each in (reference, candidate)})
@@ -89,6 +93,14 @@ def findings_between(
     texts = (*reference.texts, *candidate.texts)
     sides = Sides(candidate.name, texts, len(reference), prompts, reference=reference.name)
     return find(sides, q=q, seed=stream(seed, "findings"), more=more)
+
+
+def _require_words(corpus: Corpus) -> None:
+    kind = kind_of(corpus.kind)
+    if not kind.has_words:
+        raise InputError(
+            "Findings are about texts", allowed="texts", received=f"{kind.words.items}, as the side {corpus.name!r}"
+        )
 
 
 def run_findings(

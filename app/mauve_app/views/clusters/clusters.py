@@ -125,10 +125,13 @@ def _neighbors(listed: list[int], chosen: int | None) -> None:
 def _caption(here: Focus, rows: pd.DataFrame, listed: int, order: str, smoothing: str) -> None:
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
     shown = f"{listed} of " if listed < len(rows) else ""
+    said = here.run.comparison.words.said
     st.caption(
-        f"{shown}{len(rows)} clusters of the {here.partition.kind} partition{_about_empty(rows)}, {n:,} human and "
-        f"{m:,} model texts, sorted by {ORDERS[order].lower()}."
-        f"{_about_costs(smoothing) if has_costs(rows) else ''}{_ABOUT_FOUND if has_found(rows) else ''}"
+        said(
+            f"{shown}{len(rows)} clusters of the {here.partition.kind} partition{_about_empty(rows)}, {n:,} human and "
+            f"{m:,} model texts, sorted by {ORDERS[order].lower()}."
+            f"{_about_costs(smoothing) if has_costs(rows) else ''}{_ABOUT_FOUND if has_found(rows) else ''}"
+        )
     )
     charts.csv_button(
         lambda: rows.assign(name=[here.names[cluster] for cluster in rows["cluster"]]),

@@ -52,16 +52,18 @@ def main() -> None:
     paper_panel.show(run, state, state.partition)
     with answer:  # last, because a run without what is derived from it takes a while to say why
         verdict_lines.show(run, state)
-        st.page_link(
-            "views/findings/findings.py",
-            label="What each candidate does more or less than people, in tested sentences",
-            icon=":material/arrow_forward:",
-            query_params=to_query(state),
-        )
+        if run.comparison.has_words:
+            st.page_link(
+                "views/findings/findings.py",
+                label="What each candidate does more or less than people, in tested sentences",
+                icon=":material/arrow_forward:",
+                query_params=to_query(state),
+            )
     with places:
         ranked_list.show(run, state)
         verdict_lines.show_rest(run)
-        findings_panel.show(run, state)
+        if run.comparison.has_words:
+            findings_panel.show(run, state)
 
 
 def _scores(run: Run, state: State) -> None:

@@ -45,7 +45,8 @@ def show(run: Run, state: State) -> None:
         if halves is not None:
             label = human_vs_human_label(rescored)
             with _row("place_human", rank_label(0, False), label, halves.scores["mauve"]):
-                st.caption("about what a candidate that writes like people would score", width="content")
+                about = run.comparison.words.said("about what a candidate that writes like people would score")
+                st.caption(about, width="content")
     reach = f"In parentheses: {texts_interval(rescored.config.score.confidence)}."
     st.caption(" ".join(filter(None, [reach, pairing_sentence(rescored)])))
 
@@ -64,14 +65,14 @@ def _reason(run: Run, state: State, name: str) -> None:
     found = cache.main_reason(run.id, name)
     cluster = None if found is None else found.cluster
     if found is not None:
-        label = found.sentence if found.where == "all" else found.finding
+        label = run.comparison.words.said(found.sentence if found.where == "all" else found.finding)
         names = cache.cluster_names(run.id, "pairwise", name, run.comparison.median_seed(name))
         detail = found.detail[:1].upper() + found.detail[1:]
         about = f"{detail}. Opens “{names[found.cluster]}”: {found.cost}."
     elif cache.gap_test(run.id, "pairwise", name).explains:
         label, about = "no clear main difference", "Opens its clusters."
     else:
-        label, about = "could be a gap between human texts", "Opens its clusters."
+        label, about = run.comparison.words.said("could be a gap between human texts"), "Opens its clusters."
     view = changed(state, candidate=name, partition=None, seed=None, cluster=cluster)
     st.page_link(
         "views/clusters/clusters.py",

@@ -45,7 +45,9 @@ def main() -> None:
     run = sidebar.opened_run()
     if section == "sweeps":
         sweep_panel.show(run, state)
-    elif section == "variety":
+        return
+    page_chrome.require_words(run)
+    if section == "variety":
         variety.show(run)
     else:
         _measures(run)

@@ -43,6 +43,7 @@ def main() -> None:
     """Lay out the page: the answer, the picture, and the texts that show the chosen finding; two files below."""
     page_chrome.head("Findings", "What does the candidate do more or less than people, and how certain is that?")
     run, state = opened_run(), session.current()
+    page_chrome.require_words(run)
     candidate, reference = text_search.findings_of(run, state)
     answer = st.container()
     _controls(run, candidate)

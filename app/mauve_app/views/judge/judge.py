@@ -22,6 +22,7 @@ def main() -> None:
     """Lay out the page."""
     head = page_chrome.head("Judge", "Which texts do people prefer, and do the scores agree with them?")
     run, state = opened_run(), session.current()
+    page_chrome.require_words(run)
     if not access.may_change():
         state = dataclasses.replace(state, judge_section="results")  # read-only: ratings can be read, not added
     with head:

@@ -25,6 +25,7 @@ def main() -> None:
     """Lay out the page."""
     head = page_chrome.head("Probes", "Which changes to a text does the score notice, and which does it miss?")
     run, state = sidebar.opened_run(), session.current()
+    page_chrome.require_words(run)
     with head:
         section = bound.segmented_control(
             "probes_section", "Part", SECTIONS, key="url_probes_section", label_visibility="collapsed"
