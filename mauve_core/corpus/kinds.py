@@ -7,7 +7,7 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -132,11 +132,10 @@ def property_named(name: str) -> Property:
     raise InputError("No kind of item has this property", received=repr(name)[:80])
 
 
-def common_kind(kinds: Iterable[tuple[str, str]]) -> Kind:
-    """Return the kind of all sides, given as pairs of their names and kinds; InputError if they differ."""
-    sides: Sequence[tuple[str, str]] = list(kinds)
-    first, name = sides[0]
-    for side, other in sides[1:]:
+def common_kind(kinds: Mapping[str, str]) -> Kind:
+    """Return the kind of all sides, whose kinds are given by name; InputError if they differ."""
+    first, name = next(iter(kinds.items()))
+    for side, other in kinds.items():
         if other != name:
             raise InputError(
                 "Sides of different kinds cannot be compared",

@@ -80,7 +80,7 @@ def _few(sources: Sequence[Source]) -> str:
     fewest = min(source.n_scored for source in sources)
     if fewest >= FEW_TEXTS:
         return ""
-    return (
+    return kind_of(sources[0].kind).words.said(
         f"{fewest} texts per side are fewer than {FEW_TEXTS:,}: do not trust small gaps between candidates. More texts "
         "narrow the intervals; the bias of a score depends on the texts per cluster and stays."
     )
@@ -156,7 +156,8 @@ def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> s
     human = set(corpora[sources[0].name].contents)
     shared = {s.name: sum(each in human for each in corpora[s.name].contents) for s in sources[1:]}
     named = [f"{count} of {name}" for name, count in shared.items() if count]
-    return f"Texts that also occur verbatim on the human side: {', '.join(named)}." if named else ""
+    said = kind_of(sources[0].kind).words.said("Texts that also occur verbatim on the human side")
+    return f"{said}: {', '.join(named)}." if named else ""
 
 
 def _one_seed(config: CompareConfig) -> str:

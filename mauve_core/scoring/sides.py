@@ -89,7 +89,7 @@ def check_sides(
                 allowed=f"at least {MIN_TEXTS}; 1,000 or more before small gaps mean anything",
                 received=f"{len(corpus)}",
             )
-    common_kind((name, corpus.kind) for name, corpus in {HUMAN: human, **candidates}.items())
+    common_kind({name: corpus.kind for name, corpus in {HUMAN: human, **candidates}.items()})
     for name, corpus in candidates.items():
         _require_generations(name, corpus)
     generations = [int(corpus.generation_codes.max()) + 1 for corpus in candidates.values()]
@@ -151,7 +151,7 @@ def encode_sides(
     """Encode every side under ``config.encoder``; return the sides and the device used."""
     if config.encoder is None:
         raise InputError("No encoder was chosen")
-    kind = common_kind((name, corpus.kind) for name, corpus in corpora.items())
+    kind = common_kind({name: corpus.kind for name, corpus in corpora.items()})
     encoder = kind.encoder(config.encoder, device)
     encoded = {}
     used_device = device

@@ -1,0 +1,157 @@
+"""Models of images: classical features by hand, the small network's weights, and transformers' own path."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, VISION, identify
+from mauve_core.encoders.opening import language_model
+from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, pixels, vision_recipe
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+SIDE = 32
+
+
+def images(n: int, size: tuple[int, int] = (50, 40)) -> list[Image.Image]:
+    rng = np.random.default_rng(7)
+    small = rng.integers(256, size=(n, 5, 6, 3), dtype=np.uint8)
+    return [Image.fromarray(each).resize(size, Image.Resampling.BICUBIC) for each in small]
+
+
+def opened(name: str) -> VisionModel:
+    return open_vision_model(EncoderConfig(model=name), identify(name), "cpu")
+
+
+def encoded(model: VisionModel, found: list[Image.Image]) -> NDArray[np.float32]:
+    return model.run(np.stack([model.prepare(each) for each in found]))
+
+
+def test_pixels_of_one_color_are_that_color_without_edges() -> None:
+    found = pixels.features(Image.new("RGB", (40, 30), (255, 0, 0)))
+    assert found.shape == (pixels.WIDTH,)
+    picture, colors, edges = np.split(found, [256, 352])
+    np.testing.assert_allclose(picture * 16, 0.299, atol=1e-6)
+    np.testing.assert_allclose(colors.reshape(16, 6) * np.sqrt(96), [[1, 0, 0, 0, 0, 0]] * 16, atol=1e-6)
+    assert not edges.any()
+
+
+def test_pixels_see_the_direction_of_stripes() -> None:
+    stripes = (np.arange(128) // 8 % 2 * 255).astype(np.uint8)
+    upright, flat = (
+        pixels.features(Image.fromarray(np.broadcast_to(each, (128, 128)).copy()).convert("RGB"))[352:].reshape(16, 8)
+        for each in (stripes, stripes[:, None])
+    )
+    assert np.allclose(np.linalg.norm(upright), 1, atol=1e-6)
+    assert set(upright.argmax(axis=1)) == {0}
+    assert set(flat.argmax(axis=1)) == {4}
+
+
+def small(kind: str) -> Any:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    vision = {**sizes, "image_size": SIDE, "patch_size": 8}
+    torch.manual_seed(0)
+    if kind == "vit":
+        return transformers.ViTModel(transformers.ViTConfig(**vision), add_pooling_layer=False)
+    if kind == "dinov2":
+        return transformers.Dinov2Model(transformers.Dinov2Config(**vision))
+    if kind == "clip":
+        text = {**sizes, "vocab_size": 50, "bos_token_id": 0, "eos_token_id": 1}
+        return transformers.CLIPModel(
+            transformers.CLIPConfig(text_config=text, vision_config=vision, projection_dim=12)
+        )
+    return transformers.ConvNextModel(
+        transformers.ConvNextConfig(num_stages=2, hidden_sizes=[8, 16], depths=[1, 1], image_size=SIDE)
+    )
+
+
+def plain(kind: str, model: Any, values: Any) -> Any:
+    """The features as transformers' documentation computes them."""
+    if kind == "clip":
+        return model.visual_projection(model.vision_model(pixel_values=values).pooler_output)
+    output = model(pixel_values=values)
+    return output.last_hidden_state[:, 0] if kind in ("vit", "dinov2") else output.pooler_output
+
+
+@pytest.fixture(params=["vit", "dinov2", "clip", "convnext"])
+def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Any, Path]:
+    model = small(request.param).eval()
+    model.save_pretrained(tmp_path)
+    settings = {
+        "image_processor_type": "ViTImageProcessor",
+        "do_resize": True, "size": {"height": SIDE, "width": SIDE}, "resample": 3,
+        "do_rescale": True, "rescale_factor": 1 / 255,
+        "do_normalize": True, "image_mean": [0.5, 0.4, 0.3], "image_std": [0.2, 0.3, 0.4],
+    }  # fmt: skip
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(settings))
+    return request.param, model, tmp_path
+
+
+def test_features_are_those_of_transformers(saved: tuple[str, Any, Path]) -> None:
+    kind, model, folder = saved
+    found = images(7)
+    ours = encoded(opened(str(folder)), found)
+    values = [np.asarray(each.resize((SIDE, SIDE), Image.Resampling.BICUBIC), dtype=np.float64) / 255 for each in found]
+    scaled = (np.stack(values) - [0.5, 0.4, 0.3]) / [0.2, 0.3, 0.4]
+    with torch.inference_mode():
+        expected = plain(kind, model, torch.from_numpy(scaled.transpose(0, 3, 1, 2).astype(np.float32)))
+    np.testing.assert_allclose(ours, expected.reshape(7, -1).numpy(), atol=1e-4)
+
+
+def test_a_feature_does_not_depend_on_its_batch(saved: tuple[str, Any, Path]) -> None:
+    model, found = opened(str(saved[2])), images(5)
+    together = encoded(model, found)
+    alone = np.concatenate([encoded(model, [each]) for each in found])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_a_model_says_whether_it_takes_images(saved: tuple[str, Any, Path], tmp_path: Path) -> None:
+    assert is_vision_model(identify(str(saved[2])))
+    assert is_vision_model(identify(PIXELS))
+    text = tmp_path / "text"
+    transformers.BertModel(
+        transformers.BertConfig(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)
+    ).save_pretrained(text)
+    assert not is_vision_model(identify(str(text)))
+
+
+def test_the_recipe_follows_the_processor(saved: tuple[str, Any, Path]) -> None:
+    identity, path = identify(str(saved[2])), saved[2] / "preprocessor_config.json"
+    before = vision_recipe(identity)
+    path.write_text(path.read_text().replace("0.5", "0.6"))
+    assert vision_recipe(identity) != before
+    path.unlink()
+    with pytest.raises(ModelUnavailableError, match=r"has no preprocessor_config\.json"):
+        vision_recipe(identity)
+
+
+def test_another_pooling_is_refused() -> None:
+    with pytest.raises(InputError, match="pooling does not apply to images"):
+        vision_recipe(identify(PIXELS), "mean")
+
+
+def test_a_model_of_images_is_refused_for_texts() -> None:
+    with pytest.raises(InputError, match="encodes images, not texts"):
+        language_model(PIXELS, None)
+
+
+@pytest.mark.skipif(VISION[EFFICIENTNET].locate() is None, reason="its package is not installed")
+def test_the_small_network_knows_a_flower_and_a_temple() -> None:
+    from sklearn.datasets import load_sample_images
+
+    model = opened(EFFICIENTNET)
+    weights = torch.load(identify(EFFICIENTNET).location, weights_only=True)
+    features = encoded(model, [Image.fromarray(each) for each in load_sample_images().images])
+    assert features.shape == (2, 1280)
+    classes = features @ weights["_fc.weight"].numpy().T + weights["_fc.bias"].numpy()
+    assert classes.argmax(axis=1).tolist() == [698, 985]  # palace, daisy
