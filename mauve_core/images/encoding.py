@@ -86,7 +86,7 @@ class ImageEncoder:
         if not is_vision_model(self._identity):
             raise ModelUnavailableError(
                 f"The model {config.model} does not encode images",
-                allowed="efficientnet-lite0, pixels, inception, or a vision model's Hugging Face id or folder, such as "
+                allowed="efficientnet-lite0, pixels, or a vision model's Hugging Face id or folder, such as "
                 "facebook/dinov2-small or openai/clip-vit-base-patch32",
                 todo="Name another encoder",
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pickle import UnpicklingError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,10 @@ def open_vision_model(config: EncoderConfig, identity: ModelIdentity, device: st
         The model's files are damaged or cannot be reached, or the machine lacks the precision.
     """
     recipe = vision_recipe(identity, config.pooling)
+    if identity.name in (PIXELS, EFFICIENTNET) and config.dtype != "float32":
+        raise InputError(
+            f"The encoder {identity.name} computes in one precision", allowed="float32", received=config.dtype
+        )
     if identity.name == PIXELS:
         return VisionModel(identity, recipe, pixels.features, lambda found: found, "cpu", pixels.WIDTH)
     if identity.name == EFFICIENTNET:
@@ -90,7 +95,7 @@ def _open_efficientnet(identity: ModelIdentity, recipe: str, device: str) -> Vis
 
     try:
         network = efficientnet_lite.load(Path(identity.location)).to(device)
-    except (OSError, RuntimeError, ValueError, KeyError) as error:
+    except (OSError, EOFError, RuntimeError, ValueError, KeyError, UnpicklingError) as error:
         raise ModelUnavailableError(
             f"The weights {identity.location} are damaged", todo="Install their package again"
         ) from error

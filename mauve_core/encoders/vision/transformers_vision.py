@@ -27,9 +27,6 @@ from mauve_core.encoders.vision.model import VisionModel
 
 PROCESSOR = "preprocessor_config.json"
 
-_SIGNS = ("vision_config", "image_size", "num_channels", "patch_size")
-"""Settings of which a vision model has one."""
-
 
 def find_in(identity: ModelIdentity) -> FindFile:
     """Return what finds a file of a model's folder, or of its repository on the hub."""
@@ -39,12 +36,22 @@ def find_in(identity: ModelIdentity) -> FindFile:
 
 
 def takes_images(identity: ModelIdentity) -> bool:
-    """Return whether a folder or hub model has the settings of a vision model; reads config.json alone."""
+    """Return whether a folder or hub model is of a type that classifies images, or embeds them with texts.
+
+    Others that see images, such as masked autoencoders, which hide parts at random, or models that answer questions,
+    give no feature of an image.
+    """
     if identity.kind not in ("folder", "hub"):
         return False
+    from transformers.models.auto.modeling_auto import (
+        MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+        MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
+    )
+
     config = find_in(identity)(CONFIG)
-    values = {} if config is None else read_object(config)
-    return any(name in values for name in _SIGNS) and "vocab_size" not in values
+    kind = None if config is None else read_object(config).get("model_type")
+    mappings = MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES, MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES
+    return isinstance(kind, str) and any(kind in names for names in mappings)
 
 
 def recipe_of(identity: ModelIdentity) -> str:

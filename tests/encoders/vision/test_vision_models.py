@@ -13,7 +13,7 @@ from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, VISION, identify
+from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, VISION, ModelIdentity, identify
 from mauve_core.encoders.opening import language_model
 from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, pixels, vision_recipe
 
@@ -133,6 +133,28 @@ def test_the_recipe_follows_the_processor(saved: tuple[str, Any, Path]) -> None:
     path.unlink()
     with pytest.raises(ModelUnavailableError, match=r"has no preprocessor_config\.json"):
         vision_recipe(identity)
+
+
+def test_a_masked_autoencoder_is_refused(tmp_path: Path) -> None:
+    config = transformers.ViTMAEConfig(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, image_size=SIDE, patch_size=8,
+        decoder_hidden_size=16, decoder_num_hidden_layers=1, decoder_num_attention_heads=2,
+    )  # fmt: skip
+    transformers.ViTMAEModel(config).save_pretrained(tmp_path)
+    assert not is_vision_model(identify(str(tmp_path)))
+
+
+def test_classical_features_have_one_precision() -> None:
+    with pytest.raises(InputError, match=r"one precision.*float32.*bfloat16"):
+        open_vision_model(EncoderConfig(model=PIXELS, dtype="bfloat16"), identify(PIXELS), "cpu")
+
+
+@pytest.mark.parametrize("content", [b"no weights", b"PK\x03\x04", b""])
+def test_damaged_weights_of_the_small_network_are_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "w.pth").write_bytes(content)
+    identity = ModelIdentity(EFFICIENTNET, "package", str(tmp_path / "w.pth"), "0")
+    with pytest.raises(ModelUnavailableError, match="damaged"):
+        open_vision_model(EncoderConfig(model=EFFICIENTNET), identity, "cpu")
 
 
 def test_another_pooling_is_refused() -> None:
