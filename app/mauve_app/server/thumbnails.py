@@ -14,7 +14,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from mauve_core.base.errors import MauveLensError
+from mauve_app.server import access
+from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.media import SIDES, Thumbnails, archive_beside, digest_and_side
 from mauve_core.store import Run, RunStore
 from mauve_core.store.folder import is_id
@@ -48,8 +49,9 @@ async def _picture(request: Request) -> Response:
     if named is None or not is_id(given["run_id"]):
         return PlainTextResponse("No such picture.", 404)
     try:
+        access.require_shown(given["run_id"])
         data = await run_in_threadpool(_read, given["run_id"], given["source"], *named)
-    except (KeyError, OSError):
+    except (KeyError, OSError, InputError):
         return PlainTextResponse("No such picture.", 404)
     except MauveLensError as error:
         return PlainTextResponse(str(error), 500)
