@@ -29,7 +29,7 @@ from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings
 from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
 from mauve_core.tasks.draw_map import with_map
 
-READING = "Reading sides"
+READING = "Reading texts"
 SAVING = "Saving the run"
 
 

@@ -27,6 +27,8 @@ READ_ONLY = SIGNED_OUT | {
     "HEAD /progress/{job_id}", "HEAD /sign-in/provider", "OPTIONS /_stcore/bidi-components/{path:path}",
     "OPTIONS /_stcore/upload_file/{session_id}/{file_id}", "OPTIONS /component/{path:path}",
     "OPTIONS /media/{file_id:path}", "WebSocket /_stcore/stream",
+    "GET /thumbnails/{run_id}/{source:int}/{side:int}/{file}",
+    "HEAD /thumbnails/{run_id}/{source:int}/{side:int}/{file}",
 }  # fmt: skip
 WHOLE = READ_ONLY | {
     "DELETE /_stcore/upload_file/{session_id}/{file_id}",

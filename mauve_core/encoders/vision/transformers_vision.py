@@ -102,5 +102,6 @@ def _pooled(model: Any, pixels: Any) -> Any:
     output = model(pixel_values=pixels)
     pooled = getattr(output, "pooler_output", None)
     if pooled is None or hasattr(getattr(model, "pooler", None), "dense"):
-        return output.last_hidden_state[:, 0]
+        last = output.last_hidden_state
+        return last.mean(dim=(2, 3)) if last.ndim == 4 else last[:, 0]  # a map has places, and no first token
     return pooled.flatten(1)
