@@ -74,7 +74,7 @@ def read_corpus(
     ------
     InputError
         The file cannot be read, a field is missing or does not hold text, the text field cannot be guessed, ids of a
-        chosen field are missing or repeated, or no text is left. Fields of a table are named for images.
+        chosen field are missing or repeated, or no text is left; or a field was named for images.
 
     Examples
     --------

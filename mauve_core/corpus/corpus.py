@@ -40,7 +40,7 @@ class Corpus:
     name : str
         Name in tables and figures.
     texts : tuple of str
-        Never empty or white space alone when made by the functions below. Of items that are not text, their names.
+        Never empty or white space alone when made by the functions below. Of other items, words that describe them.
     ids : tuple of str
         One per text, all different.
     prompts : tuple of str or None

@@ -1,4 +1,4 @@
-"""What stands for items that are not text: a digest of each, where they lie, and the small pictures shown of them.
+"""What stands for items that are not text: a digest of each, and the small pictures shown of them.
 
 The pictures are WebP files in one zip archive, stored as they are, each named by the digest of its item and the pixels
 of its longer side. While items are read, the archive is a file without a name, which goes with the process; a run

@@ -32,7 +32,7 @@ PROPERTIES: Mapping[str, Property] = {
     each.name: each
     for each in (
         _property("width", "Width", "pixels", "Width of the image.", "wider", "narrower", "{} pixels wide"),
-        _property("height", "Height", "pixels", "Height of the image.", "higher", "lower", "{} pixels high"),
+        _property("height", "Height", "pixels", "Height of the image.", "taller", "shorter", "{} pixels high"),
         _property("brightness", "Brightness", "", "Mean brightness: 0 is black, 100% is white.", "brighter", "darker"),
         _property(
             "contrast",
