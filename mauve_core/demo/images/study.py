@@ -20,6 +20,7 @@ DEMO_RUN = "demo-images"
 KEPT = "demo-images"
 """Folder below the home folder, for the real digits: a run's images are read where they lie."""
 
+MODEL = kind_of("image").model
 OTHER_REAL = "other real"
 NOTES = (
     "Handwritten digits of MNIST against those of a small model trained on others of them, by the temperature of its "
@@ -53,7 +54,7 @@ def prepare_images(data: Path = DATA, *, again: bool = False, progress: Progress
         name=DEMO_RUN,
         human=TextFile(str(reference)),
         candidates={name: TextFile(path) for name, path in (sides | {OTHER_REAL: str(other)}).items()},
-        config=CompareConfig(encoder=EncoderConfig(model=kind_of("image").model)),
+        config=CompareConfig(encoder=EncoderConfig(model=MODEL)),
     ).make(progress)
     runs.describe(run.id, notes=NOTES)
     return run.id
