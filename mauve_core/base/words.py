@@ -36,6 +36,11 @@ class Words:
         """``human texts``."""
         return f"{self.reference} {self.items}"
 
+    @property
+    def one(self) -> str:
+        """``a text``, ``an image``."""
+        return f"{'an' if self.item[0] in 'aeiou' else 'a'} {self.item}"
+
     def count(self, n: int) -> str:
         """``1 text``, ``2,000 texts``."""
         return f"{n:,} {self.item if n == 1 else self.items}"

@@ -44,6 +44,12 @@ FOLDER = "folder"
 
 
 _SAID = {
+    "to read the texts of a cluster": "to see the images of a cluster",
+    "to read the cluster's texts": "to see the cluster's images",
+    "to read its texts": "to see its images",
+    "to read its text": "to see it larger",
+    "both sides write as much": "both sides have as much",
+    "one side writes of its cluster": "one side has in its cluster",
     "humans write what the model misses": "real images show what the model misses",
     "the model writes what humans don't": "the model shows what real images don't",
     "human corpus": "set of real images",

@@ -92,7 +92,8 @@ def show(run: Run, state: State) -> None:
                 "score",
                 "Score",
                 {score: titled(score) for score in SCORES},
-                help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
+                help=f"↑ larger is closer to the {run.comparison.words.reference_items}, ↓ smaller is. MAUVE is what "
+                "the papers report.",
             )
     st.caption(run.comparison.words.said(QUESTIONS[state.sweep_axis]))
     sweep = or_error(_stored, run, state.sweep_axis)
