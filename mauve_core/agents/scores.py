@@ -110,7 +110,7 @@ def test_candidates(access: Access, run_id: str, first: int | str, second: int |
         if each.score == score and {each.first, each.second} == {one.name, other.name}
     )
     notes = (
-        tests_sentence([found]),
+        tests_sentence([found], run.comparison.words),
         disagreement_sentence([found]),
         pairing_sentence(run.comparison),
         f"Interval of the difference: {texts_interval(run.comparison.config.score.confidence)}.",

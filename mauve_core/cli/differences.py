@@ -78,7 +78,12 @@ def _test(args: argparse.Namespace) -> int:
         write("The run has one candidate, so there is no pair to test.")
         return 0
     reach = f"Interval of the difference: {texts_interval(run.comparison.config.score.confidence)}."
-    told = (reach, tests_sentence(found), disagreement_sentence(found), pairing_sentence(run.comparison))
+    told = (
+        reach,
+        tests_sentence(found, run.comparison.words),
+        disagreement_sentence(found),
+        pairing_sentence(run.comparison),
+    )
     said = " ".join(filter(None, told))
     write(_table(found) + "\n\n" + "\n".join(textwrap.wrap(said, 110)))
     return 0

@@ -24,7 +24,7 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.server_names import names_server
-from mauve_core.base.words import TEXTS, Words
+from mauve_core.base.words import Words
 from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.reference import (
@@ -116,7 +116,7 @@ def places_sentence(comparison: Comparison, score: str = "mauve") -> str:
     return f"{rank_sentence(comparison, score)} {letters_sentence(comparison)}".rstrip()
 
 
-def tests_sentence(differences: Sequence[Difference], words: Words = TEXTS) -> str:
+def tests_sentence(differences: Sequence[Difference], words: Words) -> str:
     """Explain how differences under one score were tested, in a sentence or two."""
     paired = sum(each.paired for each in differences)
     within = "" if not paired else " within prompts" if paired == len(differences) else " within prompts they share"

@@ -26,6 +26,7 @@ from mauve_core.analysis.sentences import Name, Sentence
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
+from mauve_core.base.words import TEXTS
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.experiments.findings import Finding
 from mauve_core.figures.theme import as_label
@@ -190,7 +191,7 @@ def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: Op
         assert text == (f"<b>{expected}</b>" if test.told_apart else expected)
     assert len(figure["data"][2]["x"]) == 2 * len(apart)  # a dot each, seen from either side
     captions = " ".join(caption.value for caption in app.caption)
-    assert tables.tests_sentence(found) in captions
+    assert tables.tests_sentence(found, TEXTS) in captions
     assert "not tested" not in captions
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable
+from mauve_core.base.words import TEXTS
 from mauve_core.scoring import tables
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.reference import human_vs_human_sentence
@@ -135,9 +136,9 @@ def test_the_sentence_says_what_decides_ties() -> None:
 def test_the_sentence_says_where_texts_were_exchanged() -> None:
     found = [each for each in with_tests(make_comparison()).differences or () if each.score == "mauve"]
     separate = [dataclasses.replace(each, paired=False) for each in found]
-    assert "two candidates within prompts rarely" in tables.tests_sentence(found)
-    assert "two candidates within prompts they share rarely" in tables.tests_sentence([*found, *separate])
-    assert "two candidates rarely" in tables.tests_sentence(separate)
+    assert "two candidates within prompts rarely" in tables.tests_sentence(found, TEXTS)
+    assert "two candidates within prompts they share rarely" in tables.tests_sentence([*found, *separate], TEXTS)
+    assert "two candidates rarely" in tables.tests_sentence(separate, TEXTS)
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)).map(lambda pair: (min(pair), max(pair))), min_size=1))

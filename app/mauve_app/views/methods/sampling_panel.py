@@ -45,8 +45,8 @@ def show(run_id: str) -> None:
     st.caption(
         f"Pairwise partition, the candidate's median seed; {texts.curve.replicates:,} draws at each point from the "
         f"histogram with half {run.comparison.words.one} added to every cluster; clusters are kept. ±: standard error "
-        "over draws; band: one standard deviation. Fewer clusters: the run's own, merged in order of p/q. More need a new "
-        "clustering: Decoders, Sweeps, k."
+        "over draws; band: one standard deviation. Fewer clusters: the run's own, merged in order of p/q. More need a "
+        "new clustering: Decoders, Sweeps, k."
     )
     _empty_clusters(run)
 
