@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.words import Words
+from mauve_core.base.words import Words, real_items
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.media import Media
-from mauve_core.corpus.metadata import frame_of
+from mauve_core.corpus.metadata import frame_of, numbers_in
 from mauve_core.corpus.properties import Property
 from mauve_core.images.decoding import SUFFIXES
 from mauve_core.images.properties import PROPERTIES
@@ -43,43 +43,19 @@ FOLDER = "folder"
 """Metadata column of the outermost folder; further ones are ``folder 2``, ``folder 3``."""
 
 
-_SAID = {
-    "humans write what the model misses": "real images show what the model misses",
-    "the model writes what humans don't": "the model shows what real images don't",
-    "human corpus": "set of real images",
-    "a candidate that writes like people": "a candidate like real images",
-    "than people": "than real images",
-    "both sides write as much of it": "both sides show as much of it",
-    "it writes more of it": "it shows more of it",
-    "it writes less": "it shows less",
-    "alone writes this": "alone shows this",
-    "texts say": "images are",
-    "writing": "images",
-    "writes": "makes",
-    "humans": "real images",
-    "people": "real images",
-}
-"""What is said of images where the same is said of texts (``Words.said``)."""
-
-
 @dataclass(frozen=True)
 class ImageKind:
     """Images; see :class:`mauve_core.corpus.kinds.Kind`."""
 
     name: str = "image"
-    words: Words = field(default_factory=lambda: Words("image", "images", "real", _SAID))
+    words: Words = field(default_factory=lambda: real_items("image", "images"))
     model: str = "efficientnet-lite0"
     has_words: bool = False
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         """Return the properties that were found when the images were read."""
-        return {
-            name: corpus.metadata[name].to_numpy(np.float64)
-            if name in corpus.metadata
-            else np.full(len(corpus), np.nan)
-            for name in PROPERTIES
-        }
+        return numbers_in(corpus.metadata, PROPERTIES)
 
     def recognizes(self, path: Path) -> bool:
         """Whether most files of a folder are images, counted against .txt files, or a zip archive holds one."""
