@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KINDS = {
     "image": "mauve_core.images.kind:IMAGE",
+    "molecule": "mauve_core.molecules.kind:MOLECULE",
     "text": "mauve_core.encoders.text_kind:TEXT",
 }
 """Name of each kind, and where it is. The first that recognizes a path reads it; texts are last, as they take any."""

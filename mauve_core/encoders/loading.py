@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, words_of
@@ -323,6 +324,15 @@ def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
             f"{what} cannot be loaded: {words_of(error)}",
             todo="Copy, download or save (save_pretrained) the model again",
         ) from error
+
+
+@contextmanager
+def reading_packaged(path: str) -> Iterator[None]:
+    """Turn an error in reading the weights of a package into a ModelUnavailableError that names their file."""
+    try:
+        yield
+    except (OSError, EOFError, RuntimeError, ValueError, KeyError, UnpicklingError) as error:
+        raise ModelUnavailableError(f"The weights {path} are damaged", todo="Install their package again") from error
 
 
 def is_of_library(error: BaseException) -> bool:

@@ -1,0 +1,273 @@
+"""Molecules as a kind of item: files of SMILES, one a line, and after white space a name.
+
+Everything about them is in this module: what is read, described, drawn and encoded. A molecule's text is its SMILES in
+RDKit's canonical form, because ChemNet sees how a molecule is written; its id is its name, or the number of its line.
+
+Features are those of ChemNet, as in the Fréchet ChemNet Distance (Preuer et al., Journal of Chemical Information and
+Modeling, 2018). Packages: rdkit reads and draws, fcd holds ChemNet; neither is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.extras import MissingPackageError
+from mauve_core.base.progress import Progress, counted, silent
+from mauve_core.base.words import Words, real_items
+from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.entries import EMPTY, exclusions_by_reason, repeats_among
+from mauve_core.corpus.folders import spelled_out
+from mauve_core.corpus.formats import title_of
+from mauve_core.corpus.media import SIDES, Media, Thumbnails
+from mauve_core.corpus.metadata import frame_of, numbers_in
+from mauve_core.corpus.packing import packing_of
+from mauve_core.corpus.properties import Property, comparative
+from mauve_core.corpus.streams import lines_of
+from mauve_core.encoders.by_content import ContentEncoder, ItemModel
+from mauve_core.encoders.catalogue import ModelIdentity, PackagedModel, identity_of_package
+from mauve_core.encoders.loading import reading_packaged
+from mauve_core.images.thumbnails import thumbnail
+
+CHEMNET, BATCH = "chemnet", 128
+PACKAGE = PackagedModel("fcd", "fcd", "ChemNet_v0.13_pretrained.pt", "ChemNet", "an encoder of molecules")
+RECIPE = "canonical SMILES, one-hot in 350 places; state of the last LSTM"
+
+SUFFIXES = (".smi", ".smiles")
+"""Of files of molecules; one of ``mauve_core.corpus.packing.PACKINGS`` may follow."""
+
+LONGEST = 349
+"""Characters of a SMILES: ChemNet reads 350 with the end mark, and longer ones would change the others of a batch."""
+
+STAGE = "Reading molecules"
+
+SHOWN = 40
+"""Characters of a SMILES that a message shows."""
+
+_PROBLEMS = {
+    "AtomValenceException": "impossible valence",
+    "AtomKekulizeException": "impossible aromatic atoms",
+    "KekulizeException": "impossible aromatic rings",
+}
+"""What RDKit finds wrong with a molecule whose SMILES can be read."""
+
+
+PROPERTIES: Mapping[str, Property] = {
+    name: comparative("molecules", name, *rest)
+    for name, *rest in (
+        ("molecular weight", "Molecular weight", "Da", "Mean over isotopes.", "heavier", "lighter", "{} Da"),
+        ("logP", "logP", "log10", "Octanol-water partition (Crippen).", "more lipophilic", "less lipophilic"),
+        ("rings", "Rings", "rings", "Number of rings.", "richer in rings", "poorer in rings", "{} rings"),
+        ("heavy atoms", "Heavy atoms", "atoms", "Atoms but hydrogen.", "larger", "smaller", "{} heavy atoms"),
+        ("fraction sp3", "Fraction sp3", "", "Share of carbons in sp3.", "richer in sp3", "poorer in sp3", "{} sp3"),
+        ("QED", "QED", "", "Drug-likeness (Bickerton et al. 2012).", "more drug-like", "less drug-like"),
+    )
+}
+"""By name, in display order."""
+
+
+@dataclass(frozen=True)
+class MoleculeKind:
+    """Molecules; see :class:`mauve_core.corpus.kinds.Kind`."""
+
+    name: str = "molecule"
+    words: Words = field(default_factory=lambda: real_items("molecule", "molecules"))
+    model: str = CHEMNET
+    has_words: bool = False
+    properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
+
+    def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
+        """Return the properties that were found when the molecules were read."""
+        return numbers_in(corpus.metadata, PROPERTIES)
+
+    def recognizes(self, path: Path) -> bool:
+        """Whether the suffix is that of SMILES."""
+        return (path.with_suffix("") if packing_of(path) else path).suffix.lower() in SUFFIXES
+
+    def read(
+        self, path: str | Path, *, name: str | None, fields: Mapping[str, Any], progress: Progress = silent
+    ) -> Corpus:
+        """Read all molecules that are chemically possible; the others are counted with their reasons.
+
+        Raises
+        ------
+        InputError
+            As :func:`mauve_core.corpus.streams.lines_of`; a field was named; rdkit is not installed; names occur more
+            than once; or none of the molecules can be used.
+        """
+        if fields:
+            raise InputError(
+                f"{path} holds molecules, which have no fields", allowed="no fields", received=", ".join(sorted(fields))
+            )
+        if find_spec("rdkit") is None:
+            raise MissingPackageError(
+                "Molecules need the package rdkit, which is not installed", todo="Install it: pip install rdkit"
+            )
+        lines = lines_of(Path(path))
+        molecules, refused, thumbnails = _read_lines(lines, progress)
+        exclusions = exclusions_by_reason(refused)
+        if not molecules:
+            raise InputError(
+                f"No molecule of {path} can be used", received=f"{len(lines):,} lines", todo=str(exclusions[0])
+            )
+        ids, digests = [each.id for each in molecules], [each.digest for each in molecules]
+        rewritten = sum(each.smiles != each.written for each in molecules)
+        notes = [f"{exclusion}." for exclusion in exclusions]
+        if rewritten:
+            notes.append(f"{rewritten:,} of {len(ids):,} SMILES were rewritten in canonical form.")
+        return Corpus(
+            name=name or title_of(Path(path), SUFFIXES),
+            texts=tuple(each.smiles for each in molecules),
+            ids=tuple(ids),
+            prompts=None,
+            metadata=frame_of({of: [m.properties[of] for m in molecules] for of in PROPERTIES}, len(ids), typed=True),
+            origin=spelled_out(path),
+            notes=(*notes, *repeats_among(ids, digests, "molecules")),
+            exclusions=exclusions,
+            numbered=not any(each.named for each in molecules),
+            kind=self.name,
+            media=Media(tuple(digests), thumbnails),
+        )
+
+    def encoder(self, config: EncoderConfig, device: str) -> MoleculeEncoder:
+        return MoleculeEncoder(config, device)
+
+
+class MoleculeEncoder(ContentEncoder[str]):
+    """ChemNet; parameters and errors as those of :class:`ContentEncoder`."""
+
+    kind = "molecule"
+    stage = "Encoding molecules"
+    fixed = {"pooling": "auto", "dtype": "float32"}
+
+    def identify(self) -> tuple[ModelIdentity, str]:
+        if self.config.model != CHEMNET:
+            raise ModelUnavailableError(
+                f"The model {self.config.model} does not encode molecules",
+                allowed=CHEMNET,
+                todo="Name it, or leave out the encoder",
+            )
+        return identity_of_package(CHEMNET, PACKAGE), RECIPE
+
+    def open(self, identity: ModelIdentity, device: str) -> ItemModel[str]:
+        import fcd
+
+        with reading_packaged(identity.location):
+            network = fcd.load_ref_model(identity.location)
+
+        def run(smiles: Sequence[str]) -> NDArray[np.float32]:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)  # fcd stacks rows by an old name of NumPy's
+                found: NDArray[np.float32] = fcd.get_predictions(network, list(smiles), BATCH, 0, device)
+            return found
+
+        return ItemModel(lambda corpus: corpus.texts.__getitem__, run, device, BATCH)
+
+
+@dataclass(frozen=True, eq=False)
+class Molecule:
+    """A usable molecule.
+
+    Attributes
+    ----------
+    id : str
+        Its name, if it is ``named``, or the number of its line.
+    named : bool
+    written, smiles : str
+        SMILES in the file, and the canonical form.
+    properties : dict of str to float
+        By name of :data:`PROPERTIES`.
+    """
+
+    id: str
+    named: bool
+    written: str
+    smiles: str
+    properties: dict[str, float]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical SMILES, hexadecimal."""
+        return hashlib.sha256(self.smiles.encode()).hexdigest()
+
+
+def _read_lines(
+    lines: Sequence[tuple[int, str]], progress: Progress
+) -> tuple[list[Molecule], list[tuple[str, str]], Thumbnails]:
+    """Return the usable molecules, reason and place of each other line, and pictures."""
+    from rdkit import rdBase
+
+    done = counted(progress, STAGE, len(lines))
+    molecules, refused, thumbnails, drawn = list[Molecule](), list[tuple[str, str]](), Thumbnails(), set[str]()
+    with rdBase.BlockLogs():  # what is wrong is said by exclusions
+        for number, line in lines:
+            written, named = ([*line.split(maxsplit=1), "", ""])[:2]
+            parsed = _parsed(written)
+            if isinstance(parsed, str):
+                refused.append((parsed, f"line {number}: {written[:SHOWN]}" if written else f"line {number}"))
+            else:
+                smiles, found = parsed
+                molecule = Molecule(named.strip() or str(number), bool(named), written, smiles, _properties_of(found))
+                molecules.append(molecule)
+                if smiles not in drawn:
+                    drawn.add(smiles)
+                    thumbnails.add(molecule.digest, _pictures(found))
+            done()
+    return molecules, refused, thumbnails
+
+
+def _parsed(written: str) -> tuple[str, Any] | str:
+    """Return the canonical SMILES and RDKit's molecule, or why there is none."""
+    from rdkit import Chem
+
+    if not written:
+        return EMPTY
+    if len(written) > LONGEST:
+        return f"longer than {LONGEST} characters"
+    found = Chem.MolFromSmiles(written)
+    if found is None:
+        raw = Chem.MolFromSmiles(written, sanitize=False)
+        problems = () if raw is None else Chem.DetectChemistryProblems(raw)
+        return _PROBLEMS.get(problems[0].GetType(), "impossible") if problems else "no SMILES"
+    smiles = Chem.MolToSmiles(found)
+    return (smiles, found) if len(smiles) <= LONGEST else f"longer than {LONGEST} characters"
+
+
+def _properties_of(molecule: Any) -> dict[str, float]:
+    from rdkit.Chem import QED, Crippen, Descriptors, rdMolDescriptors
+
+    values = (
+        Descriptors.MolWt(molecule),
+        Crippen.MolLogP(molecule),
+        rdMolDescriptors.CalcNumRings(molecule),
+        molecule.GetNumHeavyAtoms(),
+        rdMolDescriptors.CalcFractionCSP3(molecule),
+        QED.qed(molecule),
+    )
+    return dict(zip(PROPERTIES, map(float, values), strict=True))
+
+
+def _pictures(molecule: Any) -> tuple[bytes, ...]:
+    from rdkit.Chem.Draw.rdMolDraw2D import MolDraw2DCairo
+
+    drawing = MolDraw2DCairo(max(SIDES), max(SIDES))
+    drawing.DrawMolecule(molecule)
+    drawing.FinishDrawing()
+    with Image.open(io.BytesIO(drawing.GetDrawingText())) as image:
+        pixels = image.convert("RGB")
+    return tuple(thumbnail(pixels, side) for side in SIDES)
+
+
+MOLECULE = MoleculeKind()
