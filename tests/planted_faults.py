@@ -51,7 +51,7 @@ FAULTS = {
         "mauve_core/images/decoding.py", "                unread.verify()\n", "                unread.close()\n"
     ),
     "molecules: as they were written": Fault(
-        "mauve_core/molecules/kind.py", "smiles = Chem.MolToSmiles(found)", "smiles = written"
+        "mauve_core/molecules/kind.py", "smiles = Chem.MolToSmiles(found)\n", "smiles = written\n"
     ),
     "encoders: the first token for the last": Fault(
         "mauve_core/encoders/pooling.py", "(positions * mask).argmax(dim=1)", "mask.argmax(dim=1)"

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.extras import MissingPackageError
 from mauve_core.base.progress import Progress, counted, silent
+from mauve_core.base.summaries import short
 from mauve_core.base.words import Words, real_items
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import EMPTY, exclusions_by_reason, repeats_among
@@ -48,13 +49,8 @@ RECIPE = "canonical SMILES, one-hot in 350 places; state of the last LSTM"
 SUFFIXES = (".smi", ".smiles")
 """Of files of molecules; one of ``mauve_core.corpus.packing.PACKINGS`` may follow."""
 
-LONGEST = 349
+LONGEST, TOO_LONG = 349, "longer than 349 characters"
 """Characters of a SMILES: ChemNet reads 350 with the end mark, and longer ones would change the others of a batch."""
-
-STAGE = "Reading molecules"
-
-SHOWN = 40
-"""Characters of a SMILES that a message shows."""
 
 _PROBLEMS = {
     "AtomValenceException": "impossible valence",
@@ -115,24 +111,25 @@ class MoleculeKind:
             raise MissingPackageError(
                 "Molecules need the package rdkit, which is not installed", todo="Install it: pip install rdkit"
             )
-        lines = lines_of(Path(path))
-        molecules, refused, thumbnails = _read_lines(lines, progress)
+        lines, thumbnails = lines_of(Path(path)), Thumbnails()
+        molecules, refused = _read_lines(lines, thumbnails, progress)
         exclusions = exclusions_by_reason(refused)
         if not molecules:
             raise InputError(
                 f"No molecule of {path} can be used", received=f"{len(lines):,} lines", todo=str(exclusions[0])
             )
         ids, digests = [each.id for each in molecules], [each.digest for each in molecules]
-        rewritten = sum(each.smiles != each.written for each in molecules)
         notes = [f"{exclusion}." for exclusion in exclusions]
+        rewritten = sum(each.smiles != each.written for each in molecules)
         if rewritten:
             notes.append(f"{rewritten:,} of {len(ids):,} SMILES were rewritten in canonical form.")
+        columns = {of: [each.properties[of] for each in molecules] for of in PROPERTIES}
         return Corpus(
             name=name or title_of(Path(path), SUFFIXES),
             texts=tuple(each.smiles for each in molecules),
             ids=tuple(ids),
             prompts=None,
-            metadata=frame_of({of: [m.properties[of] for m in molecules] for of in PROPERTIES}, len(ids), typed=True),
+            metadata=frame_of(columns, len(ids), typed=True),
             origin=spelled_out(path),
             notes=(*notes, *repeats_among(ids, digests, "molecules")),
             exclusions=exclusions,
@@ -176,56 +173,40 @@ class MoleculeEncoder(ContentEncoder[str]):
         return ItemModel(lambda corpus: corpus.texts.__getitem__, run, device, BATCH)
 
 
-@dataclass(frozen=True, eq=False)
-class Molecule:
-    """A usable molecule.
-
-    Attributes
-    ----------
-    id : str
-        Its name, if it is ``named``, or the number of its line.
-    named : bool
-    written, smiles : str
-        SMILES in the file, and the canonical form.
-    properties : dict of str to float
-        By name of :data:`PROPERTIES`.
-    """
+class Molecule(NamedTuple):
+    """A usable molecule: ``id`` is its name, if it is ``named``, or the number of its line; ``smiles`` is canonical."""
 
     id: str
     named: bool
     written: str
     smiles: str
+    digest: str
     properties: dict[str, float]
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the canonical SMILES, hexadecimal."""
-        return hashlib.sha256(self.smiles.encode()).hexdigest()
 
 
 def _read_lines(
-    lines: Sequence[tuple[int, str]], progress: Progress
-) -> tuple[list[Molecule], list[tuple[str, str]], Thumbnails]:
-    """Return the usable molecules, reason and place of each other line, and pictures."""
+    lines: Sequence[tuple[int, str]], thumbnails: Thumbnails, progress: Progress
+) -> tuple[list[Molecule], list[tuple[str, str]]]:
+    """Return the usable molecules, and of each other line the reason and what names it; add a picture of each."""
     from rdkit import rdBase
 
-    done = counted(progress, STAGE, len(lines))
-    molecules, refused, thumbnails, drawn = list[Molecule](), list[tuple[str, str]](), Thumbnails(), set[str]()
-    with rdBase.BlockLogs():  # what is wrong is said by exclusions
+    done = counted(progress, "Reading molecules", len(lines))
+    molecules, refused, drawn = list[Molecule](), list[tuple[str, str]](), set[str]()
+    with rdBase.BlockLogs():  # exclusions say what is wrong
         for number, line in lines:
-            written, named = ([*line.split(maxsplit=1), "", ""])[:2]
+            written, own, *_ = *line.split(maxsplit=1), "", ""
             parsed = _parsed(written)
             if isinstance(parsed, str):
-                refused.append((parsed, f"line {number}: {written[:SHOWN]}" if written else f"line {number}"))
+                refused.append((parsed, f"line {number}: {short(written)}" if written else f"line {number}"))
             else:
                 smiles, found = parsed
-                molecule = Molecule(named.strip() or str(number), bool(named), written, smiles, _properties_of(found))
-                molecules.append(molecule)
-                if smiles not in drawn:
-                    drawn.add(smiles)
-                    thumbnails.add(molecule.digest, _pictures(found))
+                digest, properties = hashlib.sha256(smiles.encode()).hexdigest(), _properties_of(found)
+                molecules.append(Molecule(own.strip() or str(number), bool(own), written, smiles, digest, properties))
+                if digest not in drawn:
+                    drawn.add(digest)
+                    thumbnails.add(digest, _pictures(found))
             done()
-    return molecules, refused, thumbnails
+    return molecules, refused
 
 
 def _parsed(written: str) -> tuple[str, Any] | str:
@@ -235,14 +216,14 @@ def _parsed(written: str) -> tuple[str, Any] | str:
     if not written:
         return EMPTY
     if len(written) > LONGEST:
-        return f"longer than {LONGEST} characters"
+        return TOO_LONG
     found = Chem.MolFromSmiles(written)
-    if found is None:
-        raw = Chem.MolFromSmiles(written, sanitize=False)
-        problems = () if raw is None else Chem.DetectChemistryProblems(raw)
-        return _PROBLEMS.get(problems[0].GetType(), "impossible") if problems else "no SMILES"
-    smiles = Chem.MolToSmiles(found)
-    return (smiles, found) if len(smiles) <= LONGEST else f"longer than {LONGEST} characters"
+    if found is not None:
+        smiles = Chem.MolToSmiles(found)
+        return (smiles, found) if len(smiles) <= LONGEST else TOO_LONG
+    raw = Chem.MolFromSmiles(written, sanitize=False)
+    problems = () if raw is None else Chem.DetectChemistryProblems(raw)
+    return _PROBLEMS.get(problems[0].GetType(), "impossible") if problems else "no SMILES"
 
 
 def _properties_of(molecule: Any) -> dict[str, float]:

@@ -72,9 +72,9 @@ def test_usable_molecules_have_names_and_canonical_smiles(corpus: Corpus) -> Non
 def test_the_others_are_counted_by_reason(corpus: Corpus) -> None:
     assert {each.reason: each.examples for each in corpus.exclusions} == {
         "empty or only whitespace": ("line 3",),
-        "no SMILES": ("line 4: C(C",),
-        "impossible aromatic rings": ("line 5: c1cccc1",),
-        "impossible valence": ("line 6: CC(C)(C)(C)C",),
+        "no SMILES": ("line 4: 'C(C'",),
+        "impossible aromatic rings": ("line 5: 'c1cccc1'",),
+        "impossible valence": ("line 6: 'CC(C)(C)(C)C'",),
     }
     assert "2 of 4 SMILES were rewritten in canonical form." in corpus.notes
     assert "1 of 4 molecules repeat another one exactly; they are kept: 8 is ethanol." in corpus.notes
