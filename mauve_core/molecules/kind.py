@@ -52,14 +52,6 @@ SUFFIXES = (".smi", ".smiles")
 LONGEST, TOO_LONG = 349, "longer than 349 characters"
 """Characters of a SMILES: ChemNet reads 350 with the end mark, and longer ones would change the others of a batch."""
 
-_PROBLEMS = {
-    "AtomValenceException": "impossible valence",
-    "AtomKekulizeException": "impossible aromatic atoms",
-    "KekulizeException": "impossible aromatic rings",
-}
-"""What RDKit finds wrong with a molecule whose SMILES can be read."""
-
-
 PROPERTIES: Mapping[str, Property] = {
     name: comparative("molecules", name, *rest)
     for name, *rest in (
@@ -72,6 +64,9 @@ PROPERTIES: Mapping[str, Property] = {
     )
 }
 """By name, in display order."""
+
+DESCRIPTORS = ("MolWt", "MolLogP", "RingCount", "HeavyAtomCount", "FractionCSP3", "qed")
+"""RDKit's names of them."""
 
 
 @dataclass(frozen=True)
@@ -223,21 +218,17 @@ def _parsed(written: str) -> tuple[str, Any] | str:
         return (smiles, found) if len(smiles) <= LONGEST else TOO_LONG
     raw = Chem.MolFromSmiles(written, sanitize=False)
     problems = () if raw is None else Chem.DetectChemistryProblems(raw)
-    return _PROBLEMS.get(problems[0].GetType(), "impossible") if problems else "no SMILES"
+    if not problems:
+        return "no SMILES"
+    return "impossible valence" if "Valence" in problems[0].GetType() else "impossible aromatic atoms"
 
 
 def _properties_of(molecule: Any) -> dict[str, float]:
-    from rdkit.Chem import QED, Crippen, Descriptors, rdMolDescriptors
+    from rdkit.Chem import Descriptors
 
-    values = (
-        Descriptors.MolWt(molecule),
-        Crippen.MolLogP(molecule),
-        rdMolDescriptors.CalcNumRings(molecule),
-        molecule.GetNumHeavyAtoms(),
-        rdMolDescriptors.CalcFractionCSP3(molecule),
-        QED.qed(molecule),
-    )
-    return dict(zip(PROPERTIES, map(float, values), strict=True))
+    return {
+        name: float(getattr(Descriptors, rdkit)(molecule)) for name, rdkit in zip(PROPERTIES, DESCRIPTORS, strict=True)
+    }
 
 
 def _pictures(molecule: Any) -> tuple[bytes, ...]:

@@ -73,7 +73,7 @@ def test_the_others_are_counted_by_reason(corpus: Corpus) -> None:
     assert {each.reason: each.examples for each in corpus.exclusions} == {
         "empty or only whitespace": ("line 3",),
         "no SMILES": ("line 4: 'C(C'",),
-        "impossible aromatic rings": ("line 5: 'c1cccc1'",),
+        "impossible aromatic atoms": ("line 5: 'c1cccc1'",),
         "impossible valence": ("line 6: 'CC(C)(C)(C)C'",),
     }
     assert "2 of 4 SMILES were rewritten in canonical form." in corpus.notes
