@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 from rdkit import Chem, rdBase
 
-N, ORDER, END = 1000, 5, "\n"
-TRAINED_ON, TEMPERATURES = 200_000, (1.0, 0.5)
+N, TRAINED_ON, ORDER, END, TEMPERATURES = 1000, 200_000, 5, "\n", (1.0, 0.5)
 
 
 def molecules_of(split: str, rng: np.random.Generator) -> list[str]:

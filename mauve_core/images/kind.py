@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words, real_items
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
+from mauve_core.corpus.kinds import require_no_fields
 from mauve_core.corpus.media import Media
 from mauve_core.corpus.metadata import frame_of, numbers_in
 from mauve_core.corpus.properties import Property
@@ -57,6 +57,9 @@ class ImageKind:
         """Return the properties that were found when the images were read."""
         return numbers_in(corpus.metadata, PROPERTIES)
 
+    def described(self, corpus: Corpus) -> tuple[str, ...]:
+        return corpus.texts
+
     def recognizes(self, path: Path) -> bool:
         """Whether most files of a folder are images, counted against .txt files, or a zip archive holds one."""
         if path.is_dir():
@@ -75,10 +78,7 @@ class ImageKind:
         InputError
             As :func:`mauve_core.images.reading.read_images`, or a field was named.
         """
-        if fields:
-            raise InputError(
-                f"{path} holds images, which have no fields", allowed="no fields", received=", ".join(sorted(fields))
-            )
+        require_no_fields(path, self.words.items, fields)
         found = read_images(path, progress)
         names = tuple(image.name for image in found.images)
         return Corpus(

@@ -1,10 +1,8 @@
 """Molecules as a kind of item: files of SMILES, one a line, and after white space a name.
 
-Everything about them is in this module: what is read, described, drawn and encoded. A molecule's text is its SMILES in
-RDKit's canonical form, because ChemNet sees how a molecule is written; its id is its name, or the number of its line.
-
-Features are those of ChemNet, as in the Fréchet ChemNet Distance (Preuer et al., Journal of Chemical Information and
-Modeling, 2018). Packages: rdkit reads and draws, fcd holds ChemNet; neither is imported before it is needed.
+A molecule's text is its SMILES in RDKit's canonical form, because ChemNet sees how a molecule is written; its id is its
+name, or the number of its line. Features are those of ChemNet, as in the Fréchet ChemNet Distance (Preuer et al.,
+Journal of Chemical Information and Modeling, 2018). The packages rdkit and fcd are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -32,6 +30,7 @@ from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import EMPTY, exclusions_by_reason, repeats_among
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
+from mauve_core.corpus.kinds import require_no_fields
 from mauve_core.corpus.media import SIDES, Media, Thumbnails
 from mauve_core.corpus.metadata import frame_of, numbers_in
 from mauve_core.corpus.packing import packing_of
@@ -65,8 +64,19 @@ PROPERTIES: Mapping[str, Property] = {
 }
 """By name, in display order."""
 
+GROUPS = "groups"
+"""Metadata column of the functional groups that a molecule has: words that name clusters."""
+
+NAMES = (
+    "aldehyde amide amidine aniline azide benzene epoxide ester ether furan halogen imidazole imide ketone lactone "
+    "methoxy morpholine nitrile nitro oxazole oxime phenol piperidine piperazine pyridine sulfide sulfonamide sulfone "
+    "tetrazole thiazole thiophene urea"
+)
+"""Of the groups that are looked for."""
+
+RENAMED = {"piperidine": "piperdine", "piperazine": "piperzine", "sulfonamide": "sulfonamd"}
 DESCRIPTORS = ("MolWt", "MolLogP", "RingCount", "HeavyAtomCount", "FractionCSP3", "qed")
-"""RDKit's names of them."""
+"""RDKit's names of groups, where they differ, and of the properties."""
 
 
 @dataclass(frozen=True)
@@ -80,11 +90,12 @@ class MoleculeKind:
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
-        """Return the properties that were found when the molecules were read."""
         return numbers_in(corpus.metadata, PROPERTIES)
 
+    def described(self, corpus: Corpus) -> tuple[str, ...]:
+        return tuple(corpus.metadata[GROUPS]) if GROUPS in corpus.metadata else ("",) * len(corpus)
+
     def recognizes(self, path: Path) -> bool:
-        """Whether the suffix is that of SMILES."""
         return (path.with_suffix("") if packing_of(path) else path).suffix.lower() in SUFFIXES
 
     def read(
@@ -98,27 +109,20 @@ class MoleculeKind:
             As :func:`mauve_core.corpus.streams.lines_of`; a field was named; rdkit is not installed; names occur more
             than once; or none of the molecules can be used.
         """
-        if fields:
-            raise InputError(
-                f"{path} holds molecules, which have no fields", allowed="no fields", received=", ".join(sorted(fields))
-            )
+        require_no_fields(path, self.words.items, fields)
         if find_spec("rdkit") is None:
-            raise MissingPackageError(
-                "Molecules need the package rdkit, which is not installed", todo="Install it: pip install rdkit"
-            )
-        lines, thumbnails = lines_of(Path(path)), Thumbnails()
-        molecules, refused = _read_lines(lines, thumbnails, progress)
+            raise MissingPackageError("Molecules need the package rdkit", todo="Install it: pip install rdkit")
+        thumbnails = Thumbnails()
+        molecules, refused = _read_lines(lines_of(Path(path)), thumbnails, progress)
         exclusions = exclusions_by_reason(refused)
         if not molecules:
-            raise InputError(
-                f"No molecule of {path} can be used", received=f"{len(lines):,} lines", todo=str(exclusions[0])
-            )
+            raise InputError(f"No molecule of {path} can be used", received=str(exclusions[0]))
         ids, digests = [each.id for each in molecules], [each.digest for each in molecules]
         notes = [f"{exclusion}." for exclusion in exclusions]
         rewritten = sum(each.smiles != each.written for each in molecules)
         if rewritten:
             notes.append(f"{rewritten:,} of {len(ids):,} SMILES were rewritten in canonical form.")
-        columns = {of: [each.properties[of] for each in molecules] for of in PROPERTIES}
+        columns = {of: [each.known[of] for each in molecules] for of in (GROUPS, *PROPERTIES)}
         return Corpus(
             name=name or title_of(Path(path), SUFFIXES),
             texts=tuple(each.smiles for each in molecules),
@@ -146,11 +150,8 @@ class MoleculeEncoder(ContentEncoder[str]):
 
     def identify(self) -> tuple[ModelIdentity, str]:
         if self.config.model != CHEMNET:
-            raise ModelUnavailableError(
-                f"The model {self.config.model} does not encode molecules",
-                allowed=CHEMNET,
-                todo="Name it, or leave out the encoder",
-            )
+            wrong = f"The model {self.config.model} does not encode molecules"
+            raise ModelUnavailableError(wrong, allowed=CHEMNET, todo="Name it, or leave out the encoder")
         return identity_of_package(CHEMNET, PACKAGE), RECIPE
 
     def open(self, identity: ModelIdentity, device: str) -> ItemModel[str]:
@@ -162,8 +163,7 @@ class MoleculeEncoder(ContentEncoder[str]):
         def run(smiles: Sequence[str]) -> NDArray[np.float32]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # fcd stacks rows by an old name of NumPy's
-                found: NDArray[np.float32] = fcd.get_predictions(network, list(smiles), BATCH, 0, device)
-            return found
+                return np.asarray(fcd.get_predictions(network, list(smiles), BATCH, 0, device), np.float32)
 
         return ItemModel(lambda corpus: corpus.texts.__getitem__, run, device, BATCH)
 
@@ -176,7 +176,7 @@ class Molecule(NamedTuple):
     written: str
     smiles: str
     digest: str
-    properties: dict[str, float]
+    known: dict[str, Any]
 
 
 def _read_lines(
@@ -195,8 +195,8 @@ def _read_lines(
                 refused.append((parsed, f"line {number}: {short(written)}" if written else f"line {number}"))
             else:
                 smiles, found = parsed
-                digest, properties = hashlib.sha256(smiles.encode()).hexdigest(), _properties_of(found)
-                molecules.append(Molecule(own.strip() or str(number), bool(own), written, smiles, digest, properties))
+                digest, known = hashlib.sha256(smiles.encode()).hexdigest(), _known_of(found)
+                molecules.append(Molecule(own.strip() or str(number), bool(own), written, smiles, digest, known))
                 if digest not in drawn:
                     drawn.add(digest)
                     thumbnails.add(digest, _pictures(found))
@@ -223,12 +223,14 @@ def _parsed(written: str) -> tuple[str, Any] | str:
     return "impossible valence" if "Valence" in problems[0].GetType() else "impossible aromatic atoms"
 
 
-def _properties_of(molecule: Any) -> dict[str, float]:
-    from rdkit.Chem import Descriptors
+def _known_of(molecule: Any) -> dict[str, Any]:
+    from rdkit.Chem import Descriptors, Fragments
 
-    return {
-        name: float(getattr(Descriptors, rdkit)(molecule)) for name, rdkit in zip(PROPERTIES, DESCRIPTORS, strict=True)
-    }
+    numbers = (float(getattr(Descriptors, name)(molecule)) for name in DESCRIPTORS)
+    groups = ", ".join(
+        name for name in NAMES.split() if getattr(Fragments, f"fr_{RENAMED.get(name, name)}")(molecule)
+    )
+    return {GROUPS: groups, **dict(zip(PROPERTIES, numbers, strict=True))}
 
 
 def _pictures(molecule: Any) -> tuple[bytes, ...]:
@@ -237,8 +239,7 @@ def _pictures(molecule: Any) -> tuple[bytes, ...]:
     drawing = MolDraw2DCairo(max(SIDES), max(SIDES))
     drawing.DrawMolecule(molecule)
     drawing.FinishDrawing()
-    with Image.open(io.BytesIO(drawing.GetDrawingText())) as image:
-        pixels = image.convert("RGB")
+    pixels = Image.open(io.BytesIO(drawing.GetDrawingText())).convert("RGB")
     return tuple(thumbnail(pixels, side) for side in SIDES)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 from io import BytesIO
 from pathlib import Path
@@ -93,20 +94,28 @@ def test_a_file_without_usable_molecules_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("rdkit", reason="rdkit is not installed")
     path = tmp_path / "words.smi"
     path.write_text("once upon a time\n")
-    with pytest.raises(InputError, match=r"No molecule of .*words\.smi can be used.*1 lines.*no SMILES"):
+    with pytest.raises(
+        InputError, match=r"words\.smi can be used.*1 left out \(no SMILES\): line 1: 'once'"
+    ):
         read_corpus(path)
 
 
 def test_properties_are_those_of_the_molecules(corpus: Corpus) -> None:
     """Aspirin's from PubChem and Bickerton et al. 2012, the others by counting."""
     found = kind.MOLECULE.measure(corpus)
-    assert list(found) == list(PROPERTIES) == list(corpus.metadata)
+    assert list(found) == list(PROPERTIES) == list(corpus.metadata)[1:]
     np.testing.assert_allclose(found["molecular weight"][:3], [46.07, 180.16, 78.11], atol=0.01)
     np.testing.assert_array_equal(found["rings"], [0, 1, 1, 0])
     np.testing.assert_array_equal(found["heavy atoms"], [3, 13, 6, 3])
     np.testing.assert_allclose(found["fraction sp3"], [1, 1 / 9, 0, 1])
     assert found["QED"][1] == pytest.approx(0.55, abs=0.01)
     assert found["logP"].argmin() in (0, 3)
+
+
+def test_words_that_name_molecules_are_their_functional_groups(corpus: Corpus) -> None:
+    assert kind.MOLECULE.described(corpus) == ("", "benzene, ester, ether", "benzene", "")
+    bare = dataclasses.replace(corpus, metadata=corpus.metadata.drop(columns="groups"))
+    assert kind.MOLECULE.described(bare) == ("",) * 4
 
 
 def test_molecules_are_drawn(corpus: Corpus) -> None:
