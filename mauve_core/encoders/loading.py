@@ -17,7 +17,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError, words_of
@@ -327,12 +326,14 @@ def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def reading_packaged(path: str) -> Iterator[None]:
-    """Turn an error in reading the weights of a package into a ModelUnavailableError that names their file."""
+def reading_weights(path: str, *, todo: str = "Install their package again") -> Iterator[None]:
+    """Turn any error of a library about a file of weights into a ModelUnavailableError that names it."""
     try:
         yield
-    except (OSError, EOFError, RuntimeError, ValueError, KeyError, UnpicklingError) as error:
-        raise ModelUnavailableError(f"The weights {path} are damaged", todo="Install their package again") from error
+    except Exception as error:
+        if not is_of_library(error):
+            raise
+        raise ModelUnavailableError(f"The weights {path} are damaged", todo=todo) from error
 
 
 def is_of_library(error: BaseException) -> bool:

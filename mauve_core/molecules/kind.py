@@ -38,7 +38,7 @@ from mauve_core.corpus.properties import Property, comparative
 from mauve_core.corpus.streams import lines_of
 from mauve_core.encoders.by_content import ContentEncoder, ItemModel
 from mauve_core.encoders.catalogue import ModelIdentity, PackagedModel, identity_of_package
-from mauve_core.encoders.loading import reading_packaged
+from mauve_core.encoders.loading import reading_weights
 from mauve_core.images.thumbnails import thumbnail
 
 CHEMNET, BATCH = "chemnet", 128
@@ -157,7 +157,7 @@ class MoleculeEncoder(ContentEncoder[str]):
     def open(self, identity: ModelIdentity, device: str) -> ItemModel[str]:
         import fcd
 
-        with reading_packaged(identity.location):
+        with reading_weights(identity.location):
             network = fcd.load_ref_model(identity.location)
 
         def run(smiles: Sequence[str]) -> NDArray[np.float32]:
@@ -227,9 +227,7 @@ def _known_of(molecule: Any) -> dict[str, Any]:
     from rdkit.Chem import Descriptors, Fragments
 
     numbers = (float(getattr(Descriptors, name)(molecule)) for name in DESCRIPTORS)
-    groups = ", ".join(
-        name for name in NAMES.split() if getattr(Fragments, f"fr_{RENAMED.get(name, name)}")(molecule)
-    )
+    groups = ", ".join(name for name in NAMES.split() if getattr(Fragments, f"fr_{RENAMED.get(name, name)}")(molecule))
     return {GROUPS: groups, **dict(zip(PROPERTIES, numbers, strict=True))}
 
 

@@ -94,9 +94,7 @@ def test_a_file_without_usable_molecules_is_refused(tmp_path: Path) -> None:
     pytest.importorskip("rdkit", reason="rdkit is not installed")
     path = tmp_path / "words.smi"
     path.write_text("once upon a time\n")
-    with pytest.raises(
-        InputError, match=r"words\.smi can be used.*1 left out \(no SMILES\): line 1: 'once'"
-    ):
+    with pytest.raises(InputError, match=r"words\.smi can be used.*1 left out \(no SMILES\): line 1: 'once'"):
         read_corpus(path)
 
 

@@ -11,7 +11,7 @@ from PIL import Image
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, ModelIdentity
-from mauve_core.encoders.loading import reading_packaged
+from mauve_core.encoders.loading import reading_weights
 from mauve_core.encoders.precision import checked_precision
 from mauve_core.encoders.vision import pixels
 from mauve_core.encoders.vision.model import VisionModel
@@ -93,7 +93,7 @@ def _open_efficientnet(identity: ModelIdentity, recipe: str, device: str) -> Vis
 
     from mauve_core.encoders.vision import efficientnet_lite
 
-    with reading_packaged(identity.location):
+    with reading_weights(identity.location):
         network = efficientnet_lite.load(Path(identity.location)).to(device)
 
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
