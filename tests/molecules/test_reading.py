@@ -14,7 +14,7 @@ from PIL import Image
 from mauve_core import read_corpus
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import MissingPackageError
-from mauve_core.corpus import Corpus
+from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.media import SIDES
 from mauve_core.molecules import kind
@@ -95,6 +95,27 @@ def test_a_file_without_usable_molecules_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "words.smi"
     path.write_text("once upon a time\n")
     with pytest.raises(InputError, match=r"words\.smi can be used.*1 left out \(no SMILES\): line 1: 'once'"):
+        read_corpus(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "does not exist"),
+        (b"", "is empty"),
+        ("CCO\n".encode("utf-16"), "not UTF-8"),
+        (b"CCO\n" * 4, "too many rows.*at most 3"),
+    ],
+)
+def test_files_are_read_within_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, words: str
+) -> None:
+    monkeypatch.setattr(kind, "find_spec", lambda name: True)
+    monkeypatch.setenv(limits.ROWS_VARIABLE, "3")
+    path = tmp_path / "a.smi"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=words):
         read_corpus(path)
 
 
