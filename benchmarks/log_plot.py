@@ -90,9 +90,11 @@ def series_panel(title: str, minutes: Sequence[float], values: Sequence[float]) 
     return "".join(parts)
 
 
-def spread_panel(title: str, foot: str, lines: Sequence[Sequence[Sequence[float]]]) -> str:
-    """Curves over 0, 1, 2 ... on plain axes from zero; each point is the mean of some values, a line reaches from the
-    least of them to the most."""
+def spread_panel(
+    title: str, foot: str, lines: Sequence[Sequence[Sequence[float]]], labels: Sequence[str] | None = None
+) -> str:
+    """Curves over 0, 1, 2 ... (or ``labels``) on plain axes from zero; each point is the mean of some values, a line
+    reaches from the least of them to the most."""
     last, top = max(len(line) for line in lines) - 1, max(max(max(values) for values in line) for line in lines) * 1.08
 
     def across(number: float) -> float:
@@ -108,7 +110,8 @@ def spread_panel(title: str, foot: str, lines: Sequence[Sequence[Sequence[float]
         parts.append(f'<line x2="{WIDTH}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
         parts.append(f'<text x="-5" y="{y + 4:.1f}" text-anchor="end">{label}</text>')
     for number in range(last + 1):
-        parts.append(f'<text x="{across(number):.1f}" y="{HEIGHT + 14}" text-anchor="middle">{number}</text>')
+        label = str(number) if labels is None else labels[number]
+        parts.append(f'<text x="{across(number):.1f}" y="{HEIGHT + 14}" text-anchor="middle">{label}</text>')
     for line, colour in zip(lines, COLOURS, strict=False):
         points = [
             (across(number), float(np.mean(values)), min(values), max(values)) for number, values in enumerate(line)

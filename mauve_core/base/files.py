@@ -45,6 +45,7 @@ SQLITE_SUFFIXES = ("-journal", "-wal", "-shm")
 PARTS = frozenset(
     {
         "answers",
+        "demo-images",
         "faults",
         "features",
         "jobs",

@@ -36,6 +36,11 @@ class Words:
         """``human texts``."""
         return f"{self.reference} {self.items}"
 
+    @property
+    def one(self) -> str:
+        """``a text``, ``an image``."""
+        return f"{'an' if self.item[0] in 'aeiou' else 'a'} {self.item}"
+
     def count(self, n: int) -> str:
         """``1 text``, ``2,000 texts``."""
         return f"{n:,} {self.item if n == 1 else self.items}"
@@ -73,12 +78,18 @@ def real_items(item: str, items: str) -> Words:
     """
     real = f"real {items}"
     phrases = {
+        "to read the texts of a cluster": f"to see the {items} of a cluster",
+        "to read the cluster's texts": f"to see the cluster's {items}",
+        "to read its texts": f"to see its {items}",
+        "to read its text": "to see it larger",
+        "both sides write as much of it": "both sides show as much of it",
+        "both sides write as much": "both sides have as much",
+        "one side writes of its cluster": "one side has in its cluster",
         "humans write what the model misses": f"{real} show what the model misses",
         "the model writes what humans don't": f"the model shows what {real} don't",
         "human corpus": f"set of {real}",
         "a candidate that writes like people": f"a candidate like {real}",
         "than people": f"than {real}",
-        "both sides write as much of it": "both sides show as much of it",
         "it writes more of it": "it shows more of it",
         "it writes less": "it shows less",
         "alone writes this": "alone shows this",

@@ -127,7 +127,7 @@ def _test_measure(run: Run, args: argparse.Namespace) -> int:
     lines = [measure_tests_sentence([each for tests in found for each in tests])]
     if args.a is None and (measured := stored_measurements(run)) is not None:
         order = [candidate.name for candidate in run.comparison.candidates]
-        lines.append(closest_sentence(measured, args.measure, order))
+        lines.append(closest_sentence(measured, args.measure, order, words=run.comparison.words))
     paragraphs = ["\n".join(textwrap.wrap(line, _WIDTH)) for line in lines if line]
     write("\n\n".join([*_measure_tables(found), *paragraphs]))
     return 0

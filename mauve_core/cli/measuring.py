@@ -13,6 +13,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, UNKNOWN, printable, with_named_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Joined
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.cli.options import (
     TEXT_FILE,
     add_again_option,
@@ -30,6 +31,7 @@ from mauve_core.cli.options import (
 )
 from mauve_core.cli.outputs import OfRun
 from mauve_core.cli.standard_input import files_of
+from mauve_core.corpus.kinds import common_kind, require_words
 from mauve_core.experiments.text_measures import MEASURES, MeasureContext, Measurements, Value, measure, over_lengths
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, length_measure_title, lengths_in
 from mauve_core.experiments.text_measures.over_neighbours import (
@@ -46,6 +48,7 @@ from mauve_core.experiments.text_measures.ranking import (
 )
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.scoring.tables import aligned
+from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.measure import MeasureTask
@@ -112,13 +115,15 @@ def _measure(args: argparse.Namespace) -> int:
     if args.id is None:
         with results_only():
             measurements, where = _of_files(args), ""
+        words = TEXTS
     else:
         measurements, where = _of_run(args)
+        words = RunStore().load(args.id).comparison.words
     if args.json:
         of_run = {} if args.id is None else {"run": args.id}
         write_json({**dataclass_to_json(measurements), **of_run}, "measure")
         return 0
-    write(table(measurements))
+    write(table(measurements, words))
     for note in dict.fromkeys(
         [*measurements.notes, *(f"{row.measure}: {row.note}" for row in measurements.rows if row.note)]
     ):
@@ -205,6 +210,7 @@ def _of_files(args: argparse.Namespace) -> Measurements:
     paths = files_of({HUMAN: args.human, **models}, quiet=args.quiet)
     files = {name: TextFile(path, **source_fields(args, name, list(paths))) for name, path in paths.items()}
     corpora = {name: file.read(name) for name, file in files.items()}
+    require_words(common_kind({name: corpus.kind for name, corpus in corpora.items()}).name, "Measuring files")
     sides = {name: collection_of(corpus, name) for name, corpus in corpora.items()}
     human, context = sides.pop(HUMAN), MeasureContext(args.scorer, device=args.device)
     measurements = measure(human, sides, _names(args), context=context, progress=progress_of(args))
@@ -216,7 +222,7 @@ def _names(args: argparse.Namespace) -> tuple[str, ...] | None:
     return None if args.measure is None else tuple(args.measure)
 
 
-def table(found: Measurements) -> str:
+def table(found: Measurements, words: Words = TEXTS) -> str:
     """T(Q), T(P) and |T(Q) - T(P)| of every measure and candidate, with standard deviations and ranks by the gap."""
     rows = [["Measure", "Candidate", "T(Q)", "T(P)", "|T(Q) \u2212 T(P)|", "Rank"]]
     ranks = {
@@ -231,7 +237,7 @@ def table(found: Measurements) -> str:
     sentences = [
         f"{MEASURES[measure].title}. {sentence}"
         for measure in found.measures
-        if (sentence := closest_sentence(found, measure, found.candidates))
+        if (sentence := closest_sentence(found, measure, found.candidates, words=words))
     ]
     repeated = any(value and value.generations for row in found.rows for value in (row.model, row.gap))
     generations = (
@@ -239,8 +245,8 @@ def table(found: Measurements) -> str:
         "(generations) that of T over generations. "
     )
     spread = (
-        f"Value \u00b1 standard deviation over texts (delete-a-group jackknife); {UNKNOWN} where it is unknown. "
-        f"{generations if repeated else ''}Rank: by gap, = where candidates tie."
+        f"Value \u00b1 standard deviation over {words.items} (delete-a-group jackknife); {UNKNOWN} where it is "
+        f"unknown. {generations if repeated else ''}Rank: by gap, = where candidates tie."
     )
     if sentences:
         spread += f" {measure_tests_sentence(found.differences or ())}"

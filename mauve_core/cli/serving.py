@@ -22,6 +22,8 @@ from mauve_core.store import RunStore
 
 DEFAULT_PORT = 8501
 THIS_MACHINE = "127.0.0.1"
+TEXTS, IMAGES = "texts", "images"
+"""The demo studies."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,18 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
     demo = commands.add_parser("demo")
     demo.add_argument(
-        "--rebuild", action="store_true", help="first regenerate its texts, features, measures and analyses (hours)"
+        "study",
+        nargs="?",
+        choices=(TEXTS, IMAGES),
+        default=TEXTS,
+        help="texts (default): Wikipedia against a language model, by decoder; images: handwritten digits against a "
+        "small model's, by temperature (minutes)",
+    )
+    demo.add_argument(
+        "--rebuild",
+        action="store_true",
+        help="first make what it compares anew: texts, features, measures and analyses (hours), or images (a quarter "
+        "of an hour)",
     )
     demo.add_argument(
         "--rebuild-analyses",
@@ -183,6 +196,25 @@ def _password(_: argparse.Namespace) -> int:
 
 
 def _demo(args: argparse.Namespace) -> int:
+    run = _images(args) if args.study == IMAGES else _texts(args)
+    write(f"The demo study is run {run}. Show it: mauve-lens runs show {run}, or mauve-lens app")
+    return 0
+
+
+def _images(args: argparse.Namespace) -> str:
+    from mauve_core.demo.images.study import prepare_images
+
+    if args.rebuild_analyses is not None:
+        raise InputError("The demo of images has no analyses to compute again", todo="Leave out --rebuild-analyses")
+    with results_only():
+        if args.rebuild:
+            from mauve_core.demo.images.build import build_images
+
+            build_images(progress=progress_of(args))
+        return prepare_images(again=args.rebuild, progress=progress_of(args))
+
+
+def _texts(args: argparse.Namespace) -> str:
     if args.rebuild:
         from mauve_core.demo.demo_run import build_demo
 
@@ -193,9 +225,7 @@ def _demo(args: argparse.Namespace) -> int:
 
         with results_only():
             rebuild_analyses(args.rebuild_analyses or ANALYSES, progress=progress_of(args))
-    run = _prepare(args)
-    write(f"The demo study is run {run}. Show it: mauve-lens runs show {run}, or mauve-lens app")
-    return 0
+    return _prepare(args)
 
 
 def _prepare(args: argparse.Namespace) -> str:

@@ -145,6 +145,13 @@ def property_named(name: str) -> Property:
     raise InputError("No kind of item has this property", received=repr(name)[:80])
 
 
+def require_words(name: str, what: str) -> None:
+    """Raise InputError unless items of that kind are texts; ``what`` begins the sentence, in the singular."""
+    kind = kind_of(name)
+    if not kind.has_words:
+        raise InputError(f"{what} is about texts", allowed="a run of texts", received=f"a run of {kind.words.items}")
+
+
 def common_kind(kinds: Mapping[str, str]) -> Kind:
     """Return the kind of all sides, whose kinds are given by name; InputError if they differ."""
     first, name = next(iter(kinds.items()))

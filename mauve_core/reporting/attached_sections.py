@@ -71,7 +71,8 @@ def _measures(run: Run) -> tuple[Block, ...]:
         return ()
     order = [candidate.name for candidate in run.comparison.candidates]
     shown = [name for name in order if name in found.candidates]
-    human = ["human texts"]
+    words = run.comparison.words
+    human = [words.reference_items]
     rows = [[name] for name in shown]
     for measure in found.measures:
         of = [found.row(measure, name) for name in shown]
@@ -79,17 +80,19 @@ def _measures(run: Run) -> tuple[Block, ...]:
         human.append(measure_figures.value_label(value))
         for cells, row in zip(rows, of, strict=True):
             cells.append(measure_figures.value_label(None if row is None else row.model))
-    columns = ("Texts", *(measure_title(measure) for measure in found.measures))
+    columns = (words.items.capitalize(), *(measure_title(measure) for measure in found.measures))
     chart = Chart(
         "measures",
         measure_figures.panels_figure(found, order),
         "Every measure beside the human value",
-        "Measures are computed from texts, not clusters. Blue: human texts, T(P), with interval; dots: candidates, "
-        "T(Q). None of the measures says which texts are better: a good decoder lies where people do.",
+        words.said(
+            "Measures are computed from texts, not clusters. Blue: human texts, T(P), with interval; dots: candidates, "
+            "T(Q). None of the measures says which texts are better: a good decoder lies where people do."
+        ),
     )
     note = f"{measure_figures.spreads_in_words(found)}; ? where none could be computed."
-    values = Table("Text measures", columns, (tuple(human), *map(tuple, rows)), note)
-    return (chart, values, *measure_rankings(found, order), *_notes(found.notes))
+    values = Table(f"{words.item.capitalize()} measures", columns, (tuple(human), *map(tuple, rows)), note)
+    return (chart, values, *measure_rankings(found, order, words), *_notes(found.notes))
 
 
 def _methods(run: Run) -> tuple[Block, ...]:

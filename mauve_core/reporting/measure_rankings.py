@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mauve_core.base.formatting import NONE, significant
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.text_measures import MeasureDifference, Measurements, measure_title
 from mauve_core.experiments.text_measures.ranking import (
     closest_sentence,
@@ -22,7 +23,7 @@ MOST_TESTS = 1000
 """Maximum rows of the table of tests; with more, a sentence says where they are."""
 
 
-def measure_rankings(found: Measurements, order: Sequence[str]) -> tuple[Block, ...]:
+def measure_rankings(found: Measurements, order: Sequence[str], words: Words = TEXTS) -> tuple[Block, ...]:
     """Gaps with ranks, who is closest by each measure, and the tests of every two candidates, folded."""
     ranked = [name for name in found.measures if any(row.gap for row in found.rows if row.measure == name)]
     if not ranked:
@@ -32,7 +33,7 @@ def measure_rankings(found: Measurements, order: Sequence[str]) -> tuple[Block, 
     sentences = tuple(
         f"{measure_title(name)}. {sentence}"
         for name in ranked
-        if (sentence := closest_sentence(found, name, order, str))
+        if (sentence := closest_sentence(found, name, order, str, words))
     )
     if sentences:
         blocks.append(Remarks(sentences))

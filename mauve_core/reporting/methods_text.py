@@ -170,7 +170,7 @@ def _scores(comparison: Comparison, smoothing: str) -> str:
 
 
 def _spread(comparison: Comparison) -> str:
-    score = comparison.config.score
+    score, items = comparison.config.score, comparison.words.items
     means = "Scores are from one k-means seed, so no spread over seeds is known"
     if score.seeds > 1:
         means = f"Scores are means ± standard deviations over {score.seeds} k-means seeds"
@@ -182,14 +182,14 @@ def _spread(comparison: Comparison) -> str:
     drawn = "clusters held fixed, centered on the estimate"
     if comparison.differences is not None:
         shared = pairing_in_words(comparison)
-        unit = "texts" if not shared else f"{'ids' if comparison.prompts_by == 'ids' else 'prompts'} ({shared})"
+        unit = f"{'ids' if comparison.prompts_by == 'ids' else 'prompts'} ({shared})" if shared else items
         drawn = (
-            f"{unit} drawn with replacement, clusters held fixed, texts exchanged between the two sides at the rate "
+            f"{unit} drawn with replacement, clusters held fixed, {items} exchanged between the two sides at the rate "
             "at which the resamples have the observed divergence on average, centered on the estimate"
         )
     return (
-        f"{means}; intervals are {score.confidence:.0%} bootstrap intervals over texts ({score.bootstrap} resamples, "
-        f"{drawn}) and hold for scores at this number of texts and clusters, not for their limit."
+        f"{means}; intervals are {score.confidence:.0%} bootstrap intervals over {items} ({score.bootstrap} "
+        f"resamples, {drawn}) and hold for scores at this number of {items} and clusters, not for their limit."
     )
 
 
@@ -200,7 +200,8 @@ def _ranks(comparison: Comparison) -> str:
     if comparison.differences is None:
         return "Candidates whose interval overlaps that of the first of their group share a rank."
     found = [each for each in comparison.differences if each.score == SCORES[0]]
-    return f"Candidates that are not told apart from the first of their group share a rank. {tests_sentence(found)}"
+    told = tests_sentence(found, comparison.words)
+    return f"Candidates that are not told apart from the first of their group share a rank. {told}"
 
 
 def _halves(comparison: Comparison, kind: PartitionKind) -> str:

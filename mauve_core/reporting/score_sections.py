@@ -63,15 +63,16 @@ def trust_section(comparison: Comparison) -> Section:
 
 def leaderboard_section(comparison: Comparison) -> Section:
     """All candidates with spread, intervals and ties."""
-    score = comparison.config.score
+    score, words = comparison.config.score, comparison.words
     spread = "one k-means seed, no spread known"
     if score.seeds > 1 or any(source.generations > 1 for source in comparison.sources):
         spread = spread_sentence(comparison)
     note = (
-        f"Pairwise partition: human texts clustered with one candidate at a time. {spread[0].upper()}{spread[1:]}; "
-        f"{texts_interval(score.confidence)}. "
-        f"{f'{pairing_sentence(comparison)} '.lstrip()}Gray bracket: tied. {comparison.human.n:,} human texts, "
-        f"c = {score.scale:g}. {reference_sentences(comparison)}"
+        f"Pairwise partition: {words.reference_items} clustered with one candidate at a time. "
+        f"{spread[0].upper()}{spread[1:]}; "
+        f"{texts_interval(score.confidence, words.items)}. "
+        f"{f'{pairing_sentence(comparison)} '.lstrip()}Gray bracket: tied. {comparison.human.n:,} "
+        f"{words.reference_items}, c = {score.scale:g}. {reference_sentences(comparison)}"
     )
     chart = Chart("leaderboard", interval_figure(comparison, "pairwise"), "Scores with spread and interval", note)
     return Section(
@@ -86,7 +87,9 @@ def _like_for_like(comparison: Comparison) -> tuple[Table, ...]:
     columns, rows = like_for_like_rows(comparison)
     if not rows:
         return ()
-    return (Table("Like for like with human vs. human", columns, tuple(rows), LIKE_FOR_LIKE_NOTE, folded=True),)
+    said = comparison.words.said
+    title, note = said("Like for like with human vs. human"), said(LIKE_FOR_LIKE_NOTE)
+    return (Table(title, columns, tuple(rows), note, folded=True),)
 
 
 def _tests(comparison: Comparison) -> tuple[Table, ...]:
@@ -107,7 +110,7 @@ def _tests(comparison: Comparison) -> tuple[Table, ...]:
         for each in found
     )
     title = TITLES[SCORES[0]]
-    said = (tests_sentence(found), disagreement_sentence(found))
+    said = (tests_sentence(found, comparison.words), disagreement_sentence(found))
     note = " ".join(["Below each difference is its bootstrap interval, at this n and k.", *filter(None, said)])
     columns = ("Candidate", "Other", f"{title}, candidate − other", "p", "p adjusted", "told apart", "n")
     return (Table(f"{title} of every two candidates, tested", columns, rows, note, folded=True),)

@@ -138,12 +138,13 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
     encoder = f"features of {safe(with_weights(config.encoder.model))}" if config.encoder else "features given"
     star = safe(TITLES["mauve_star"])
     halves = f" {safe(reference_sentences(comparison))}" if kind == "pairwise" and comparison.halves is not None else ""
-    told = (pairing_sentence(comparison), places_sentence(comparison))
+    told, words = (pairing_sentence(comparison), places_sentence(comparison)), comparison.words
     return (
-        f"{spread}; in brackets, the {safe(texts_interval(score.confidence))} ({score.bootstrap} resamples). "
+        f"{spread}; in brackets, the {safe(texts_interval(score.confidence, words.items))} "
+        f"({score.bootstrap} resamples). "
         f"{safe(' '.join(filter(None, told)))} {kind.capitalize()} partition, {encoder}, "
-        f"{comparison.human.n} human texts, scaling constant {score.scale:g}, {_smoothed(smoothing)}; {star} has "
-        f"Krichevsky-Trofimov smoothing.{halves}"
+        f"{comparison.human.n} {words.reference_items}, scaling constant {score.scale:g}, {_smoothed(smoothing)}; "
+        f"{star} has Krichevsky-Trofimov smoothing.{halves}"
     )
 
 

@@ -52,7 +52,8 @@ def reference_sentences(comparison: Comparison) -> str:
     halves = comparison.halves
     if halves is None:
         return ""
-    return f"{human_vs_human_sentence(halves.source.n, halves.partitions[0].k)} {_reaching(comparison, halves)}".strip()
+    about = comparison.words.said(human_vs_human_sentence(halves.source.n, halves.partitions[0].k))
+    return f"{about} {_reaching(comparison, halves)}".strip()
 
 
 def like_for_like_sentence(comparison: Comparison) -> str:

@@ -24,6 +24,7 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.server_names import names_server
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.reference import (
@@ -106,7 +107,8 @@ def rank_sentence(comparison: Comparison, score: str = "mauve") -> str:
             "when this run was made; compare its texts again."
         )
     found = [each for each in comparison.differences if each.score == score]
-    return f"{rule}ties with the first of its group (=) unless the two are told apart. {tests_sentence(found)}"
+    told = tests_sentence(found, comparison.words)
+    return f"{rule}ties with the first of its group (=) unless the two are told apart. {told}"
 
 
 def places_sentence(comparison: Comparison, score: str = "mauve") -> str:
@@ -114,20 +116,20 @@ def places_sentence(comparison: Comparison, score: str = "mauve") -> str:
     return f"{rank_sentence(comparison, score)} {letters_sentence(comparison)}".rstrip()
 
 
-def tests_sentence(differences: Sequence[Difference]) -> str:
+def tests_sentence(differences: Sequence[Difference], words: Words = TEXTS) -> str:
     """Explain how differences under one score were tested, in a sentence or two."""
     paired = sum(each.paired for each in differences)
     within = "" if not paired else " within prompts" if paired == len(differences) else " within prompts they share"
-    return (
+    return words.said(
         f"Told apart: exchanging texts between two candidates{within} rarely gives a difference as large as theirs "
         f"(p at most {SIGNIFICANT:g} after Holm's correction for all pairs), in clusters of the human texts with both."
     )
 
 
-def texts_interval(confidence: float | None = None) -> str:
+def texts_interval(confidence: float | None = None, items: str = "texts") -> str:
     """Say what the interval of a score is: ``95% bootstrap interval over texts at this n and k``."""
     percent = "" if confidence is None else f"{confidence:.0%} "
-    return f"{percent}bootstrap interval over texts at this n and k"
+    return f"{percent}bootstrap interval over {items} at this n and k"
 
 
 def pairing_sentence(comparison: Comparison) -> str:
@@ -137,7 +139,8 @@ def pairing_sentence(comparison: Comparison) -> str:
         return f"Resampled by {'id' if comparison.prompts_by == 'ids' else 'prompt'}: {shared}."
     # Both are missing in a run stored before texts were matched, and on a leaderboard over two runs.
     known = comparison.prompts is not None or comparison.differences is not None
-    return "Human texts and candidates share no prompts: texts are resampled one by one." if known else ""
+    said = comparison.words.said
+    return said("Human texts and candidates share no prompts: texts are resampled one by one.") if known else ""
 
 
 def pairing_in_words(comparison: Comparison) -> str:
@@ -147,9 +150,9 @@ def pairing_in_words(comparison: Comparison) -> str:
         return ""
     number = f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
     if comparison.prompts_by == "ids":
-        return f"{number} ids shared with the human texts"
+        return f"{number} ids shared with the {comparison.words.reference_items}"
     matched = ", matched by equal prompts" if comparison.prompts_by == "prompts" else ""
-    return f"{number} prompts shared with the human texts{matched}"
+    return f"{number} prompts shared with the {comparison.words.reference_items}{matched}"
 
 
 def to_table(comparison: Comparison) -> str:
@@ -310,23 +313,25 @@ def _reading_help(comparison: Comparison) -> str:
     return "\n".join(
         [
             *textwrap.wrap(f"Each score: {spread_sentence(comparison)};", 110),
-            f"below it the {texts_interval(score.confidence)} ({score.bootstrap} resamples).",
+            f"below it the {texts_interval(score.confidence, comparison.words.items)} ({score.bootstrap} resamples).",
             *(["n: texts of one generation × generations; k is chosen for one generation."] if repeated else []),
             *filter(None, [pairing_sentence(comparison)]),
             "MAUVE and MAUVE*: 1 is the closest. Frontier integral and mid-point: 0 is the closest.",
             *textwrap.wrap(places_sentence(comparison), 110),
             *textwrap.wrap(printable(reference_sentences(comparison)), 110),
-            *textwrap.wrap(like_for_like_sentence(comparison), 110),
+            *textwrap.wrap(comparison.words.said(like_for_like_sentence(comparison)), 110),
         ]
     )
 
 
 def _texts(comparison: Comparison) -> str:
-    rows = [["Texts", "n", "median tokens", "cut", "from"]]
+    lengths = ["median tokens", "cut"] if comparison.has_words else []
+    rows = [[comparison.words.items.capitalize(), "n", *lengths, "from"]]
     notes = []
     for source in comparison.sources:
         median = "unknown" if source.tokens_median is None else f"{source.tokens_median:g}"
-        rows.append([printable(source.name), str(source.n), median, str(source.cut), printable(source.file_name)])
+        cells = [median, str(source.cut)] if comparison.has_words else []
+        rows.append([printable(source.name), str(source.n), *cells, printable(source.file_name)])
         notes += [f"  {printable(source.name)}: {printable(note)}" for note in source.notes]
     return "\n".join([aligned(rows), *notes])
 
@@ -343,6 +348,8 @@ def _settings(comparison: Comparison) -> list[str]:
         if names_server(encoder.model):
             inside = "words"
         lines = [f"encoder: {printable(model)}, {text}, at most {encoder.max_tokens} {inside}"]
+        if not comparison.has_words:
+            lines = [f"encoder: {printable(model)}, {encoder.dtype}"]
     k = "a tenth of the smaller side, at most 5,000" if score.k is None else str(score.k)
     rows = ", then rows of unit length" if score.unit_rows == "after" else ""
     lines.append(

@@ -184,8 +184,8 @@ def _terms_in_words(row: pd.Series, table: pd.DataFrame, weight: float) -> str:
         for title, name in (("Type I error, KL(Q|R)", "type_1_nats"), ("type II error, KL(P|R)", "type_2_nats"))
     ]
     return (
-        f"At weight λ = {written(weight, 2)} of humans in R = λ P + (1 − λ) Q. {'; '.join(lines)}. A term is negative, "
-        "and offsets those of other clusters, where its side writes less than the mixture."
+        f"At weight λ = {written(weight, 2)} of P in R = λ P + (1 − λ) Q. {'; '.join(lines)}. A term is negative, "
+        "and offsets those of other clusters, where its side has less than the mixture."
     )
 
 

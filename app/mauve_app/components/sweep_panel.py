@@ -92,9 +92,10 @@ def show(run: Run, state: State) -> None:
                 "score",
                 "Score",
                 {score: titled(score) for score in SCORES},
-                help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
+                help=f"↑ larger is closer to the {run.comparison.words.reference_items}, ↓ smaller is. MAUVE is what "
+                "the papers report.",
             )
-    st.caption(QUESTIONS[state.sweep_axis])
+    st.caption(run.comparison.words.said(QUESTIONS[state.sweep_axis]))
     sweep = or_error(_stored, run, state.sweep_axis)
     if isinstance(sweep, EstimatorSweep):
         _estimator_result(run, sweep)
@@ -272,6 +273,8 @@ def _sizes(sweep: Sweep) -> str:
 
 def _obstacle(run: Run, axis: Axis) -> str:
     """Why the run cannot have this sweep; empty if it can, or if only trying will tell."""
+    if axis == "length" and not run.comparison.has_words:
+        return f"This sweep cuts texts, and this run compares {run.comparison.words.items}."
     if axis == "length" and run.comparison.config.encoder is None:
         return "This run was made from given features, so its texts cannot be cut and encoded again."
     if axis == "decoder":

@@ -90,7 +90,10 @@ def found(run: Run, search: TextSearch) -> Found | None:
 def folded(run: Run, state: State) -> None:
     """The fields behind a button, for a page that shows something else first."""
     search = of(run, state)
-    with st.popover("Find texts", icon=":material/search:", key="find"), st.container(width=_PANEL_WIDTH):
+    with (
+        st.popover(f"Find {run.comparison.words.items}", icon=":material/search:", key="find"),
+        st.container(width=_PANEL_WIDTH),
+    ):
         query_field(state)
         narrowing(run, state)
         if search.asks:

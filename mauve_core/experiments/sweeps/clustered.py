@@ -15,6 +15,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN
+from mauve_core.corpus.kinds import require_words
 from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.experiments.prefixes import RunPrefixes
 from mauve_core.experiments.sweeps.request import Collector, Request, Swept, halved, whole_values
@@ -113,6 +114,7 @@ def over_n(request: Request) -> Swept:
 
 def over_length(request: Request) -> Swept:
     """Sweep the tokens per text on both sides; longer texts are truncated at the end, shorter ones stay whole."""
+    require_words(request.run.comparison.human.kind, "The sweep over length")
     prefixes = RunPrefixes(request.run, request.feature_store, request.device, request.progress)
     values = _values(request, usual_lengths(prefixes.longest))
     lengths = whole_values("The length of the texts", values, 1, prefixes.longest)

@@ -112,6 +112,7 @@ def measure_title(name: str) -> str:
 NEEDED: Mapping[Need, str] = {
     "model": "a scoring model is needed",
     "features": "features of every side are needed",
+    "words": "texts are needed",
 }
 """What is said where a need is not met."""
 
@@ -194,7 +195,7 @@ def measure(
 
 def lacking(context: MeasureContext, *, features: bool) -> dict[Need, str]:
     """What measures may need and there is not, with what is said; ``features``: whether every side has some."""
-    there: dict[Need, bool] = {"model": context.scorer is not None, "features": features}
+    there: dict[Need, bool] = {"model": context.scorer is not None, "features": features, "words": context.has_words}
     return {need: NEEDED[need] for need, given in there.items() if not given}
 
 
@@ -207,7 +208,7 @@ def settings_of(item: Measure, context: MeasureContext) -> dict[str, Any]:
 def choose(
     names: Sequence[str] | None, missing: Mapping[Need, str], known: Mapping[str, Measure] = MEASURES
 ) -> tuple[list[Measure], tuple[str, ...]]:
-    """The measures to compute in the order of ``known``, and a note on each that is unavailable.
+    """The measures to compute in the order of ``known``, and a note on each that applies but is unavailable.
 
     Parameters
     ----------
@@ -230,6 +231,8 @@ def choose(
         lacks = [missing[need] for need in sorted(item.needs) if need in missing]
         if names is not None and item.name in names and lacks:
             raise InputError(f"The measure {item.name} cannot be computed: {' and '.join(lacks)}")
+        if names is None and NEEDED["words"] in lacks:
+            continue  # nobody looks for it where there are no texts
         if names is None and lacks:
             notes.append(f"{item.name}: left out because {' and '.join(lacks)}")
         elif names is None or item.name in names:

@@ -23,7 +23,7 @@ from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.scoring.result import SIGNIFICANT
 
-Need = Literal["model", "features"]
+Need = Literal["model", "features", "words"]
 """Requirements of a measure: a causal model that scores texts, or the features of both sides."""
 
 Group = Literal["closeness", "diversity", "likelihood"]
@@ -266,7 +266,8 @@ class Measure(ABC):
         Source of the definition.
     relational : bool
         Whether T(Q) is computed against P; T(P) is then computed between two random halves of the human side.
-    needs : frozenset of {"model", "features"}
+    needs : frozenset of {"model", "features", "words"}
+        A scoring model, features of every side, or items that are texts.
     bounds : (float, float)
         Range of T; clips intervals.
     depends_on_n : bool
@@ -283,7 +284,7 @@ class Measure(ABC):
     larger: ClassVar[str]
     source: ClassVar[str]
     relational: ClassVar[bool] = False
-    needs: ClassVar[frozenset[Need]] = frozenset()
+    needs: ClassVar[frozenset[Need]] = frozenset({"words"})
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     depends_on_n: ClassVar[bool] = False
     reads_candidate: ClassVar[bool] = True

@@ -74,6 +74,8 @@ class MeasureContext:
         Maximum number of tokens of prompt and text for the scorer; None takes the scorer's limit.
     seed : int
         Seed of all random choices.
+    has_words : bool
+        Whether the items are texts; False leaves out the measures that read them.
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class MeasureContext:
         device: str = "auto",
         max_tokens: int | None = None,
         seed: int = 0,
+        has_words: bool = True,
     ) -> None:
         self.scorer = scorer
         self.tokenizer = tokenizer or scorer or DEFAULT_MODEL
@@ -94,6 +97,7 @@ class MeasureContext:
         self.device = device
         self.max_tokens = max_tokens
         self.seed = seed
+        self.has_words = has_words
         self._tokens: WeakKeyDictionary[Collection, Tokens] = WeakKeyDictionary()
         self._loaded: LoadedModel | None = None
 

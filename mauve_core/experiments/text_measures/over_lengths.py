@@ -23,6 +23,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import As, Settings
+from mauve_core.corpus.kinds import require_words
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.prefixes import RunPrefixes
 from mauve_core.experiments.sweeps.clustered import usual_lengths
@@ -140,10 +141,11 @@ def lengths_run(
     Raises
     ------
     InputError
-        A length or a measure cannot be used, or a measure lacks what it needs.
+        A length or a measure cannot be used, a measure lacks what it needs, or the run is not of texts.
     StorageError
         Features or likelihoods could not be stored.
     """
+    require_words(run.comparison.human.kind, "Cutting to a length")
     context = run_context(run, model, device)
     sides = {source.name: collection_of(run.corpora[source.name], source.name) for source in run.comparison.sources}
     encoded = run.comparison.config.encoder is not None
@@ -329,8 +331,10 @@ def _about(
 ) -> list[str]:
     """What counts as a token for which measures, and how many texts are cut."""
 
-    def titles(need: Need | None) -> str:
-        return ", ".join(item.title for item in chosen if (need in item.needs if need else not item.needs))
+    def titles(need: Need) -> str:
+        return ", ".join(item.title for item in chosen if need in item.needs)
+
+    plain = ", ".join(item.title for item in chosen if item.needs == {"words"})
 
     notes = []
     if prefixes is not None:
@@ -341,7 +345,7 @@ def _about(
             f"{scored}: the first tokens of {context.scorer}, after the prompt, whose tokens do not count. The model "
             "reads the whole texts, once."
         )
-    if plain := titles(None):
+    if plain:
         notes.append(
             f"{plain}: the first tokens of {context.tokenizer}, without special ones and without the prompt; words are "
             "those up to the end of the last token."

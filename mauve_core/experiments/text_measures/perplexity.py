@@ -21,7 +21,7 @@ class Perplexity(PlainMeasure):
     description = "How surprising the texts are, token by token, to the scoring model, each text read after its prompt."
     larger = "texts that the scoring model finds less likely"
     source = "Fan et al. 2018; JMLR 2023, section 6.3"
-    needs = frozenset({"model"})
+    needs = frozenset({"model", "words"})
     bounds = (1.0, float("inf"))
 
     def terms_of(self, texts: Collection, context: MeasureContext, progress: Progress = silent) -> Terms:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mauve_core.base.formatting import decimals_of, printable
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
 from mauve_core.scoring.result import SIGNIFICANT
 from mauve_core.scoring.ties import overlap, shared_ranks
@@ -59,7 +60,11 @@ def ranked_tests(measurements: Measurements, measure: str, order: Sequence[str])
 
 
 def closest_sentence(
-    measurements: Measurements, measure: str, order: Sequence[str], name_of: Callable[[str], str] = printable
+    measurements: Measurements,
+    measure: str,
+    order: Sequence[str],
+    name_of: Callable[[str], str] = printable,
+    words: Words = TEXTS,
 ) -> str:
     """Say who is closest to people by the measure and who is not told apart from it; empty if nothing is ranked.
 
@@ -67,7 +72,10 @@ def closest_sentence(
     ----------
     name_of : callable
         Writes a candidate's name for where the sentence is shown.
+    words : Words
+        What the run compares.
     """
+    closest = words.said("Closest to people")
     ranked = [each.row.candidate for each in measure_standings(measurements, measure, order) if each.rank]
     tests = {frozenset((each.first, each.second)): each for each in measurements.tests(measure)}
     if len(ranked) < 2 or not tests:
@@ -75,10 +83,10 @@ def closest_sentence(
     best, *others = ranked
     untold = [name for name in others if not tests[frozenset((best, name))].told_apart]
     if not untold:
-        return f"Closest to people: {name_of(best)}, told apart from every other candidate."
+        return f"{closest}: {name_of(best)}, told apart from every other candidate."
     if len(untold) == len(others) > 1:
         return f"Smallest gap: {name_of(best)}, but no other candidate is told apart from it."
-    return f"Closest to people: {name_of(best)}. Not told apart from it: {_listed(list(map(name_of, untold)))}."
+    return f"{closest}: {name_of(best)}. Not told apart from it: {_listed(list(map(name_of, untold)))}."
 
 
 def needs_tests(measurements: Measurements, measure: str) -> bool:

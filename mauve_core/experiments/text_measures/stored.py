@@ -114,7 +114,8 @@ def run_context(run: Run, model: str | None = None, device: str = "auto") -> Mea
         tokenizer, revision = DEFAULT_MODEL, None
     else:
         tokenizer, revision = encoder.model, encoder.revision
-    return MeasureContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device)
+    has_words = run.comparison.has_words
+    return MeasureContext(model, tokenizer=tokenizer, tokenizer_revision=revision, device=device, has_words=has_words)
 
 
 def stored_measurements(run: Run) -> Measurements | None:

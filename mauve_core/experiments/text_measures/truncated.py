@@ -28,7 +28,7 @@ class TruncatedMeasure(Measure):
     """How well a decoder's distribution fits the human text; T(P) does not exist."""
 
     relational = True
-    needs: ClassVar[frozenset[Need]] = frozenset({"model"})
+    needs: ClassVar[frozenset[Need]] = frozenset({"model", "words"})
     reads_candidate = False
 
     @abstractmethod

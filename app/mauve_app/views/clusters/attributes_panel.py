@@ -22,6 +22,7 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import ChartOrTable, State
 from mauve_app.views.clusters import purity_list
 from mauve_core.base.config import HUMAN
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.experiments.attributes_over_k import ALL, SPLITS, AttributeTable, stored_attributes, usual_ks
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT, Line
 from mauve_core.figures import attributes as figures
@@ -64,7 +65,7 @@ def _section(here: Focus) -> None:
     stamp = _stamp(run)
     table = or_error(_read, run.id, stamp)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.caption(_HELP, width="stretch")
+        st.caption(run.comparison.words.said(_HELP), width="stretch")
         if table is not None:
             frame = partial(figures.attributes_frame, table)
             charts.csv_button(frame, key="attributes_csv", file_name=f"{run.name}-attributes")
@@ -74,9 +75,8 @@ def _section(here: Focus) -> None:
     if table is None:
         page_chrome.nothing_yet(
             "Nothing has been computed yet.",
-            "How well do clusters capture **metadata columns**, such as a topic, and **length, stop words and "
-            "punctuation**, as the number of clusters grows? If length alone explains the clusters, it may explain "
-            "the score, too.",
+            f"How well do clusters capture {_captured(run)}, as the number of clusters grows? If one of them alone "
+            "explains the clusters, it may explain the score, too.",
             f"Press *Compute* below, or run `mauve-lens attributes {run.id}`.",
         )
     else:
@@ -92,6 +92,12 @@ def _section(here: Focus) -> None:
         again = None if table is None else "Compute again with other columns, texts or k"
         with job_button.box(_slot(run), again):
             _form(run, table)
+
+
+def _captured(run: Run) -> str:
+    if run.comparison.has_words:
+        return "**metadata columns**, such as a topic, and **length, stop words and punctuation**"
+    return f"**metadata columns**, such as {next(iter(kind_of(run.comparison.human.kind).properties))}"
 
 
 def _stamp(run: Run) -> int | None:
@@ -243,7 +249,7 @@ def _others(run: Run, settings: Mapping[str, Any], suffix: str) -> _Others | Non
     titles = {_NO_OTHERS: "none", **{each.id: f"run {each.name}" for each in summaries}, _FILE: "a file"}
     earlier = settings.get("clusters_from", {}).get("title", _NO_OTHERS)
     chosen = _picker(
-        "Also clusters of other texts",
+        f"Also clusters of other {run.comparison.words.items}",
         list(titles),
         earlier,
         format_func=titles.__getitem__,

@@ -32,10 +32,18 @@ def show(here: Focus) -> None:
     if not usable:
         st.caption("These texts have no metadata column that sorts them, so no cluster can be pure in one.")
         return
+    items = here.run.comparison.words.items
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**Purest clusters**", width="content")
         titles = {side: here.candidate if side == "model" else side for side in usable}
-        side = bound.selectbox("purity_side", "Texts of", titles, next(iter(usable)), key="url_purity_side", width=180)
+        side = bound.selectbox(
+            "purity_side",
+            f"{here.run.comparison.words.items.capitalize()} of",
+            titles,
+            next(iter(usable)),
+            key="url_purity_side",
+            width=180,
+        )
         offered = list(usable[side])
         column = bound.selectbox("purity_column", "Column", offered, offered[0], key="url_purity_column", width=180)
         rows = _purest(*here.key, sides[side], column)
@@ -44,7 +52,7 @@ def show(here: Focus) -> None:
         charts.csv_button(lambda: rows.assign(column=column), key="purity_csv", file_name=name)
     _purity_list(here, rows)
     st.caption(
-        f"{len(rows):,} of {here.partition.k:,} clusters of the {here.partition.kind} partition have such texts, "
+        f"{len(rows):,} of {here.partition.k:,} clusters of the {here.partition.kind} partition have such {items}, "
         f"sorted by the lower limit of Wilson's {CONFIDENCE:.0%} interval of the share, as if the value had been "
         "named in advance. Select a row to open its cluster above."
     )

@@ -66,9 +66,9 @@ def _matrix(run: Run, found: Sequence[Difference]) -> None:
         file_name=f"{run.name}-differences",
         alt="Differences of every two candidates, and which are told apart; the CSV has the numbers.",
     )
-    told = (tests_sentence(found), disagreement_sentence(found))
+    told = (tests_sentence(found, comparison.words), disagreement_sentence(found))
     st.caption(
-        "Violet: the row is closer to the human texts; brown: the column is. "
+        f"Violet: the row is closer to the {comparison.words.reference_items}; brown: the column is. "
         f"Bold with a dot: told apart.  \n{' '.join(filter(None, told))}  \nPairwise partitions, the "
         f"run's own settings, at this n and k; {comparison.config.score.confidence:.0%} intervals and p on hover."
     )

@@ -17,8 +17,9 @@ def show(run: Run) -> None:
     columns, rows = leaderboard.like_for_like_rows(run.comparison)
     if not rows:
         return
+    said = run.comparison.words.said
     part = st.expander(
-        "Like for like with human vs. human", icon=":material/balance:", key="like_for_like", on_change="rerun"
+        said("Like for like with human vs. human"), icon=":material/balance:", key="like_for_like", on_change="rerun"
     )
     if part.open:
         with part:
@@ -27,4 +28,4 @@ def show(run: Run) -> None:
                 for name, *rest in rows
             ]
             st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)
-            st.caption(f"{like_for_like_sentence(run.comparison)}  \n{LIKE_FOR_LIKE_NOTE}")
+            st.caption(said(f"{like_for_like_sentence(run.comparison)}  \n{LIKE_FOR_LIKE_NOTE}"))

@@ -47,7 +47,7 @@ def show(run: Run, state: State) -> None:
             with _row("place_human", rank_label(0, False), label, halves.scores["mauve"]):
                 about = run.comparison.words.said("about what a candidate that writes like people would score")
                 st.caption(about, width="content")
-    reach = f"In parentheses: {texts_interval(rescored.config.score.confidence)}."
+    reach = f"In parentheses: {texts_interval(rescored.config.score.confidence, rescored.words.items)}."
     st.caption(" ".join(filter(None, [reach, pairing_sentence(rescored)])))
 
 

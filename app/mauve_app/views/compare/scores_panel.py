@@ -38,7 +38,7 @@ def _table(run: Run, state: State) -> None:
     score = rescored.config.score
     frame = leaderboard.leaderboard_frame(rescored, partition).assign(smoothing=state.smoothing)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.caption("↑ larger is closer to the human texts, ↓ smaller is.")
+        st.caption(f"↑ larger is closer to the {run.comparison.words.reference_items}, ↓ smaller is.")
         charts.csv_button(lambda: frame, key="scores_csv", file_name=f"{run.name}-scores")
     st.table(leaderboard.shown_table(frame, escaped), border="horizontal", hide_index=True)
     charts.show_chart(
@@ -54,7 +54,7 @@ def _table(run: Run, state: State) -> None:
     st.caption(
         f"{spread}; below it the {score.confidence:.0%} bootstrap interval (thin line). {_about_texts(run)}"
         f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. "
-        f"{run.comparison.human.n:,} human texts.{_about_ties(run, rescored, state)}"
+        f"{run.comparison.human.n:,} {run.comparison.words.reference_items}.{_about_ties(run, rescored, state)}"
         f"{_about_halves(rescored, partition)}"
     )
 

@@ -10,7 +10,6 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import DecodersSection, State
 from mauve_app.views.decoders import measure_form, measure_table, study_form, variety
 from mauve_core.base.errors import MauveLensError
-from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.stored import stored_measurements
 from mauve_core.store import Run
 
@@ -20,6 +19,16 @@ TITLES: dict[DecodersSection, str] = {
     "sweeps": "Sweeps",
     "generate": "Generate",
 }
+
+
+_OF_TEXTS = (
+    "**too predictable** or **too surprising** (perplexity), **too repetitive** or **too diverse** (repetition, "
+    "distinct-4, self-BLEU), too short or too long",
+    "Those on the left take seconds to minutes; for those on the right, a model reads every text.",
+)
+"""Ways in which texts differ, and how long measuring takes."""
+
+_OF_FEATURES = "**unlike** the human texts (precision), or **too much alike** (recall, coverage, the Vendi score)"
 
 
 def main() -> None:
@@ -46,8 +55,8 @@ def main() -> None:
     if section == "sweeps":
         sweep_panel.show(run, state)
         return
-    page_chrome.require_words(run)
     if section == "variety":
+        page_chrome.require_words(run)
         variety.show(run)
     else:
         _measures(run)
@@ -69,14 +78,15 @@ def _measures(run: Run) -> None:
     measurements = or_error(stored_measurements, run)
     measured = () if measurements is None else measurements.measures
     if measurements is None or not measured:
+        words = run.comparison.words
+        ways, how_long = _OF_TEXTS if run.comparison.has_words else (_OF_FEATURES, "They take seconds to minutes.")
         page_chrome.nothing_yet(
             "Nothing has been measured yet.",
-            "A score says how far a candidate is from the human texts; measures say in what way: **too predictable** "
-            "or **too surprising** (perplexity), **too repetitive** or **too diverse** (repetition, distinct-4, "
-            "self-BLEU), too short or too long. Each is T(Q) of a candidate next to T(P) of the human texts; the gap "
-            "between the two is what counts.",
-            f"Press *Measure* below, or run `mauve-lens measure {run.id}`. Those on the left take seconds to minutes; "
-            "for those on the right, a model reads every text.",
+            words.said(
+                f"A score says how far a candidate is from the human texts; measures say in what way: {ways}. Each is "
+                "T(Q) of a candidate next to T(P) of the human texts; the gap between the two is what counts."
+            ),
+            f"Press *Measure* below, or run `mauve-lens measure {run.id}`. {how_long}",
         )
         if access.may_change():
             measure_form.show(run, measured)
@@ -84,7 +94,7 @@ def _measures(run: Run) -> None:
     measure_table.show(run, measurements)
     if not access.may_change():
         return
-    missing = len(MEASURES.keys() - set(measured))
+    missing = len({item.name for item in measure_form.offered(run)} - set(measured))
     title = f"Measure the other {missing}, or measure again" if missing else "Measure again"
     with job_button.box(measure_form.slot(run), title):
         measure_form.show(run, measured)

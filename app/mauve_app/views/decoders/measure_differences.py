@@ -53,7 +53,7 @@ def show(run: Run, measurements: Measurements, measure: str, order: Sequence[str
                 "numbers.",
             )
             colors = (
-                "Violet: the row is closer to the human texts; brown: the column is."
+                f"Violet: the row is closer to the {run.comparison.words.reference_items}; brown: the column is."
                 if gaps
                 else "Violet: the row has the larger value; brown: the column has."
             )

@@ -6,6 +6,7 @@ from collections.abc import Collection as AbstractCollection
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mauve_app.components import job_button, model_picker
 from mauve_app.components.job_button import JobSlot
@@ -13,35 +14,25 @@ from mauve_core.experiments.text_measures import MEASURES, Measure, measure_titl
 from mauve_core.store import Run
 from mauve_core.tasks.measure import MeasureTask
 
-_CHEAP = [item for item in MEASURES.values() if "model" not in item.needs]
-_COSTLY = [item for item in MEASURES.values() if "model" in item.needs]
+
+def offered(run: Run) -> list[Measure]:
+    """The measures that apply to what the run compares."""
+    return [item for item in MEASURES.values() if run.comparison.has_words or "words" not in item.needs]
 
 
 def show(run: Run, measured: AbstractCollection[str]) -> None:
     """Checkboxes for all measures; those in ``measured`` exist already and are initially unchecked."""
     has_features = all(run.features(source.name) is not None for source in run.comparison.sources)
+    cheap = [item for item in offered(run) if "model" not in item.needs]
+    with_model = [item for item in offered(run) if item not in cheap]
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True):
-        st.markdown("**From texts and features**")
-        chosen = _boxes(run, _CHEAP, measured, has_features=has_features, wanted=True)
+        st.markdown("**From texts and features**" if with_model else "**From features**")
+        chosen = _boxes(run, cheap, measured, has_features=has_features, wanted=True)
         if not has_features:
             st.caption("This run was stored without features: measures that need them are left out.")
-    with right, st.container(border=True):
-        st.markdown("**With a language model**")
-        costly = _boxes(run, _COSTLY, measured, has_features=has_features, wanted=False)
-        model = model_picker.show(
-            "Scoring model",
-            key="measure_model",
-            causal=True,
-            help_text="Reads every text. For measures of a decoder, choose the model that wrote the texts.",
-        )
-        texts = sum(source.n for source in run.comparison.sources)
-        st.caption(
-            f"The model reads {texts:,} texts. Measures of a decoder need its name: candidates named "
-            "`nucleus:p=0.95`, or texts with a `decoder` column."
-        )
+    costly, scorer = _with_model(right, run, with_model, measured) if with_model else ([], None)
     names = [*chosen, *costly]
-    scorer = model if costly else None
 
     def task() -> MeasureTask:
         return MeasureTask(run.id, tuple(name for name in MEASURES if name in names), scorer)
@@ -56,6 +47,27 @@ def show(run: Run, measured: AbstractCollection[str]) -> None:
         icon=":material/straighten:",
         boxed=bool(measured),
     )
+
+
+def _with_model(
+    box: DeltaGenerator, run: Run, items: Sequence[Measure], measured: AbstractCollection[str]
+) -> tuple[list[str], str | None]:
+    """Return the chosen measures that a model computes, and the model if there are any."""
+    with box, st.container(border=True):
+        st.markdown("**With a language model**")
+        chosen = _boxes(run, items, measured, has_features=True, wanted=False)
+        model = model_picker.show(
+            "Scoring model",
+            key="measure_model",
+            causal=True,
+            help_text="Reads every text. For measures of a decoder, choose the model that wrote the texts.",
+        )
+        texts = sum(source.n for source in run.comparison.sources)
+        st.caption(
+            f"The model reads {texts:,} texts. Measures of a decoder need its name: candidates named "
+            "`nucleus:p=0.95`, or texts with a `decoder` column."
+        )
+    return chosen, model if chosen else None
 
 
 def slot(run: Run) -> JobSlot:

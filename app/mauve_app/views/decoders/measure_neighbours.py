@@ -50,9 +50,9 @@ def show(run: Run, order: Sequence[str]) -> None:
 def _content(run: Run, table: NeighbourTable | None, order: Sequence[str]) -> None:
     if table is None:
         st.markdown(
-            f"Precision, recall, density and coverage look at the k = {NEIGHBOURS} nearest texts. Does another k "
-            "order the candidates otherwise? Press *Compute over k*, or run "
-            f"`mauve-lens measure {run.id} --neighbors {USUAL[0]}-{USUAL[-1]}`."
+            f"Precision, recall, density and coverage look at the k = {NEIGHBOURS} nearest "
+            f"{run.comparison.words.items}. Does another k order the candidates otherwise? Press *Compute over k*, or "
+            f"run `mauve-lens measure {run.id} --neighbors {USUAL[0]}-{USUAL[-1]}`."
         )
     else:
         _result(run, table, order)

@@ -27,10 +27,10 @@ TABS: dict[MeasuresTab, str] = {
     "likelihood": "Likelihood",
     "table": "Table",
 }
-_QUALITY = ("perplexity", "repetition", "zipf", "length")
+_QUALITY = ("perplexity", "repetition", "zipf", "length", "precision")
 """Default measures of the plot's horizontal axis, in order of preference."""
 
-_DIVERSITY = ("distinct", "diversity", "self-bleu", "length")
+_DIVERSITY = ("distinct", "diversity", "self-bleu", "length", "recall")
 """The same for the vertical axis."""
 
 
@@ -51,7 +51,8 @@ def show(run: Run, measurements: Measurements) -> None:
             if part.open:
                 _plane(run, measurements, order, names)
     measure_neighbours.show(run, order)
-    measure_lengths.show(run, order)
+    if run.comparison.has_words:
+        measure_lengths.show(run, order)
     _settings(measurements)
 
 
@@ -78,8 +79,10 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         st.header(
             "All measures",
             anchor=False,
-            help="T(Q) of every candidate next to T(P) of the human texts. No measure says which texts are better: a "
-            "good decoder lies where people do.",
+            help=run.comparison.words.said(
+                "T(Q) of every candidate next to T(P) of the human texts. No measure says which texts are better: a "
+                "good decoder lies where people do."
+            ),
         )
         st.space("stretch")
         frame = figures.measures_frame(measurements, order)
@@ -98,14 +101,16 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
             )
         else:
             values, gaps = overview_tables(run, measurements, order)
-            st.caption("T, human texts first")
+            st.caption(f"T, {run.comparison.words.reference_items} first")
             _wide_table(values, "measures_values")
             st.caption("Gap |T(Q) − T(P)|")
             _wide_table(gaps, "measures_gaps")
     st.caption(
-        "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about 95%; "
-        f"{figures.spreads_in_words(measurements)}, {UNKNOWN} where none is available; of MAUVE, over k-means seeds. "
-        f"{run.comparison.human.n:,} human texts."
+        run.comparison.words.said(
+            "Blue line: human texts, T(P). Dots: candidates, T(Q). Line and band: the interval over texts, about 95%; "
+            f"{figures.spreads_in_words(measurements)}, {UNKNOWN} where none is available; of MAUVE, over k-means "
+            f"seeds. {run.comparison.human.n:,} human texts."
+        )
     )
 
 
@@ -143,18 +148,20 @@ def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None
     tested = [name for name in (*_QUALITY, *measurements.measures) if not needs_tests(measurements, name)]
     measure = _picker("ranking_measure", "Measure", measurements.measures, tested)
     frame = figures.ranking_frame(measurements, measure, order)
-    known = MEASURES.get(measure)
+    known, words = MEASURES.get(measure), run.comparison.words
     if known is not None:
-        st.caption(f"{known.description} Larger: {known.larger}. Source: {known.source}.")
-    closest = closest_sentence(measurements, measure, order, lambda name: f"**{escaped(short_name(name))}**")
+        st.caption(words.said(f"{known.description} Larger: {known.larger}. Source: {known.source}."))
+    closest = closest_sentence(measurements, measure, order, lambda name: f"**{escaped(short_name(name))}**", words)
     if closest:
         st.markdown(closest)
     st.table(ranking_table(run, frame), border="horizontal", hide_index=True)
     ties = "where intervals of gaps overlap" if needs_tests(measurements, measure) else "where gaps are not told apart"
     st.caption(
-        f"Smallest gap |T(Q) − T(P)| first; = {ties}. Value ± sd over texts, below it the 95% interval. MAUVE: the "
-        "leaderboard's, of pairwise partitions: mean ± sd over seeds, and its rank."
-        f"{_about_generations(measurements)}"
+        words.said(
+            f"Smallest gap |T(Q) − T(P)| first; = {ties}. Value ± sd over texts, below it the 95% interval. MAUVE: the "
+            "leaderboard's, of pairwise partitions: mean ± sd over seeds, and its rank."
+            f"{_about_generations(measurements)}"
+        )
     )
     notes = dict.fromkeys(filter(None, (_note(frame, index) for index in range(len(frame)))))
     if notes:
@@ -196,8 +203,10 @@ def _note(frame: pd.DataFrame, index: int) -> str:
 def _plane(run: Run, measurements: Measurements, order: Sequence[str], names: Sequence[str]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.caption(
-            "Texts can be too predictable or too surprising, too repetitive or too diverse. A good decoder lies where "
-            "the human texts do.",
+            run.comparison.words.said(
+                "Texts can be too predictable or too surprising, too repetitive or too diverse. A good decoder lies "
+                "where the human texts do."
+            ),
             width="stretch",
         )
         csv = st.container(width="content")
@@ -219,7 +228,7 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str], names: Se
         "tables above have the numbers.",
     )
     human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two measures has no T(P)."
-    st.caption(f"{human} Lines: about 95% intervals over texts. n as in the table above.")
+    st.caption(run.comparison.words.said(f"{human} Lines: about 95% intervals over texts. n as in the table above."))
 
 
 def _has(measurements: Measurements, measure: str, candidate: str) -> bool:

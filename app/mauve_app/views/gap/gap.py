@@ -79,7 +79,10 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float, masks: 
 
 def _texts(here: Focus, table: pd.DataFrame, weight: float, masks: Found | None) -> None:
     if here.cluster is None:
-        st.caption(":material/ads_click: Click a bar, select a row or choose a name to read the texts of a cluster.")
+        said = here.run.comparison.words.said
+        st.caption(
+            said(":material/ads_click: Click a bar, select a row or choose a name to read the texts of a cluster.")
+        )
         return
     cluster_detail.heading(here, here.cluster, _LINKS, close="gap_close")
     cluster_detail.show(here, here.cluster, table, weight, masks)

@@ -80,7 +80,7 @@ def _how_computed(here: Focus, table: pd.DataFrame, state: State) -> str:
     others, why_no_others = cache.other_clusterings(run_id, kind, candidate)
     basis = stability_basis(here.run.comparison.config.score.seeds, [part.k for part in others], why_no_others)
     tested = cache.gap_test(run_id, kind, candidate)
-    return (
+    return here.run.comparison.words.said(
         f"{here.partition.k} clusters{free} of the {here.partition.kind} partition, "
         f"{score_controls.smoothing_in_words(state)}. Lines and brackets: {CONFIDENCE:.0%} bootstrap intervals over "
         "prompts at this n and k, for all clusters at once, clusters held fixed. With texts exchanged between "

@@ -22,6 +22,7 @@ from mauve_core.analysis.cluster_table import has_costs
 from mauve_core.analysis.selection import Stack, inside_polygon
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent
+from mauve_core.base.words import Words
 from mauve_core.figures.map import COLOURINGS, Colouring, excerpt_length, map_figure
 from mauve_core.figures.map_data import MOST_POINTS, PLAIN_POINTS, Points, stratified_sample
 from mauve_core.figures.map_layers import REGIONS
@@ -90,19 +91,22 @@ def main() -> None:
         elif found is not None:
             map_selection.show_found(here, stack, wanted)
         else:
-            _how_to()
+            _how_to(here.run.comparison.words)
 
 
-def _how_to() -> None:
+def _how_to(words: Words) -> None:
     with st.container(border=True):
         st.markdown(
-            ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
-            "- *Log ratio* colors each text by how much more one side writes of its cluster; *Cost*, by the cluster's "
-            "share of the frontier integral.\n"
-            f"- Lines enclose the densest {_regions_in_words()} of each side's texts.\n"
-            "- Names stand in the middle of their clusters, the costliest first. Hover over a point to read its text.\n"
-            "- *Keep as A* compares an area with a second one.\n"
-            "- Nearby texts are alike; distant ones need not differ, and the axes mean nothing."
+            words.said(
+                ":material/lasso_select: **Lasso an area to read its texts**, or choose a cluster above.\n\n"
+                "- *Log ratio* colors each text by how much more one side writes of its cluster; *Cost*, by the "
+                "cluster's share of the frontier integral.\n"
+                f"- Lines enclose the densest {_regions_in_words()} of each side's texts.\n"
+                "- Names stand in the middle of their clusters, the costliest first. Hover over a point to read its "
+                "text.\n"
+                "- *Keep as A* compares an area with a second one.\n"
+                "- Nearby texts are alike; distant ones need not differ, and the axes mean nothing."
+            )
         )
 
 
@@ -222,7 +226,7 @@ def _map(
     with st.container(horizontal=True, vertical_alignment="center"):
         whose = _how_fitted(here.run.comparison) + _who_is_clustered(here, hidden)
         st.caption(
-            f"{drawn.size:,} of {total:,} texts shown. {whose}"
+            f"{drawn.size:,} of {total:,} {here.run.comparison.words.items} shown. {whose}"
             "The map is for orientation: clusters were made in the feature space, not here.",
             width="stretch",
         )

@@ -78,9 +78,11 @@ def show(run: Run, table: MethodTable | None) -> None:
     seeds, permutations = _numbers({} if table is None else table.settings, suffix)
     models = _models(suffix) if any(parse_method(spec).estimator == "direct" for spec in chosen) else (None, None)
     st.caption(
-        "Methods with k-means use the run's own clusters and take no time, or seconds if bias-reduced. Every other "
-        "estimator is fitted to each candidate and seed and, for the spread over texts, again without each group of "
-        "texts; some take minutes."
+        run.comparison.words.said(
+            "Methods with k-means use the run's own clusters and take no time, or seconds if bias-reduced. Every other "
+            "estimator is fitted to each candidate and seed and, for the spread over texts, again without each group "
+            "of texts; some take minutes."
+        )
     )
 
     def task() -> CompareMethodsTask:

@@ -107,10 +107,12 @@ def _scores(run: Run, table: MethodTable) -> None:
     sizes = sorted({score.n for result in table.results for score in result.scores.values()})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     st.caption(
-        "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, with = "
-        "if it is shared, or the place with ? if there is no interval. ↑ larger is closer to the human texts, ↓ "
-        f"smaller is. {halves}{n} texts on the smaller side. Methods with k-means use the run's own pairwise clusters "
-        f"and seeds ({run.comparison.config.score.seeds}). {methods.ABOUT_LEADERBOARD}"
+        run.comparison.words.said(
+            "Value ± standard deviation over seeds / over texts, – where there is none; in parentheses the rank, with "
+            "= if it is shared, or the place with ? if there is no interval. ↑ larger is closer to the human texts, ↓ "
+            f"smaller is. {halves}{n} texts on the smaller side. Methods with k-means use the run's own pairwise "
+            f"clusters and seeds ({run.comparison.config.score.seeds}). {methods.ABOUT_LEADERBOARD}"
+        )
     )
     for about in (
         method_tests.about_tests,

@@ -56,7 +56,8 @@ def _methods(run: Run) -> None:
         again = None if table is None else "Compute again with other methods"
         with job_button.box(method_form.slot(run), again):
             method_form.show(run, table)
-    with folded.part("How many texts, how many clusters", "methods_sampling", "straighten", asked=False) as part:
+    title = f"How many {run.comparison.words.items}, how many clusters"
+    with folded.part(title, "methods_sampling", "straighten", asked=False) as part:
         if part.open:
             sampling_panel.show(run.id)
 

@@ -24,9 +24,10 @@ from mauve_core.store import Run
 def show(run_id: str) -> None:
     """Both figures with their advice, for the URL's candidate, else the run's first."""
     run = cache.load_run(run_id)
+    items = run.comparison.words.items
     st.caption(
-        "Texts are drawn repeatedly from the candidate's histogram and scored. The resampling error is how far these "
-        "scores lie from that of the histogram (JMLR 2023, section 7.8)."
+        f"{items.capitalize()} are drawn repeatedly from the candidate's histogram and scored. The resampling error is "
+        "how far these scores lie from that of the histogram (JMLR 2023, section 7.8)."
     )
     titles = {candidate.name: short_name(candidate.name) for candidate in run.comparison.candidates}
     names = list(titles)
@@ -43,8 +44,8 @@ def show(run_id: str) -> None:
         _clusters(run, clusters, texts.k, style)
     st.caption(
         f"Pairwise partition, the candidate's median seed; {texts.curve.replicates:,} draws at each point from the "
-        "histogram with half a text added to every cluster; clusters are kept. ±: standard error over draws; "
-        "band: one standard deviation. Fewer clusters: the run's own, merged in order of p/q. More need a new "
+        f"histogram with half {run.comparison.words.one} added to every cluster; clusters are kept. ±: standard error "
+        "over draws; band: one standard deviation. Fewer clusters: the run's own, merged in order of p/q. More need a new "
         "clustering: Decoders, Sweeps, k."
     )
     _empty_clusters(run)

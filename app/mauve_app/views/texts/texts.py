@@ -48,7 +48,8 @@ def main() -> None:
     found = text_search.found(run, search)
     if found is None:
         found = {source.name: np.ones(source.n, dtype=np.bool_) for source in run.comparison.sources}
-        st.markdown(f"{_everything(run)} Search them for words, or read them here.")
+        ways = "read them" if run.comparison.has_words else "look at them"
+        st.markdown(f"{_everything(run)} Search them for words, or {ways} here.")
         _list(run, TextSearch(), found)
         return
     st.markdown(sentence(search, shares_found(found, search)))
@@ -65,7 +66,7 @@ def main() -> None:
 
 def _everything(run: Run) -> str:
     sources = run.comparison.sources
-    return f"**{sum(source.n for source in sources):,} texts** of {len(sources)} sources."
+    return f"**{run.comparison.words.count(sum(source.n for source in sources))}** of {len(sources)} sources."
 
 
 def sentence(search: TextSearch, shares: Sequence[SourceShare]) -> str:

