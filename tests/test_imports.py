@@ -24,6 +24,7 @@ ORDER = (
     "corpus",
     "encoders",
     "images",
+    "molecules",
     "decoding",
     "judgments",
     "scoring",

@@ -22,8 +22,8 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.summaries import summary
 from mauve_core.base.validation import Count, Share
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.pairing import MatchedBy, SharedPrompts, shared_prompts
-from mauve_core.corpus.text_properties import text_properties
 from mauve_core.encoders.external_features import FeaturesOrPath
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.numerics.divergences.kl import integral_terms
@@ -240,9 +240,12 @@ def findings_of(
     more = candidate_cost - baseline_cost
     order = [int(cluster) for cluster in np.argsort(-more, kind="stable")[:most] if more[cluster] > 0]
     sides = (HUMAN, BASELINE, CANDIDATE)
-    everything = [corpora[name].texts[row] for name in sides for row in rows[name]]
+    kind, parts = kind_of(corpora[HUMAN].kind), [corpora[name].take(rows[name]) for name in sides]
+    words = count_words([each for part in parts for each in kind.described(part)])
+    measured = [kind.measure(part) for part in parts]
+    properties = {name: np.concatenate([each[name] for each in measured]) for name in kind.properties}
     labels = np.concatenate([shown.labels[name] for name in sides])
-    names = cluster_names(count_words(everything), text_properties(everything), labels, shown.k)
+    names = cluster_names(words, properties, labels, shown.k)
     shares = {name: shown.counts(name) / shown.labels[name].size for name in sides}
     found = []
     for cluster in order:

@@ -146,7 +146,8 @@ def run_words(run: Run, source: str) -> WordCounts:
     """Words of one source's texts, from ``mauve_core.analysis.words.count_words``."""
 
     def make() -> _Arrays:
-        counts = count_words(run.corpora[source].texts)
+        corpus = run.corpora[source]
+        counts = count_words(kind_of(corpus.kind).described(corpus))
         return {
             "vocabulary": np.array(counts.vocabulary.tolist(), dtype=np.str_),
             "data": counts.matrix.data,

@@ -164,7 +164,7 @@ def why_source(
         if len(partition.labels.get(source, ())) != len(corpus):
             raise InputError(f"The partition does not belong to the {len(corpus)} texts of {source!r}")
     labels = np.concatenate([partition.labels[source] for source in sides])
-    texts = (*human.texts, *candidate.texts)
+    texts = tuple(words for corpus in (human, candidate) for words in kind_of(corpus.kind).described(corpus))
     stacked = centres = None
     if features is not None:
         if [len(part) for part in features] != [len(human), len(candidate)]:

@@ -66,3 +66,37 @@ class Words:
 
 
 TEXTS = Words("text", "texts")
+
+
+def real_items(item: str, items: str) -> Words:
+    """Return the words for items that nobody writes: real ones are compared with those that a model makes.
+
+    Parameters
+    ----------
+    item, items : str
+        "image", "images".
+    """
+    real = f"real {items}"
+    phrases = {
+        "to read the texts of a cluster": f"to see the {items} of a cluster",
+        "to read the cluster's texts": f"to see the cluster's {items}",
+        "to read its texts": f"to see its {items}",
+        "to read its text": "to see it larger",
+        "both sides write as much of it": "both sides show as much of it",
+        "both sides write as much": "both sides have as much",
+        "one side writes of its cluster": "one side has in its cluster",
+        "humans write what the model misses": f"{real} show what the model misses",
+        "the model writes what humans don't": f"the model shows what {real} don't",
+        "human corpus": f"set of {real}",
+        "a candidate that writes like people": f"a candidate like {real}",
+        "than people": f"than {real}",
+        "it writes more of it": "it shows more of it",
+        "it writes less": "it shows less",
+        "alone writes this": "alone shows this",
+        "texts say": f"{items} are",
+        "writing": items,
+        "writes": "makes",
+        "humans": real,
+        "people": real,
+    }
+    return Words(item, items, "real", phrases)

@@ -58,7 +58,7 @@ def read_corpus(
     ----------
     path : str or Path
         JSONL, JSON, CSV, TSV, Parquet or plain text (one text per line), each also compressed; a folder of .txt files;
-        or a folder or zip archive of images (:mod:`mauve_core.images.kind`).
+        or items of another kind (``mauve_core.corpus.kinds.KINDS``): a folder or zip archive of images, a .smi file.
     name : str, optional
         Name of the corpus; default: the file's name without suffixes.
     text_field, prompt_field, id_field : str, optional
@@ -74,7 +74,7 @@ def read_corpus(
     ------
     InputError
         The file cannot be read, a field is missing or does not hold text, the text field cannot be guessed, ids of a
-        chosen field are missing or repeated, or no text is left; or a field was named for images.
+        chosen field are missing or repeated, or no text is left; or a field was named for items without fields.
 
     Examples
     --------

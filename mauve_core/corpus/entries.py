@@ -67,6 +67,28 @@ def keep(
     )
 
 
+def exclusions_by_reason(left_out: Iterable[tuple[str, str]]) -> tuple[Exclusion, ...]:
+    """Count entries that were left out, each given by its reason and by what names it; the first reason comes first."""
+    by_reason: dict[str, list[str]] = {}
+    for reason, named in left_out:
+        by_reason.setdefault(reason, []).append(named)
+    return tuple(Exclusion(reason, len(named), tuple(named[:EXAMPLES])) for reason, named in by_reason.items())
+
+
+def repeats_among(names: Sequence[str], digests: Sequence[str], items: str) -> tuple[str, ...]:
+    """Return a sentence on items, such as "images", whose digest is that of an earlier one; none if all differ."""
+    first = dict[str, str]()
+    repeats = [
+        f"{name} is {first[digest]}"
+        for name, digest in zip(names, digests, strict=True)
+        if first.setdefault(digest, name) != name
+    ]
+    if not repeats:
+        return ()
+    shown = ", ".join(repeats[:EXAMPLES]) + (", ..." if len(repeats) > EXAMPLES else "")
+    return (f"{len(repeats):,} of {len(names):,} {items} repeat another one exactly; they are kept: {shown}.",)
+
+
 def require_texts(values: Sequence[Any], where: str, locate: Callable[[int], str], *, todo: str = "") -> None:
     """Raise InputError unless every value is None or text that UTF-8 can encode."""
     for index, value in enumerate(values):

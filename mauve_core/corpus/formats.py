@@ -13,12 +13,11 @@ import csv
 import io
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError, words_of
-from mauve_core.corpus import limits
 from mauve_core.corpus.folders import spelled_out, text_files, texts_of
 from mauve_core.corpus.inspect_logs import rows_of_archive
 from mauve_core.corpus.json_documents import (
@@ -33,7 +32,7 @@ from mauve_core.corpus.packing import PACKINGS, opened, packing_of
 from mauve_core.corpus.parquet import ROWS_AT_A_TIME, ParquetTable, values_of
 from mauve_core.corpus.paths import as_row
 from mauve_core.corpus.rows import Rows, check_field_count
-from mauve_core.corpus.streams import RowsOfLines, decoded_lines, decoded_parts, refusals, unpacked
+from mauve_core.corpus.streams import RowsOfLines, decoded_lines, decoded_parts, refusals, require_content, unpacked
 from mauve_core.corpus.table import DELIMITERS, Table
 
 NO_NAME_WORDS = 4
@@ -75,15 +74,7 @@ def read_file(path: Path) -> Table:
         if path.is_dir():
             return _read_folder(path)
         form, packing = _format_of(path)
-        if not path.exists():
-            raise InputError(f"{path} does not exist", todo="Check the name and the folder")
-        if not path.is_file():
-            raise InputError(f"{path} is not a file", allowed="a file, or a folder of .txt files")
-        size = path.stat().st_size
-        if size == 0:
-            raise InputError(f"{path} is empty")
-        if size > limits.unpacked_bytes():
-            raise limits.too_large(path, limits.unpacked_bytes())
+        require_content(path, "a file, or a folder of .txt files")
         if form == "parquet":
             return _read_parquet(path, packed=bool(packing))
         if form == "inspect":
@@ -98,13 +89,13 @@ def read_file(path: Path) -> Table:
     return table
 
 
-def title_of(path: Path) -> str:
+def title_of(path: Path, suffixes: Container[str] = SUFFIXES) -> str:
     """Return the file's name without the suffixes of its format."""
     name = spelled_out(path.name)
     packing = packing_of(Path(name))
     name = name[: len(name) - len(packing)]
     suffix = Path(name).suffix
-    return (name[: -len(suffix)] if suffix.lower() in SUFFIXES else name) or path.name or str(path)
+    return (name[: -len(suffix)] if suffix.lower() in suffixes else name) or path.name or str(path)
 
 
 def _format_of(path: Path) -> tuple[str, str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 KINDS = {
     "image": "mauve_core.images.kind:IMAGE",
+    "molecule": "mauve_core.molecules.kind:MOLECULE",
     "text": "mauve_core.encoders.text_kind:TEXT",
 }
 """Name of each kind, and where it is. The first that recognizes a path reads it; texts are last, as they take any."""
@@ -92,6 +93,10 @@ class Kind(Protocol):
         """Return (n,) values by name of ``properties``; 0 or 1 if binary, nan where an item lacks the property."""
         ...
 
+    def described(self, corpus: Corpus) -> tuple[str, ...]:
+        """Return the words that stand for each item where words are counted: names of clusters, phrases."""
+        ...
+
     def recognizes(self, path: Path) -> bool:
         """Whether a file or folder holds items of this kind; looks no further than it must."""
         ...
@@ -121,6 +126,14 @@ def kind_at(path: str | Path) -> Kind:
     """Return the kind of the items of a file, folder, pattern or data set."""
     where = Path(path)
     return next(kind for kind in map(kind_of, KINDS) if kind.name == TEXT or kind.recognizes(where))
+
+
+def require_no_fields(path: str | Path, items: str, fields: Mapping[str, Any]) -> None:
+    """Raise InputError if fields were named for items that have none."""
+    if fields:
+        raise InputError(
+            f"{path} holds {items}, which have no fields", allowed="no fields", received=", ".join(sorted(fields))
+        )
 
 
 @cache

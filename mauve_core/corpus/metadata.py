@@ -11,8 +11,11 @@ import datetime
 import decimal
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.entries import position, require_encodable
@@ -102,6 +105,14 @@ def dtype_of(values: Sequence[Any]) -> str:
     if kinds in ({float}, {float, int}) and all(type(v) is not int or v in EXACT_IN_FLOAT for v in values):
         return "float64"
     return "str" if kinds == {str} else "object"
+
+
+def numbers_in(metadata: pd.DataFrame, names: Iterable[str]) -> dict[str, NDArray[np.float64]]:
+    """Return the (n,) numbers of each of these columns; nan in gaps, and throughout where there is no such column."""
+    return {
+        name: metadata[name].to_numpy(np.float64) if name in metadata else np.full(len(metadata), np.nan)
+        for name in names
+    }
 
 
 def python_values(column: pd.Series[Any]) -> list[Any]:

@@ -2,7 +2,8 @@
 
 Two texts have the same prompt if both come with a prompt and the prompts are equal. Where no two corpora have an equal
 prompt, equal ids decide; texts of a file without ids are numbered, so the first text of one such file then belongs to
-the first of another. Such a number equals no id that a text came with: ids may begin with 0, or in the middle.
+the first of another. Such a number equals no id that a text came with: ids may begin with 0, or in the middle. Numbers
+of items other than texts equal none, because such items answer no prompt.
 
 Texts of one prompt in several generations of a corpus have equal prompts, or ids that differ by the generation alone.
 """
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
 MatchedBy = Literal["prompts", "ids"]
@@ -58,18 +60,23 @@ class Keys:
         Of each text; empty without several.
     numbered : bool
         Whether ids are numbers of lines or positions.
+    answers : bool
+        Whether such a number may be that of a prompt.
     """
 
     ids: Sequence[str]
     prompts: Sequence[str] | None
     generations: Sequence[object] = ()
     numbered: bool = False
+    answers: bool = True
 
 
 def keys_of(corpora: Mapping[str, Corpus]) -> dict[str, Keys]:
     """Return what tells the prompts of corpora apart."""
     return {
-        name: Keys(_ids(corpus), corpus.prompts, corpus.generations, corpus.numbered)
+        name: Keys(
+            _ids(corpus), corpus.prompts, corpus.generations, corpus.numbered, answers=kind_of(corpus.kind).has_words
+        )
         for name, corpus in corpora.items()
     }
 
@@ -154,7 +161,10 @@ def _prompt_keys(prompts: Iterable[Sequence[str] | None]) -> list[list[object]]:
 
 
 def _id_keys(sides: Iterable[Keys]) -> list[list[object]]:
-    return [[(side.numbered, text_id) for text_id in side.ids] for side in sides]
+    return [
+        [(side.numbered, text_id, index if side.numbered and not side.answers else -1) for text_id in side.ids]
+        for index, side in enumerate(sides)
+    ]
 
 
 def _ids(corpus: Corpus) -> Sequence[str]:

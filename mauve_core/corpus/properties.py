@@ -61,6 +61,38 @@ class Property:
         return f"{self.counted.format(shown[0])} against {shown[1]}"
 
 
+def comparative(
+    items: str, name: str, title: str, unit: str, description: str, more: str, less: str, counted: str = ""
+) -> Property:
+    """Return a property of items that nobody writes, whose comparatives are ``more`` and ``less``.
+
+    Parameters
+    ----------
+    items : str
+        "images".
+    more, less : str
+        "wider", "richer in contrast".
+    counted : str
+        As in :class:`Property`; the name before the mean if empty.
+    """
+    makes_more, makes_less = (
+        f"makes {items} {each}" if " " in each else f"makes {each} {items}" for each in (more, less)
+    )
+    return Property(
+        name,
+        title,
+        unit,
+        description,
+        more=makes_more,
+        less=makes_less,
+        texts_more=f"are {more}",
+        texts_less=f"are {less}",
+        counted=counted or f"{name} {{}}",
+        cluster_more=f"is {more}",
+        cluster_less=f"is {less}",
+    )
+
+
 def apart(first: float, second: float, write: Callable[[float, int], str]) -> tuple[str, str]:
     """Write two numbers without decimals, or with as many as show that they differ, at most two."""
     for decimals in range(MOST_DECIMALS + 1):

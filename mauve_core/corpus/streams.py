@@ -56,6 +56,37 @@ def refusals(path: Path) -> Iterator[None]:
         raise InputError(f"Cannot read {path}: {error.strerror or error}", todo="Check its permissions") from error
 
 
+def require_content(path: Path, allowed: str = "a file") -> None:
+    """Raise InputError unless the path is that of a file that holds something and is not too large."""
+    if not path.exists():
+        raise InputError(f"{path} does not exist", todo="Check the name and the folder")
+    if not path.is_file():
+        raise InputError(f"{path} is not a file", allowed=allowed)
+    size = path.stat().st_size
+    if size == 0:
+        raise InputError(f"{path} is empty")
+    if size > limits.unpacked_bytes():
+        raise limits.too_large(path, limits.unpacked_bytes())
+
+
+def lines_of(path: Path) -> list[tuple[int, str]]:
+    """Return the lines of a text file, which may be compressed, each with its number from 1.
+
+    Raises
+    ------
+    InputError
+        The file is missing, empty, not UTF-8, damaged, or too large when unpacked.
+    """
+    packing = packing_of(path)
+    with refusals(path):
+        require_content(path)
+        with opened(path, packing) as stream:
+            found = list(decoded_lines(stream, path, packed=bool(packing)))
+    if len(found) > limits.rows():
+        raise limits.too_many_rows(path, limits.rows())
+    return found
+
+
 def decoded_lines(stream: IO[bytes], path: Path, packed: bool) -> Iterator[tuple[int, str]]:
     """Yield line numbers and decoded lines with their endings; only a line feed ends a line, so no text is split."""
     number = total = 0

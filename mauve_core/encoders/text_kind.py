@@ -36,6 +36,9 @@ class TextKind:
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         return text_properties(corpus.texts)
 
+    def described(self, corpus: Corpus) -> tuple[str, ...]:
+        return corpus.texts
+
     def recognizes(self, path: Path) -> bool:  # noqa: ARG002 (whatever is no other kind is read as texts, or refused)
         return True
 

@@ -20,14 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.words import Words
+from mauve_core.base.words import Words, real_items
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
+from mauve_core.corpus.kinds import require_no_fields
 from mauve_core.corpus.media import Media
-from mauve_core.corpus.metadata import frame_of
+from mauve_core.corpus.metadata import frame_of, numbers_in
 from mauve_core.corpus.properties import Property
 from mauve_core.images.decoding import SUFFIXES
 from mauve_core.images.properties import PROPERTIES
@@ -43,49 +43,22 @@ FOLDER = "folder"
 """Metadata column of the outermost folder; further ones are ``folder 2``, ``folder 3``."""
 
 
-_SAID = {
-    "to read the texts of a cluster": "to see the images of a cluster",
-    "to read the cluster's texts": "to see the cluster's images",
-    "to read its texts": "to see its images",
-    "to read its text": "to see it larger",
-    "both sides write as much": "both sides have as much",
-    "one side writes of its cluster": "one side has in its cluster",
-    "humans write what the model misses": "real images show what the model misses",
-    "the model writes what humans don't": "the model shows what real images don't",
-    "human corpus": "set of real images",
-    "a candidate that writes like people": "a candidate like real images",
-    "than people": "than real images",
-    "both sides write as much of it": "both sides show as much of it",
-    "it writes more of it": "it shows more of it",
-    "it writes less": "it shows less",
-    "alone writes this": "alone shows this",
-    "texts say": "images are",
-    "writing": "images",
-    "writes": "makes",
-    "humans": "real images",
-    "people": "real images",
-}
-"""What is said of images where the same is said of texts (``Words.said``)."""
-
-
 @dataclass(frozen=True)
 class ImageKind:
     """Images; see :class:`mauve_core.corpus.kinds.Kind`."""
 
     name: str = "image"
-    words: Words = field(default_factory=lambda: Words("image", "images", "real", _SAID))
+    words: Words = field(default_factory=lambda: real_items("image", "images"))
     model: str = "efficientnet-lite0"
     has_words: bool = False
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         """Return the properties that were found when the images were read."""
-        return {
-            name: corpus.metadata[name].to_numpy(np.float64)
-            if name in corpus.metadata
-            else np.full(len(corpus), np.nan)
-            for name in PROPERTIES
-        }
+        return numbers_in(corpus.metadata, PROPERTIES)
+
+    def described(self, corpus: Corpus) -> tuple[str, ...]:
+        return corpus.texts
 
     def recognizes(self, path: Path) -> bool:
         """Whether most files of a folder are images, counted against .txt files, or a zip archive holds one."""
@@ -105,10 +78,7 @@ class ImageKind:
         InputError
             As :func:`mauve_core.images.reading.read_images`, or a field was named.
         """
-        if fields:
-            raise InputError(
-                f"{path} holds images, which have no fields", allowed="no fields", received=", ".join(sorted(fields))
-            )
+        require_no_fields(path, self.words.items, fields)
         found = read_images(path, progress)
         names = tuple(image.name for image in found.images)
         return Corpus(

@@ -8,24 +8,11 @@ import numpy as np
 from PIL import Image, ImageStat
 from scipy.ndimage import laplace
 
-from mauve_core.corpus.properties import Property
+from mauve_core.corpus.properties import Property, comparative
 
 
 def _property(name: str, title: str, unit: str, description: str, more: str, less: str, counted: str = "") -> Property:
-    """A property whose comparatives are ``more`` and ``less``."""
-    return Property(
-        name,
-        title,
-        unit,
-        description,
-        more=f"makes {more} images" if " " not in more else f"makes images {more}",
-        less=f"makes {less} images" if " " not in less else f"makes images {less}",
-        texts_more=f"are {more}",
-        texts_less=f"are {less}",
-        counted=counted or f"{name} {{}}",
-        cluster_more=f"is {more}",
-        cluster_less=f"is {less}",
-    )
+    return comparative("images", name, title, unit, description, more, less, counted)
 
 
 PROPERTIES: Mapping[str, Property] = {

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.corpus.entries import EXAMPLES, Exclusion
+from mauve_core.corpus.entries import EXAMPLES, Exclusion, exclusions_by_reason, repeats_among
 from mauve_core.corpus.media import SIDES, Thumbnails
 from mauve_core.images.decoding import ImageRefusedError, decode
 from mauve_core.images.describing import description
@@ -143,28 +143,14 @@ def _in_threads(place: ImagePlace) -> Iterator[_Read]:
 
 
 def _exclusions(refused: Sequence[ImageRefusedError]) -> tuple[Exclusion, ...]:
-    by_reason: dict[str, list[str]] = {}
-    for each in refused:
-        by_reason.setdefault(each.kind, []).append(f"{each.name} {each.reason}")
-    return tuple(Exclusion(kind, len(said), tuple(said[:EXAMPLES])) for kind, said in by_reason.items())
+    return exclusions_by_reason((each.kind, f"{each.name} {each.reason}") for each in refused)
 
 
 def _notes(place: ImagePlace, images: Sequence[ReadImage], exclusions: Sequence[Exclusion]) -> tuple[str, ...]:
     changes = Counter(change for image in images for change in image.changes)
     notes = [f"{exclusion}." for exclusion in exclusions]
     notes += [f"{count:,} of {len(images):,} images {change}." for change, count in changes.items()]
-    first = dict[str, str]()
-    repeats = [
-        (image.name, first[image.digest])
-        for image in images
-        if first.setdefault(image.digest, image.name) != image.name
-    ]
-    if repeats:
-        shown = ", ".join(f"{name} is {other}" for name, other in repeats[:EXAMPLES])
-        more = ", ..." if len(repeats) > EXAMPLES else ""
-        notes.append(
-            f"{len(repeats):,} of {len(images):,} images repeat another one exactly; they are kept: {shown}{more}."
-        )
+    notes += repeats_among([image.name for image in images], [image.digest for image in images], "images")
     if place.others:
         kinds = ", ".join(
             f"{count:,} {suffix or 'without suffix'}" for suffix, count in place.others.most_common(EXAMPLES)

@@ -43,7 +43,7 @@ def test_the_glossary_is_short_and_linked() -> None:
 def test_the_design_opens_with_a_tree_that_names_every_package() -> None:
     tree = (DOCS / "design.md").read_text(encoding="utf-8").split("\n\n")[1].splitlines()
     packages = {path.parent.name for path in (DOCS.parent / "mauve_core").glob("*/__init__.py")}
-    assert len(tree) <= 20
+    assert len(tree) <= 24
     assert {line.split()[0] for line in tree if "mauve_core" in line} == {f"mauve_core/{name}" for name in packages}
 
 

@@ -53,7 +53,7 @@ def media_of(corpus: Corpus) -> Media:
 
 def test_every_kind_has_its_name() -> None:
     assert [kind_of(name).name for name in KINDS] == list(KINDS)
-    with pytest.raises(InputError, match=r"unknown.*image, text"):
+    with pytest.raises(InputError, match=r"unknown.*image, molecule, text"):
         kind_of("sound")
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from pickle import UnpicklingError
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import InputError
 from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, ModelIdentity
+from mauve_core.encoders.loading import reading_weights
 from mauve_core.encoders.precision import checked_precision
 from mauve_core.encoders.vision import pixels
 from mauve_core.encoders.vision.model import VisionModel
@@ -93,12 +93,8 @@ def _open_efficientnet(identity: ModelIdentity, recipe: str, device: str) -> Vis
 
     from mauve_core.encoders.vision import efficientnet_lite
 
-    try:
+    with reading_weights(identity.location):
         network = efficientnet_lite.load(Path(identity.location)).to(device)
-    except (OSError, EOFError, RuntimeError, ValueError, KeyError, UnpicklingError) as error:
-        raise ModelUnavailableError(
-            f"The weights {identity.location} are damaged", todo="Install their package again"
-        ) from error
 
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
         with torch.inference_mode():

@@ -1,0 +1,1 @@
+"""Molecules: files of SMILES, their properties, pictures and features."""
