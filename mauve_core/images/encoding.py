@@ -25,7 +25,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError, StorageError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.corpus import Corpus
-from mauve_core.encoders.catalogue import identify
+from mauve_core.encoders.catalogue import IMAGE_ENCODERS, identify
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features, from_store, kept_features
@@ -86,7 +86,7 @@ class ImageEncoder:
         if not is_vision_model(self._identity):
             raise ModelUnavailableError(
                 f"The model {config.model} does not encode images",
-                allowed="efficientnet-lite0, pixels, or a vision model's Hugging Face id or folder, such as "
+                allowed=f"{', '.join(IMAGE_ENCODERS)}, or a vision model's Hugging Face id or folder, such as "
                 "facebook/dinov2-small or openai/clip-vit-base-patch32",
                 todo="Name another encoder",
             )
