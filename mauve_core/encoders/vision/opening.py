@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ from mauve_core.base.files import digest_of_file
 from mauve_core.encoders.catalogue import EFFICIENTNET, IMAGE_ENCODERS, PIXELS, ModelIdentity
 from mauve_core.encoders.checkpoints import INCEPTION, INCEPTION_CLEAN, INCEPTION_FID, SHA256
 from mauve_core.encoders.checkpoints import SIDE as INCEPTION_SIDE
+from mauve_core.encoders.loading import is_of_library
 from mauve_core.encoders.precision import checked_precision
 from mauve_core.encoders.vision import pixels
 from mauve_core.encoders.vision.model import VisionModel
@@ -128,7 +128,10 @@ def _network(
 
     try:
         network = load(Path(identity.location)).to(device)
-    except (OSError, EOFError, RuntimeError, ValueError, KeyError, AttributeError, UnpicklingError) as error:
+    except Exception as error:
+        # Damage shows as any error, also one of torch's unpickler itself.
+        if not is_of_library(error):
+            raise
         raise ModelUnavailableError(f"The weights {identity.location} are damaged", todo=todo) from error
 
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
