@@ -292,6 +292,13 @@ ESTIMATORS: dict[str, EstimatorKind] = {
             "JMLR 2023, section 7.4.2",
         ),
         EstimatorKind(
+            "frechet-limit",
+            "Fréchet distance, n to infinity",
+            "The Fréchet distance grows with fewer texts, by more for some models than for others; this is where it "
+            "leads with ever more texts, as FID-infinity does for images.",
+            "Chong and Forsyth 2020; Quenouille 1956",
+        ),
+        EstimatorKind(
             "quantised-transport",
             "Quantized transport",
             "Transport between cluster centers: weighs how far apart clusters are.",

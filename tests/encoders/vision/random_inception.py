@@ -15,7 +15,8 @@ from mauve_core.encoders.vision.inception import InceptionV3
 def write_weights(home: Path) -> Path:
     """Write a file like that of the trained weights where torch looks for it if ``home`` is TORCH_HOME.
 
-    Each layer is normalized over random images, or else the last ones would hardly see the first.
+    Each layer is normalized over images like those of :func:`draw_mixed`, so that features are of the size of trained
+    ones and differ.
     """
     torch.manual_seed(0)
     network = InceptionV3()
@@ -23,7 +24,9 @@ def write_weights(home: Path) -> Path:
     for norm in norms:
         norm.momentum = None  # the plain mean over what it sees
     with torch.no_grad():
-        network.train()(2 * torch.rand(4, 3, 299, 299) - 1)
+        blocks = [torch.rand(1, 3, side, 12) for side in (3, 8, 20, 39)]
+        images = torch.cat([torch.nn.functional.interpolate(each, (299, 299)) for each in blocks])
+        network.train()(2 * images - 1)
     classifier = {"fc.weight": torch.randn(1008, 2048), "fc.bias": torch.randn(1008)}
     path = home / "hub" / "checkpoints" / FILE
     path.parent.mkdir(parents=True)

@@ -106,3 +106,25 @@ def test_a_distance_without_a_group_is_that_of_the_other_texts(name):
         alone.append(fit(name, part, SeedSequence(2)).value(Method(name)))
     assert found == pytest.approx(alone, rel=1e-9)
     assert len(set(alone)) == GROUPS
+
+
+def test_the_frechet_limit_has_the_frechet_distances_groups():
+    given, method = sides(0.4, 90, 70, groups=GROUPS), Method("frechet-limit")
+    found, plain = fit("frechet-limit", given, SeedSequence(2)), fit("frechet", given, SeedSequence(2))
+    without, at_n = plain.left_out(Method("frechet")), plain.value(Method("frechet"))
+    # Groups are equal but for one text, so that the line through n and four fifths of n ends here.
+    assert found.value(method) == pytest.approx(5 * at_n - 4 * without.mean(), rel=1e-6)
+    assert found.value(method) < at_n
+    assert found.left_out(method) - found.value(method) == pytest.approx(without - at_n)
+    assert found.notes == ()
+    assert method.bounds[0] == -np.inf
+
+
+def test_the_frechet_limit_says_where_texts_are_too_few():
+    rng = np.random.default_rng(0)
+    x, y = (rng.normal(size=(60, 300)).astype(np.float32) for _ in range(2))
+    halves = Sides(x, y, (), ScoreConfig(k=10), lambda: ([], []))
+    found = fit("frechet-limit", halves, SeedSequence(2))
+    assert found.left_out(Method("frechet-limit")) is None
+    (note,) = found.notes
+    assert note.startswith("60 texts a side are too few for 300 features")
