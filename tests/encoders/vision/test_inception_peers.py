@@ -129,6 +129,6 @@ def test_equal_files_have_torch_fidelitys_distances(home: Path, of_files: list[N
         verbose=False, feature_extractor_weights_path=weights(home),
     )  # fmt: skip
     ours = frechet_cost(*of_files), kernel_distance(*of_files)
-    # The package takes roots of the eigenvalues of a singular product of covariances, and KID in float32.
-    assert ours[0] == pytest.approx(expected["frechet_inception_distance"], rel=1e-3)
-    assert ours[1] == pytest.approx(expected["kernel_inception_distance_mean"], rel=1e-3)
+    # The package takes roots of eigenvalues of a singular product, and means of kernel values near 1 in float32.
+    assert ours[0] == pytest.approx(expected["frechet_inception_distance"], rel=1e-4)
+    assert ours[1] == pytest.approx(expected["kernel_inception_distance_mean"], abs=1e-6)
