@@ -82,11 +82,15 @@ class WithoutBias(Fit):
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
         self._found = frechet_limit(sides.x_p, sides.x_q, seed=seed, parts=sides.jackknife_rows)
         self._has_groups = bool(sides.jackknife_rows)
+        n, d = min(len(sides.x_p), len(sides.x_q)), sides.x_p.shape[1]
         if self._found.bends:
-            n, d = min(len(sides.x_p), len(sides.x_q)), sides.x_p.shape[1]
-            self.notes = (
-                f"{n:,} texts a side are too few for {d:,} features: the distance does not fall as 1/n yet, so the "
-                "estimate is likely still too large",
+            self.caveats = (
+                f"with {n:,} on a side, the Fréchet distance does not fall as 1/n yet; this is likely still too large",
+            )
+        elif n <= d:
+            self.caveats = (
+                f"with {n:,} on a side and {d:,} features, the Fréchet distance may not fall as 1/n yet; this may "
+                "still be too large",
             )
 
     def value(self, method: Method) -> float:  # noqa: ARG002

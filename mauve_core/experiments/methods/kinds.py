@@ -288,7 +288,8 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         EstimatorKind(
             "frechet",
             "Fréchet distance",
-            "Compares only means and covariances; in the papers it missed the effect of the texts' length.",
+            "Compares only means and covariances, and grows with fewer texts; in the papers it missed the effect of "
+            "the texts' length.",
             "JMLR 2023, section 7.4.2",
         ),
         EstimatorKind(
