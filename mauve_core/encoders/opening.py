@@ -10,7 +10,7 @@ from mauve_core.base.config import Precision
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.catalogue import VISION, ModelIdentity, folder_named, identify
+from mauve_core.encoders.catalogue import IMAGE_ENCODERS, ModelIdentity, folder_named, identify
 from mauve_core.encoders.devices import resolve_device
 from mauve_core.encoders.gguf_files import converted, converted_tokenizer
 from mauve_core.encoders.hub_files import hub_file, hub_snapshot, hub_tokenizer
@@ -131,7 +131,7 @@ def language_model(name: str, revision: str | None) -> ModelIdentity:
             f"{name} is a file of word vectors, which has no tokenizer and can neither generate nor score texts",
             allowed="a language model: catalog name, hub id, folder or GGUF file",
         )
-    if identity.kind == "built-in" or identity.name in VISION:
+    if identity.name in IMAGE_ENCODERS:
         raise InputError(
             f"{name} encodes images, not texts",
             allowed="a language model: catalog name, hub id, folder or GGUF file",

@@ -16,7 +16,7 @@ from PIL import Image
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.encoders.by_content import ContentEncoder, ItemModel
-from mauve_core.encoders.catalogue import ModelIdentity, identify
+from mauve_core.encoders.catalogue import IMAGE_ENCODERS, ModelIdentity, identify
 from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, vision_recipe
 from mauve_core.images.decoding import ImageRefusedError, decode
 from mauve_core.images.files import ImagePlace, place_at
@@ -36,7 +36,7 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
         if not is_vision_model(identity):
             raise ModelUnavailableError(
                 f"The model {self.config.model} does not encode images",
-                allowed="efficientnet-lite0, pixels, or a vision model's Hugging Face id or folder, such as "
+                allowed=f"{', '.join(IMAGE_ENCODERS)}, or a vision model's Hugging Face id or folder, such as "
                 "facebook/dinov2-small or openai/clip-vit-base-patch32",
                 todo="Name another encoder",
             )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.numerics.resampling.jackknife import jackknife_sd, t_interval
+from mauve_core.numerics.resampling.jackknife import jackknife_estimate, jackknife_sd, t_interval
 
 
 def left_out(values, labels, statistic):
@@ -34,6 +34,18 @@ def test_groups_of_unequal_size_estimate_the_spread_of_a_nonlinear_statistic():
     assert np.sqrt(np.mean(np.square(found))) == pytest.approx(truth, rel=0.15)
 
 
+def test_the_estimate_of_a_variance_loses_its_bias():
+    values = np.random.default_rng(2).normal(size=50)
+    found = jackknife_estimate(values.var(), left_out(values, np.arange(50), np.var), np.ones(50))
+    assert found == pytest.approx(values.var(ddof=1), rel=1e-10)
+
+
+def test_the_estimate_of_a_mean_stays_also_with_unequal_groups():
+    values, labels = np.random.default_rng(3).normal(size=60), np.repeat([0, 1, 2], [10, 20, 30])
+    found = jackknife_estimate(values.mean(), left_out(values, labels, np.mean), np.bincount(labels))
+    assert found == pytest.approx(values.mean(), rel=1e-10)
+
+
 def test_the_interval_is_students():
     assert t_interval(1.0, 0.5, 20) == pytest.approx((1 - 2.0930240544 * 0.5, 1 + 2.0930240544 * 0.5), abs=1e-9)
     assert t_interval(0.1, 0.5, 20, bounds=(0, 1))[0] == 0
@@ -41,5 +53,6 @@ def test_the_interval_is_students():
 
 @pytest.mark.parametrize(("values", "sizes"), [([1.0], [5]), ([1.0, np.nan], [5, 5]), ([1.0, 2.0], [5, 0])])
 def test_unusable_groups_are_refused(values, sizes):
-    with pytest.raises(InputError):
-        jackknife_sd(1.0, values, sizes)
+    for of in (jackknife_sd, jackknife_estimate):
+        with pytest.raises(InputError):
+            of(1.0, values, sizes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +12,17 @@ from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, ModelIdentity
+from mauve_core.base.files import digest_of_file
+from mauve_core.encoders.catalogue import EFFICIENTNET, IMAGE_ENCODERS, PIXELS, ModelIdentity
+from mauve_core.encoders.checkpoints import INCEPTION, INCEPTION_CLEAN, INCEPTION_FID, SHA256
+from mauve_core.encoders.checkpoints import SIDE as INCEPTION_SIDE
 from mauve_core.encoders.loading import reading_weights
 from mauve_core.encoders.precision import checked_precision
 from mauve_core.encoders.vision import pixels
 from mauve_core.encoders.vision.model import VisionModel
+
+if TYPE_CHECKING:
+    from torch import nn
 
 _SHORT, _SIDE = 256, 224
 """Pixels of the shorter side before the middle is cut out, and of that square."""
@@ -23,13 +31,19 @@ _EFFICIENTNET = (
     f"shorter side {_SHORT} pixels (bicubic), the middle {_SIDE} x {_SIDE}, values (x - 127) / 128; mean of the last "
     "convolution over all places"
 )
+_INCEPTION = {
+    INCEPTION_FID: f"{INCEPTION_SIDE} x {INCEPTION_SIDE} pixels as TensorFlow 1 resizes (bilinear, not antialiased, "
+    "corners not aligned), values (x - 128) / 128; mean of the last block over all places",
+    INCEPTION_CLEAN: f"{INCEPTION_SIDE} x {INCEPTION_SIDE} pixels as clean-fid resizes (Pillow's bicubic, antialiased, "
+    "each channel as floats, clipped to 0 to 255), values (x - 128) / 128; mean of the last block over all places",
+}
 
 
 def is_vision_model(identity: ModelIdentity) -> bool:
     """Return whether the model takes images; reads names and config.json, not weights."""
     from mauve_core.encoders.vision import transformers_vision
 
-    return identity.name in (PIXELS, EFFICIENTNET) or transformers_vision.takes_images(identity)
+    return identity.name in IMAGE_ENCODERS or transformers_vision.takes_images(identity)
 
 
 def vision_recipe(identity: ModelIdentity, pooling: str = "auto") -> str:
@@ -53,6 +67,8 @@ def vision_recipe(identity: ModelIdentity, pooling: str = "auto") -> str:
         return pixels.RECIPE
     if identity.name == EFFICIENTNET:
         return _EFFICIENTNET
+    if identity.name in INCEPTION:
+        return _INCEPTION[identity.name]
     from mauve_core.encoders.vision import transformers_vision
 
     return transformers_vision.recipe_of(identity)
@@ -75,33 +91,50 @@ def open_vision_model(config: EncoderConfig, identity: ModelIdentity, device: st
         The model's files are damaged or cannot be reached, or the machine lacks the precision.
     """
     recipe = vision_recipe(identity, config.pooling)
-    if identity.name in (PIXELS, EFFICIENTNET) and config.dtype != "float32":
+    if identity.name in IMAGE_ENCODERS and config.dtype != "float32":
         raise InputError(
             f"The encoder {identity.name} computes in one precision", allowed="float32", received=config.dtype
         )
     if identity.name == PIXELS:
         return VisionModel(identity, recipe, pixels.features, lambda found: found, "cpu", pixels.WIDTH)
     if identity.name == EFFICIENTNET:
-        return _open_efficientnet(identity, recipe, device)
+        from mauve_core.encoders.vision import efficientnet_lite
+
+        run = _network(efficientnet_lite.load, identity, device, todo="Install their package again")
+        return VisionModel(identity, recipe, _prepare, run, device, 3 * _SIDE**2)
+    if identity.name in INCEPTION:
+        return _open_inception(identity, recipe, device)
     from mauve_core.encoders.vision import transformers_vision
 
     return transformers_vision.load(identity, checked_precision(config.dtype, (device,)), device)
 
 
-def _open_efficientnet(identity: ModelIdentity, recipe: str, device: str) -> VisionModel:
+def _open_inception(identity: ModelIdentity, recipe: str, device: str) -> VisionModel:
+    from mauve_core.encoders.vision import inception
+
+    run = _network(inception.load, identity, device, todo="Download them again")
+    prepare = inception.like_tensorflow if identity.name == INCEPTION_FID else inception.clean
+    notes: tuple[str, ...] = ()
+    if digest_of_file(Path(identity.location)) != SHA256:
+        notes = (f"The weights {identity.location} are not those of published values of FID and KID.",)
+    return VisionModel(identity, recipe, prepare, run, device, 3 * INCEPTION_SIDE**2, notes)
+
+
+def _network(
+    load: Callable[[Path], nn.Module], identity: ModelIdentity, device: str, *, todo: str
+) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
+    """Return what runs prepared images through the network that ``load`` makes of the weights."""
     import torch
 
-    from mauve_core.encoders.vision import efficientnet_lite
-
-    with reading_weights(identity.location):
-        network = efficientnet_lite.load(Path(identity.location)).to(device)
+    with reading_weights(identity.location, todo=todo):
+        network = load(Path(identity.location)).to(device)
 
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
         with torch.inference_mode():
             found: NDArray[np.float32] = network(torch.from_numpy(images).to(device)).cpu().numpy()
         return found
 
-    return VisionModel(identity, recipe, _prepare, run, device, 3 * _SIDE**2)
+    return run
 
 
 def _prepare(image: Image.Image) -> NDArray[np.float32]:

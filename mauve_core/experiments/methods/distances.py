@@ -16,6 +16,7 @@ from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.sides import Binned, Features, Fit, Rows, Sides
 from mauve_core.numerics.divergences.frontier import Frontier
 from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.numerics.statistics.frechet_limit import frechet_limit
 from mauve_core.numerics.statistics.mmd import mmd, mmd_left_out
 from mauve_core.numerics.transport.costs import quantised_cost
 from mauve_core.numerics.transport.frontiers import barycentric_frontier, linear_frontier
@@ -73,6 +74,31 @@ class Discrepancy(Distance):
         found = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=seed)
         super().__init__(sides, lambda *_: found.value, partial(mmd_left_out, seed=seed))
         self.notes, self.z = found.notes, found.z
+
+
+class WithoutBias(Fit):
+    """The Fréchet distance between the sources; what is taken off for bias stays while texts are left out."""
+
+    def __init__(self, sides: Sides, seed: SeedSequence) -> None:
+        self._found = frechet_limit(sides.x_p, sides.x_q, seed=seed, parts=sides.jackknife_rows)
+        self._has_groups = bool(sides.jackknife_rows)
+        n, d = min(len(sides.x_p), len(sides.x_q)), sides.x_p.shape[1]
+        if self._found.bends:
+            self.caveats = (
+                f"with {n:,} on a side, the Fréchet distance does not fall as 1/n yet; this is likely still too large",
+            )
+        elif n <= d:
+            self.caveats = (
+                f"with {n:,} on a side and {d:,} features, the Fréchet distance may not fall as 1/n yet; this may "
+                "still be too large",
+            )
+
+    def value(self, method: Method) -> float:  # noqa: ARG002
+        return self._found.value
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
+        found = self._found
+        return found.left_out - found.at_n + found.value if self._has_groups else None
 
 
 class Transport(Fit):

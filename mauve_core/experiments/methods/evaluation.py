@@ -139,8 +139,9 @@ def methods_run(
     }
     if models is not None and "direct" in fitted:
         settings["models"] = models.described()
-    notes = tuple(f"{ESTIMATORS[name].title} is left out: {error}" for name, error in left_out.items())
-    return MethodTable(tuple(results), settings, notes)
+    notes = [f"{ESTIMATORS[name].title} is left out: {error}" for name, error in left_out.items()]
+    notes += [f"{ESTIMATORS[name].title}, {caveat}" for name in fitted for caveat in _caveats(fitted[name])]
+    return MethodTable(tuple(results), settings, tuple(notes))
 
 
 Scorer = Callable[[Method, str, Mapping[str, float]], tuple[MethodScore, tuple[str, ...]]]
@@ -310,6 +311,15 @@ def _result(method: Method, fitted: _Fitted) -> MethodResult:
         ceiling = MethodScore(float(np.mean(halves)), _sd(halves), None, None, None, fitted.halves[0].n)
     notes = tuple(dict.fromkeys(note for fits in fitted.candidates.values() for one in fits.fits for note in one.notes))
     return MethodResult(method, scores, ceiling, fitted.seconds, notes)
+
+
+def _caveats(fitted: _Fitted) -> list[str]:
+    """Each caveat once, with the candidates that it holds for."""
+    names: dict[str, list[str]] = {}
+    for name, fits in fitted.candidates.items():
+        for caveat in dict.fromkeys(caveat for one in fits.fits for caveat in one.caveats):
+            names.setdefault(caveat, []).append(name)
+    return [f"{', '.join(found)}: {caveat}" for caveat, found in names.items()]
 
 
 def _tested(result: MethodResult, fitted: _Fitted, work: _Work, permutations: int) -> MethodResult:

@@ -14,7 +14,14 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.methods.distances import CLUSTERED, Discrepancy, Distance, Transport, interpolated
+from mauve_core.experiments.methods.distances import (
+    CLUSTERED,
+    Discrepancy,
+    Distance,
+    Transport,
+    WithoutBias,
+    interpolated,
+)
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.methods.sides import Binned, Features, Fit, Sides, Tokens
 from mauve_core.numerics.quantisers import QUANTISERS
@@ -159,6 +166,7 @@ _FITS: dict[str, Callable[..., Fit]] = {
     "subsequence-kernel": lambda sides, _: Neighbours(sides, subsequence_gram),
     "transport": lambda sides, _: Distance(sides, plug_in_cost, plug_in_parts),
     "frechet": lambda sides, _: Distance(sides, frechet_cost),
+    "frechet-limit": WithoutBias,
     "quantised-transport": Transport,
     **{name: partial(interpolated, name) for name in ("transport-linear", "transport-barycentric")},
     "mmd": Discrepancy,

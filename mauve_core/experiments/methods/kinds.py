@@ -288,8 +288,16 @@ ESTIMATORS: dict[str, EstimatorKind] = {
         EstimatorKind(
             "frechet",
             "Fréchet distance",
-            "Compares only means and covariances; in the papers it missed the effect of the texts' length.",
+            "Compares only means and covariances, and grows with fewer texts; in the papers it missed the effect of "
+            "the texts' length.",
             "JMLR 2023, section 7.4.2",
+        ),
+        EstimatorKind(
+            "frechet-limit",
+            "Fréchet distance, n to infinity",
+            "The Fréchet distance grows with fewer texts, by more for some models than for others; this is where it "
+            "leads with ever more texts, as FID-infinity does for images.",
+            "Chong and Forsyth 2020; Quenouille 1956",
         ),
         EstimatorKind(
             "quantised-transport",

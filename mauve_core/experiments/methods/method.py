@@ -176,8 +176,8 @@ class Method:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Range of the value; unbiased estimates of MMD may fall below 0."""
-        if self.estimator in ("mmd", "kid"):
+        """Range of the value; estimates without bias may fall below 0."""
+        if self.estimator in ("mmd", "kid", "frechet-limit"):
             return -np.inf, np.inf
         kind = self.estimator_kind
         area = kind.own_scale is not None or (kind.scale is not None and self.summary in ("mauve", "auc"))
@@ -301,6 +301,7 @@ PRESETS: dict[str, tuple[Method, ...]] = {
             "transport-barycentric",
             "quantised-transport",
             "frechet",
+            "frechet-limit",
             "transport",
             "mmd",
             "kid",

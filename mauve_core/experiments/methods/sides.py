@@ -87,9 +87,20 @@ class Sides:
 
 
 class Fit(ABC):
-    """One estimator fitted to two sides; ``z`` is its standard score against halves of the human side, if any."""
+    """One estimator fitted to two sides.
+
+    Attributes
+    ----------
+    notes : tuple of str
+        How it was computed.
+    caveats : tuple of str
+        Why its value is to be read with care.
+    z : float or None
+        Its standard score against halves of the human side, if any.
+    """
 
     notes: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     z: float | None = None
 
     @abstractmethod

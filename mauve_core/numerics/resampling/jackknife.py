@@ -14,6 +14,8 @@ from scipy.special import stdtrit
 from mauve_core.base.errors import InputError
 from mauve_core.numerics import _checks
 
+_Array = NDArray[np.float64]
+
 
 def jackknife_sd(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> float:
     """Standard deviation of a statistic over samples of texts.
@@ -56,21 +58,35 @@ def jackknife_parts(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> N
     InputError
         As :func:`jackknife_sd`.
     """
-    estimates = _checks.numbers(left_out, "The array of estimates with a group left out").astype(np.float64)
-    counts = _checks.numbers(sizes, "The array of group sizes").astype(np.float64)
-    if estimates.ndim != 1 or estimates.size < 2 or counts.shape != estimates.shape or counts.min() < 1:
-        raise InputError(
-            "The groups of the jackknife are not usable",
-            allowed="two or more groups, each with an estimate and at least one text",
-            received=f"estimates of shape {estimates.shape}, sizes of shape {counts.shape}",
-        )
-    if not (np.isfinite(estimates).all() and np.isfinite(estimate)):
-        raise InputError("The estimates of the jackknife are not usable", allowed="finite numbers")
-    ratio = counts.sum() / counts
-    pseudo = ratio * estimate - (ratio - 1) * estimates
+    pseudo, ratio = _pseudo_values(estimate, left_out, sizes)
     centre = (pseudo / ratio).sum()
-    parts: NDArray[np.float64] = (pseudo - centre) / np.sqrt((ratio - 1) * counts.size)
+    parts: NDArray[np.float64] = (pseudo - centre) / np.sqrt((ratio - 1) * ratio.size)
     return parts
+
+
+def jackknife_estimate(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> float:
+    """The statistic without the part of its bias that falls as 1/n.
+
+    For groups of equal size, a line in 1/n through the statistic of all texts and the mean of those without a group, at
+    1/n = 0: Quenouille, *Notes on Bias in Estimation*, Biometrika 43, 1956. For others, Busing et al. (1999).
+
+    Parameters
+    ----------
+    estimate, left_out, sizes
+        As for :func:`jackknife_sd`.
+
+    Returns
+    -------
+    float
+        Outside the range of the statistic where that is near its bound.
+
+    Raises
+    ------
+    InputError
+        As :func:`jackknife_sd`.
+    """
+    pseudo, ratio = _pseudo_values(estimate, left_out, sizes)
+    return float((pseudo / ratio).sum())
 
 
 def t_interval(
@@ -95,3 +111,19 @@ def t_interval(
         raise InputError("The interval cannot be computed", allowed="a finite estimate and a finite sd of at least 0")
     reach = float(stdtrit(groups - 1, (1 + confidence) / 2)) * sd
     return float(np.clip(estimate - reach, *bounds)), float(np.clip(estimate + reach, *bounds))
+
+
+def _pseudo_values(estimate: float, left_out: ArrayLike, sizes: ArrayLike) -> tuple[_Array, _Array]:
+    """(G,) pseudo-value of each group, and n over its size, checked."""
+    estimates = _checks.numbers(left_out, "The array of estimates with a group left out").astype(np.float64)
+    counts = _checks.numbers(sizes, "The array of group sizes").astype(np.float64)
+    if estimates.ndim != 1 or estimates.size < 2 or counts.shape != estimates.shape or counts.min() < 1:
+        raise InputError(
+            "The groups of the jackknife are not usable",
+            allowed="two or more groups, each with an estimate and at least one text",
+            received=f"estimates of shape {estimates.shape}, sizes of shape {counts.shape}",
+        )
+    if not (np.isfinite(estimates).all() and np.isfinite(estimate)):
+        raise InputError("The estimates of the jackknife are not usable", allowed="finite numbers")
+    ratio = counts.sum() / counts
+    return ratio * estimate - (ratio - 1) * estimates, ratio

@@ -149,7 +149,7 @@ def test_classical_features_have_one_precision() -> None:
         open_vision_model(EncoderConfig(model=PIXELS, dtype="bfloat16"), identify(PIXELS), "cpu")
 
 
-@pytest.mark.parametrize("content", [b"no weights", b"PK\x03\x04", b""])
+@pytest.mark.parametrize("content", [b"no weights", b"another", b"PK\x03\x04", b""])
 def test_damaged_weights_of_the_small_network_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "w.pth").write_bytes(content)
     identity = ModelIdentity(EFFICIENTNET, "package", str(tmp_path / "w.pth"), "0")

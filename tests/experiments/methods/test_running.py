@@ -39,6 +39,7 @@ from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser
 from mauve_core.numerics.resampling.bias_reduction import bias_reduced
 from mauve_core.numerics.resampling.exchange import prompt_groups
+from mauve_core.numerics.statistics.frechet_limit import FrechetLimit
 from mauve_core.numerics.statistics.mmd import mmd
 from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
@@ -133,6 +134,19 @@ def test_an_estimator_that_cannot_take_the_texts_is_left_out_and_named(run, monk
     assert table.notes == ("Nearest neighbors is left out: The texts are too short.",)
     with pytest.raises(InputError, match="too short"):
         methods_run(run, [Method("knn")])
+
+
+def test_a_caveat_names_its_candidates(run, monkeypatch):
+    table = methods_run(run, [Method("frechet"), Method("frechet-limit")])
+    plain, limit = table.results
+    assert table.notes == ()
+    for name in NAMES:
+        assert limit.scores[name].value < plain.scores[name].value
+        # Both leave out the same groups, and what is taken off stays.
+        assert limit.scores[name].sd_texts == pytest.approx(plain.scores[name].sd_texts, rel=1e-6)
+    monkeypatch.setattr(FrechetLimit, "bends", True)
+    (note,) = methods_run(run, [Method("frechet-limit")]).notes
+    assert note.startswith("Fréchet distance, n to infinity, close, shifted, collapsed: with ")
 
 
 def test_an_infinite_value_stays_one_and_has_no_spread(run):
