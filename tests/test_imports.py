@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER = (
     "base",
     "numerics",
+    "perturbations",
     "corpus",
     "encoders",
     "images",

@@ -8,6 +8,7 @@ one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words
 from mauve_core.corpus.properties import Property
+from mauve_core.perturbations.perturbation import Perturbation, PerturbationKind, parse
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +59,25 @@ class ItemEncoder(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class PerturbedCorpus:
+    """A corpus of n items after a perturbation.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        The same items in the same order. Those that changed are to be encoded; the others keep their features.
+    changed : (n,) bool array
+        Whether the item differs from the original.
+    notes : tuple of str
+        Number of selected items that did not change, and why.
+    """
+
+    corpus: Corpus
+    changed: NDArray[np.bool_]
+    notes: tuple[str, ...] = ()
+
+
 class Kind(Protocol):
     """One kind of item.
 
@@ -71,6 +92,10 @@ class Kind(Protocol):
         Whether items are texts of a language, whose words can be counted, searched and changed.
     properties : mapping of str to Property
         By name, in display order; a name means the same property in every kind.
+    perturbations : mapping of str to PerturbationKind
+        By name, in display order, the control first; other names than those of other kinds.
+    probes : tuple of str
+        Perturbations that are probed if none is named.
     """
 
     @property
@@ -88,6 +113,12 @@ class Kind(Protocol):
     @property
     def properties(self) -> Mapping[str, Property]: ...
 
+    @property
+    def perturbations(self) -> Mapping[str, PerturbationKind[Any]]: ...
+
+    @property
+    def probes(self) -> tuple[str, ...]: ...
+
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         """Return (n,) values by name of ``properties``; 0 or 1 if binary, nan where an item lacks the property."""
         ...
@@ -104,6 +135,12 @@ class Kind(Protocol):
 
     def encoder(self, config: EncoderConfig, device: str) -> ItemEncoder:
         """Return an encoder with those settings; InputError if they do not apply to such items."""
+        ...
+
+    def perturb(
+        self, corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: Progress = silent
+    ) -> PerturbedCorpus:
+        """Perturb the items of a corpus; InputError if the perturbation is none of such items, or they are gone."""
         ...
 
 
@@ -130,6 +167,17 @@ def property_named(name: str) -> Property:
         if name in kind.properties:
             return kind.properties[name]
     raise InputError("No kind of item has this property", received=repr(name)[:80])
+
+
+def parse_perturbation(spec: str) -> Perturbation:
+    """Parse a perturbation of items of any kind; format and errors are those of ``perturbation.parse``."""
+    return parse(spec, _perturbations())
+
+
+@cache
+def _perturbations() -> Mapping[str, PerturbationKind[Any]]:
+    """Perturbations of items of any kind by name."""
+    return {name: found for kind in reversed(KINDS) for name, found in kind_of(kind).perturbations.items()}
 
 
 def common_kind(kinds: Mapping[str, str]) -> Kind:

@@ -1,8 +1,8 @@
 """Encode images: one feature per image from a vision model, computed once and stored by content.
 
-Keys cover the model's weights, the recipe of preparing and pooling, and the digest of each image's file. Images are
-decoded anew from where they were read; one that changed since then is refused. Batches are planned over all images, so
-that resumed work yields the same bits.
+Keys cover the model's weights, the recipe of preparing and pooling, the digest of each image's file, and a perturbation
+if there is one. Images are decoded anew from where they were read; one that changed since then is refused. Batches are
+planned over all images, so that resumed work yields the same bits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError, StorageError
@@ -33,8 +32,8 @@ from mauve_core.encoders.precision import checked_precision
 from mauve_core.encoders.rows import Rows
 from mauve_core.encoders.tokenizing import Tokenized
 from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, vision_recipe
-from mauve_core.images.decoding import ImageRefusedError, decode
-from mauve_core.images.files import ImagePlace, place_at
+from mauve_core.images.files import place_at
+from mauve_core.images.originals import alteration_of, digests_of, original
 
 FORMAT = 1
 """Part of every key; raise it when the same settings give other numbers."""
@@ -95,12 +94,15 @@ class ImageEncoder:
 
     def key(self, corpus: Corpus) -> str:
         """Return the store's key of the features: SHA-256, hexadecimal."""
-        digests = _digests(corpus)
+        digests = digests_of(corpus)
         dtype = checked_precision(self.config.dtype)
         settings = [FORMAT, corpus.kind, self._identity.digest, self._recipe, dtype, len(digests)]
         total = hashlib.sha256(json.dumps(settings).encode())
         for digest in digests:
             total.update(bytes.fromhex(digest))
+        alteration = alteration_of(corpus)
+        if alteration is not None:
+            total.update(alteration.key.encode())
         return total.hexdigest()
 
     def encode(self, corpus: Corpus, *, store: FeatureStore | None = None, progress: Progress = silent) -> Features:
@@ -142,10 +144,13 @@ class ImageEncoder:
         return self._model
 
     def _run(self, model: VisionModel, corpus: Corpus, rows: Rows, progress: Progress) -> None:
-        place, digests = place_at(Path(corpus.origin)), _digests(corpus)
+        place, digests, alteration = place_at(Path(corpus.origin)), digests_of(corpus), alteration_of(corpus)
 
         def prepare(index: int) -> NDArray[np.float32]:
-            prepared: NDArray[np.float32] = model.prepare(_pixels(place, corpus.ids[index], digests[index]))
+            image = original(place, corpus.ids[index], digests[index])
+            if alteration is not None:
+                image = alteration(image, digests[index])
+            prepared: NDArray[np.float32] = model.prepare(image)
             return prepared
 
         progress(STAGE, rows.tokens_done, len(corpus))
@@ -188,21 +193,3 @@ def _prepared(
             yield walk()
         finally:
             pool.shutdown(cancel_futures=True)
-
-
-def _pixels(place: ImagePlace, name: str, digest: str) -> Image.Image:
-    try:
-        data = place.content(name)
-    except ImageRefusedError as error:
-        raise InputError(
-            f"The image {name!r} is no longer where it was read", todo="Put it back, or read the images again"
-        ) from error
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise InputError(f"The image {name!r} has changed since it was read", todo="Read the images again")
-    return decode(data, name).pixels
-
-
-def _digests(corpus: Corpus) -> tuple[str, ...]:
-    if corpus.media is None or corpus.kind != "image":
-        raise InputError(f"The corpus {corpus.name!r} has no images to encode", received=corpus.kind)
-    return corpus.media.digests

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
@@ -26,12 +27,15 @@ from mauve_core.base.words import Words
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
+from mauve_core.corpus.kinds import PerturbedCorpus
 from mauve_core.corpus.media import Media
 from mauve_core.corpus.metadata import frame_of
 from mauve_core.corpus.properties import Property
 from mauve_core.images.decoding import SUFFIXES
+from mauve_core.images.perturbing import PERTURBATIONS, PROBES, perturb
 from mauve_core.images.properties import PROPERTIES
 from mauve_core.images.reading import ReadImages, read_images
+from mauve_core.perturbations import Perturbation, PerturbationKind
 
 if TYPE_CHECKING:
     from mauve_core.images.encoding import ImageEncoder
@@ -54,6 +58,7 @@ _SAID = {
     "it writes less": "it shows less",
     "alone writes this": "alone shows this",
     "texts say": "images are",
+    "a text": "an image",
     "writing": "images",
     "writes": "makes",
     "humans": "real images",
@@ -71,6 +76,8 @@ class ImageKind:
     model: str = "efficientnet-lite0"
     has_words: bool = False
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
+    perturbations: Mapping[str, PerturbationKind[Image.Image]] = field(default_factory=lambda: PERTURBATIONS)
+    probes: tuple[str, ...] = PROBES
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         """Return the properties that were found when the images were read."""
@@ -122,6 +129,11 @@ class ImageKind:
         from mauve_core.images.encoding import ImageEncoder
 
         return ImageEncoder(config, device)
+
+    def perturb(
+        self, corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: Progress = silent
+    ) -> PerturbedCorpus:
+        return perturb(corpus, perturbation, seed=seed, progress=progress)
 
 
 def _columns(found: ReadImages) -> dict[str, list[Any]]:

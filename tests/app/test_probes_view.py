@@ -29,8 +29,8 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.robustness import (
+    PAPER,
     PROBE_SCORES,
     SPLITS,
     ProbeTable,
@@ -45,6 +45,7 @@ from mauve_core.figures.flows import flows_frame, moved_along, moves
 from mauve_core.figures.probes import by_distance, spread_label
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
+from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
@@ -157,7 +158,7 @@ def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page
     app = open_page(VIEW)
     assert not app.exception
     assert "Nothing has been probed yet" in said(app)
-    assert chosen(app) == list(ProbeTask.perturbations)
+    assert chosen(app) == [item.spec for item in PAPER]
     most = 5 * 30 * SPLITS if SPLITS == 1 else 4 * 60 + 30 * SPLITS  # halves are swapped within each split's half
     assert f"Each half has 30 texts; at most {most} changed texts are encoded again." in said(app)
 

@@ -24,9 +24,9 @@ from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
 from mauve_core.encoders.prefixes import PrefixEncoder
-from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.text_measures import Collection
 from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.perturbations import parse_perturbation, perturb
 
 TEXTS = ["first words here", "second text there", "third one of these"]
 IDS = ("a", "b", "c")

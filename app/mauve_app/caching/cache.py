@@ -48,7 +48,6 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.experiments import findings as run_findings
 from mauve_core.experiments.findings import Finding
-from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.figures import frontier
 from mauve_core.figures.frontier import ErrorCurve
@@ -56,6 +55,7 @@ from mauve_core.numerics.divergences.greedy import greedy
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_texts import TextAdvice
 from mauve_core.numerics.resampling.stability import Stability
+from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.scoring import estimates
 from mauve_core.scoring.estimates import ScoreBasis
 from mauve_core.scoring.result import Comparison, Partition

@@ -26,11 +26,11 @@ from mauve_core.encoders.catalogue import check_model
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.precision import with_known_precision
 from mauve_core.experiments.encoders.request import encoder_titles
-from mauve_core.experiments.perturbations import Perturbation, perturb
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
 from mauve_core.experiments.robustness.positions import POSITION_SCORE, POSITIONS
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE, FIVE_BOUNDS
+from mauve_core.perturbations import Perturbation, perturb
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.scoring.streams import stream

@@ -16,9 +16,9 @@ from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_w
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import format_seconds
-from mauve_core.experiments.perturbations import PERTURBATIONS, parse_perturbation
 from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
+from mauve_core.perturbations import PERTURBATIONS, parse_perturbation
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.store.features import without_features
@@ -47,7 +47,7 @@ def obstacle(run: Run) -> str:
 def show(run: Run, state: State, table: ProbeTable | None) -> None:
     """The form, initially with the settings of ``table``, else with the perturbations of ICLR 2023."""
     suffix = f"{run.id}_{table is not None}"
-    initial = ProbeTask.perturbations if table is None else _stored(table)
+    initial = ProbeTask(run.id).specs(run) if table is None else _stored(table)
     chosen = _chosen(f"probes_chosen_{suffix}", initial)
     press = st.container(gap="small")
     with st.popover("Texts and splits", icon=":material/tune:", key=f"probes_more_{suffix}"):
