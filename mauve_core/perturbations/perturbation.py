@@ -230,7 +230,8 @@ def usage(kind: PerturbationKind[Any]) -> str:
     """Spec format and allowed parameter values."""
     dose = "" if kind.is_control else f"@share of {kind.items}"
     if kind.inline:
-        return f"{kind.form}{dose} with {kind.parameters[0].allowed}"
+        only = kind.parameters[0]
+        return f"{kind.form}{dose} ({only.name.upper()}: {only.allowed})"
     settings = ",".join(f"{p.name}={p.allowed}" for p in kind.parameters if p.kind is not str)
     if kind.has_pattern:
         settings = f"/{'/'.join(p.name.upper() for p in kind.parameters if p.kind is str)}/{settings}"
