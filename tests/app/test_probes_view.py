@@ -19,7 +19,7 @@ from streamlit.testing.v1.element_tree import Multiselect
 from mauve_app.caching import cache
 from mauve_app.components.markup import escaped
 from mauve_app.views.probes import text_lab
-from mauve_app.views.probes.moved_texts import PAGE_SIZE
+from mauve_app.views.probes.paging import PAGE_SIZE
 from mauve_app.views.probes.probe_table import shown_scores
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.text_diff import marked
@@ -166,7 +166,7 @@ def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page
 def test_the_papers_perturbations_start_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     start(app)
-    assert started == [("probes", ProbeTask(run.id, splits=SPLITS))]
+    assert started == [("probes", ProbeTask(run.id, tuple(item.spec for item in PAPER), splits=SPLITS))]
 
 
 def test_the_page_says_which_part_of_a_text_is_read(open_page: OpenPage, run: Run) -> None:
