@@ -21,7 +21,6 @@ ROOT = Path(__file__).resolve().parent.parent
 ORDER = (
     "base",
     "numerics",
-    "perturbations",
     "corpus",
     "encoders",
     "images",

@@ -12,6 +12,7 @@ from mauve_core.base.validation import Joined
 from mauve_core.cli.options import add_device_option, add_output_options, show_result
 from mauve_core.cli.outputs import OfRun
 from mauve_core.corpus.kinds import KINDS, Kind, kind_of
+from mauve_core.corpus.perturbations import usage
 from mauve_core.experiments.robustness import (
     POSITIONS,
     PROBE_SCORES,
@@ -24,7 +25,6 @@ from mauve_core.experiments.robustness import (
 )
 from mauve_core.experiments.robustness.detection import Detection
 from mauve_core.figures.probes import ABOUT_LEADERBOARD, spread_label
-from mauve_core.perturbations import usage
 from mauve_core.scoring.tables import aligned
 from mauve_core.tasks.probe import ProbeTask
 

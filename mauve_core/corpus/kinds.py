@@ -18,8 +18,8 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words
+from mauve_core.corpus.perturbations.perturbation import Perturbation, PerturbationKind, parse
 from mauve_core.corpus.properties import Property
-from mauve_core.perturbations.perturbation import Perturbation, PerturbationKind, parse
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,14 +16,14 @@ from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.building import read_texts
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.kinds import PerturbedCorpus
+from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, PerturbationKind, perturb
+from mauve_core.corpus.perturbations.kinds import PROBES
 from mauve_core.corpus.properties import Property
 from mauve_core.corpus.text_properties import PROPERTIES, text_properties
 from mauve_core.encoders.encoder import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.encoders.keys import feature_key
-from mauve_core.perturbations import PERTURBATIONS, Perturbation, PerturbationKind, perturb
-from mauve_core.perturbations.kinds import PROBES
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageFilter
 
 from mauve_core.base.errors import InputError
-from mauve_core.perturbations.perturbation import Values
+from mauve_core.corpus.perturbations.perturbation import Values
 
 MIDDLE_GRAY = (128, 128, 128)
 """What an occluded part shows."""

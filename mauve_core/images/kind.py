@@ -30,12 +30,12 @@ from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.kinds import PerturbedCorpus
 from mauve_core.corpus.media import Media
 from mauve_core.corpus.metadata import frame_of
+from mauve_core.corpus.perturbations import Perturbation, PerturbationKind
 from mauve_core.corpus.properties import Property
 from mauve_core.images.decoding import SUFFIXES
 from mauve_core.images.perturbing import PERTURBATIONS, PROBES, perturb
 from mauve_core.images.properties import PROPERTIES
 from mauve_core.images.reading import ReadImages, read_images
-from mauve_core.perturbations import Perturbation, PerturbationKind
 
 if TYPE_CHECKING:
     from mauve_core.images.encoding import ImageEncoder

@@ -18,11 +18,18 @@ from PIL import Image
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.kinds import PerturbedCorpus
+from mauve_core.corpus.perturbations.applying import about_unchanged, chosen_items, random_stream
+from mauve_core.corpus.perturbations.perturbation import (
+    NONE,
+    Change,
+    Parameter,
+    Perturbation,
+    PerturbationKind,
+    require_of,
+)
 from mauve_core.images import changes
 from mauve_core.images.files import place_at
 from mauve_core.images.originals import digests_of, original
-from mauve_core.perturbations.applying import about_unchanged, chosen_items, random_stream
-from mauve_core.perturbations.perturbation import NONE, Change, Parameter, Perturbation, PerturbationKind, require_of
 
 FORMAT = 1
 """Part of the keys of features; raise it when the same perturbation gives other pixels."""

@@ -27,6 +27,7 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus.perturbations import parse_perturbation, perturb
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.robustness import (
@@ -45,7 +46,6 @@ from mauve_core.figures.flows import flows_frame, moved_along, moves
 from mauve_core.figures.probes import by_distance, spread_label
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
-from mauve_core.perturbations import parse_perturbation, perturb
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task

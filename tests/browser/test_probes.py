@@ -15,11 +15,11 @@ from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.corpus.perturbations import parse_perturbation
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.robustness import Flow, detections, probe_run, stored_probes, summary
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.figures.flows import Move, exchanging, flows_frame, moved_along, moves
-from mauve_core.perturbations import parse_perturbation
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
 from tests.browser import charts

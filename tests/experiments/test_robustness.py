@@ -16,6 +16,7 @@ from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.kinds import kind_of
+from mauve_core.corpus.perturbations import CONTROL, parse_perturbation
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
@@ -23,7 +24,6 @@ from mauve_core.experiments.robustness import PAPER, PROBE_SCORES, Flow, ProbeTa
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
 from mauve_core.numerics.divergences.summaries import FIVE
-from mauve_core.perturbations import CONTROL, parse_perturbation
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.store import Run, RunStore

@@ -13,9 +13,9 @@ from scipy.ndimage import gaussian_filter
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.kinds import parse_perturbation
+from mauve_core.corpus.perturbations import usage
 from mauve_core.images import changes
 from mauve_core.images.perturbing import PERTURBATIONS, Alteration
-from mauve_core.perturbations import usage
 
 SPECS = (
     *("jpeg-30", "blur-2", "noise-25", "resize-nearest", "resize-bilinear", "resize-bicubic", "resize-lanczos"),

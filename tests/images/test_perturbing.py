@@ -17,13 +17,13 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.kinds import kind_of, parse_perturbation
+from mauve_core.corpus.perturbations.applying import dosed
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
 from mauve_core.experiments.robustness import ProbeTable, about_test, detections, probe_run, stored_probes, summary
 from mauve_core.images.decoding import decode
 from mauve_core.images.encoding import ImageEncoder
 from mauve_core.images.perturbing import PROBES, Alteration, perturb, perturbed_image
-from mauve_core.perturbations.applying import dosed
 from mauve_core.store import Run, RunStore
 from tests.images.made import draw_images, draw_stripes
 

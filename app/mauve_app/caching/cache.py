@@ -48,6 +48,7 @@ from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.kinds import parse_perturbation
 from mauve_core.corpus.media import SIDES
 from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.corpus.perturbations import perturb
 from mauve_core.experiments import findings as run_findings
 from mauve_core.experiments.findings import Finding
 from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
@@ -59,7 +60,6 @@ from mauve_core.numerics.divergences.greedy import greedy
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_texts import TextAdvice
 from mauve_core.numerics.resampling.stability import Stability
-from mauve_core.perturbations import perturb
 from mauve_core.scoring import estimates
 from mauve_core.scoring.estimates import ScoreBasis
 from mauve_core.scoring.result import Comparison, Partition

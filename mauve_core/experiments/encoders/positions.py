@@ -22,6 +22,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import As, Count, Ranged, Settings
+from mauve_core.corpus.perturbations import Perturbation, perturb
 from mauve_core.encoders.catalogue import check_model
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.precision import with_known_precision
@@ -30,7 +31,6 @@ from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, us
 from mauve_core.experiments.robustness.positions import POSITION_SCORE, POSITIONS
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE, FIVE_BOUNDS
-from mauve_core.perturbations import Perturbation, perturb
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.scoring.streams import stream

@@ -17,6 +17,10 @@ from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation
+from mauve_core.corpus.perturbations import CONTROL, Perturbation
+from mauve_core.corpus.perturbations.applying import dosed
+from mauve_core.corpus.perturbations.kinds import PROBES
+from mauve_core.corpus.perturbations.perturbation import require_of
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.robustness.detection import permutations_for, split_p_value
 from mauve_core.experiments.robustness.frozen import freeze_clusters
@@ -27,10 +31,6 @@ from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.divergences.summaries import CLUSTER_SMOOTHING, FIVE
 from mauve_core.numerics.kmeans.clustering import default_k
-from mauve_core.perturbations import CONTROL, Perturbation
-from mauve_core.perturbations.applying import dosed
-from mauve_core.perturbations.kinds import PROBES
-from mauve_core.perturbations.perturbation import require_of
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.spread import SeedSpread

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from mauve_core.base.formatting import as_percent, significant
 from mauve_core.corpus.kinds import parse_perturbation
+from mauve_core.corpus.perturbations import Perturbation
 from mauve_core.encoders.catalogue import LAST_TOKEN
 from mauve_core.experiments.robustness.table import ProbeLine, ProbeTable
-from mauve_core.perturbations import Perturbation
 
 POSITIONS = tuple(map(parse_perturbation, ("shuffle-beginning", "shuffle-end")))
 """The first 70% of the words shuffled, and the last 30%."""

@@ -28,8 +28,8 @@ from mauve_core.base.validation import (
 )
 from mauve_core.base.words import Words
 from mauve_core.corpus.kinds import KINDS, TEXT, kind_of, parse_perturbation
+from mauve_core.corpus.perturbations import CONTROL
 from mauve_core.numerics.divergences.summaries import FIVE, FIVE_BOUNDS
-from mauve_core.perturbations import CONTROL
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 

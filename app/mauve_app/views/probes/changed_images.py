@@ -9,7 +9,7 @@ from mauve_app.components import contact_sheet
 from mauve_app.components.messages import or_error
 from mauve_app.views.probes import paging
 from mauve_core.corpus.kinds import parse_perturbation
-from mauve_core.perturbations.applying import chosen_items
+from mauve_core.corpus.perturbations.applying import chosen_items
 from mauve_core.store import Run
 
 

@@ -17,9 +17,9 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import format_seconds
 from mauve_core.corpus.kinds import Kind, kind_of, parse_perturbation
+from mauve_core.corpus.perturbations.perturbation import parse
 from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
-from mauve_core.perturbations.perturbation import parse
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run
 from mauve_core.store.features import without_features

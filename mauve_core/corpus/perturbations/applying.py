@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
-from mauve_core.perturbations.dropping import SECONDS
-from mauve_core.perturbations.kinds import PERTURBATIONS
-from mauve_core.perturbations.moving import with_parts
-from mauve_core.perturbations.perturbation import Change, Part, Perturbation, require_of
+from mauve_core.corpus.perturbations.dropping import SECONDS
+from mauve_core.corpus.perturbations.kinds import PERTURBATIONS
+from mauve_core.corpus.perturbations.moving import with_parts
+from mauve_core.corpus.perturbations.perturbation import Change, Part, Perturbation, require_of
 
 
 @dataclass(frozen=True, eq=False)

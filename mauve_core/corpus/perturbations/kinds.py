@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mauve_core.perturbations import dropping, misspelling, moving
-from mauve_core.perturbations.perturbation import NONE, Parameter, Perturbation, PerturbationKind, parse
+from mauve_core.corpus.perturbations import dropping, misspelling, moving
+from mauve_core.corpus.perturbations.perturbation import NONE, Parameter, Perturbation, PerturbationKind, parse
 
 _WORDS = (Parameter("words", 1.0, float, "a share of the words from 0 to 1", lambda share: 0 <= share <= 1),)
 _MARKS = (
