@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from mauve_app.views.probes.moved_texts import PAGE_SIZE
+from mauve_app.views.probes.paging import PAGE_SIZE
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -113,6 +114,14 @@ def test_originals_that_are_gone_are_named(corpus: Corpus, lose, message: str) -
     for probe in (lambda: changed(corpus, "flip"), lambda: perturbed_image(corpus, 0, parse_perturbation("flip"), 0)):
         with pytest.raises(InputError, match=message):
             probe()
+
+
+@pytest.mark.parametrize("name", ["../photos/odd/0001.png", "/etc/hostname", "pipe.png"])
+def test_a_stored_name_leads_to_no_other_file_and_waits_for_none(corpus: Corpus, name: str) -> None:
+    os.mkfifo(Path(corpus.origin) / "pipe.png")
+    moved = replace(corpus, ids=(name, *corpus.ids[1:]))
+    with pytest.raises(InputError, match="is no longer where it was read"):
+        perturbed_image(moved, 0, parse_perturbation("flip"), 0)
 
 
 def test_perturbing_can_be_cancelled(corpus: Corpus) -> None:
