@@ -74,7 +74,7 @@ FAULTS = {
         "mauve_core/analysis/what_if.py", "[partition.labels[source]]", "[partition.labels[source] - 1]"
     ),
     "experiments: the first half for the first third": Fault(
-        "mauve_core/experiments/perturbations/dropping.py", "len(words) / 3)", "len(words) / 2)"
+        "mauve_core/corpus/perturbations/dropping.py", "len(words) / 3)", "len(words) / 2)"
     ),
     "tasks: the texts left out stay, and the others go": Fault(
         "mauve_core/tasks/exclude_texts.py", "if each not in gone]", "if each in gone]"

@@ -33,7 +33,7 @@ COMMANDS: dict[str, dict[str, str | None]] = {
     },
     "differences": {"test": "test which of two candidates of a stored run is closer to the human texts"},
     "judging": {"ratings": "export, import or rank human ratings of a run's texts"},
-    "probing": {"probe": "measure how a stored run's score responds to deliberately changed texts"},
+    "probing": {"probe": "measure how a stored run's score responds to deliberately changed texts or images"},
     "attributes": {
         "attributes": "show what a stored run's clusters reveal about metadata, length, stop words and punctuation"
     },

@@ -70,7 +70,7 @@ SHAPES = (
     Shape(1, "diversity_output:DiversityJson", ("diversity",)),
     Shape(1, "differences:TestJson", ("test",), named=False),
     Shape(1, "judging:RankingsJson", ("ratings rank",)),
-    Shape(1, "probing:ProbeJson", ("probe",)),
+    Shape(2, "probing:ProbeJson", ("probe",)),
     Shape(1, "attributes:AttributesJson", ("attributes",)),
     Shape(1, "mauve_core.experiments.published:PublishedJson", ("published",)),
     Shape(1, "sweeping:SweepJson", ("sweep",)),

@@ -1,4 +1,4 @@
-"""``mauve-lens probe``: measure how a stored run's score responds to deliberate changes of texts."""
+"""``mauve-lens probe``: measure how a stored run's score responds to deliberate changes of texts or images."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Joined
 from mauve_core.cli.options import add_device_option, add_output_options, show_result
 from mauve_core.cli.outputs import OfRun
-from mauve_core.experiments.perturbations import PERTURBATIONS, usage
+from mauve_core.corpus.kinds import KINDS, Kind, kind_of
+from mauve_core.corpus.perturbations import usage
 from mauve_core.experiments.robustness import (
-    PAPER,
     POSITIONS,
     PROBE_SCORES,
     SPLITS,
@@ -41,8 +41,8 @@ _TITLES = {
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "probe",
-        description="Half of a source's texts are perturbed and compared with the rest. A perturbation is one of: "
-        + "; ".join(usage(kind) for kind in PERTURBATIONS.values() if not kind.is_control).replace("%", "%%"),
+        description="Half of a source's texts or images are perturbed and compared with the rest. "
+        + " ".join(_usages(kind_of(name)) for name in reversed(KINDS)).replace("%", "%%"),
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument(
@@ -50,7 +50,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         action="append",
         default=[],
         metavar="SPEC",
-        help=f"one or more, such as typos:rate=0.1 or drop-articles@0.5; default: {', '.join(p.spec for p in PAPER)}",
+        help="one or more, such as typos:rate=0.1, drop-articles@0.5 or blur-2; default: "
+        + "; ".join(f"of {kind_of(name).words.items}, {', '.join(kind_of(name).probes)}" for name in reversed(KINDS)),
     )
     parser.add_argument(
         "--positions",
@@ -58,7 +59,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"also {' and '.join(item.spec for item in POSITIONS)}: which part of a text the encoder reads; alone: "
         "only these",
     )
-    parser.add_argument("--source", default=HUMAN, help=f"source of the texts; default: {HUMAN}")
+    parser.add_argument("--source", default=HUMAN, help=f"source of the items; default: {HUMAN}")
     parser.add_argument(
         "--splits", type=int, default=SPLITS, metavar="N", help=f"splits into halves; default: {SPLITS}"
     )
@@ -66,6 +67,11 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_device_option(parser)
     add_output_options(parser, table=True)
     parser.set_defaults(run=_probe)
+
+
+def _usages(kind: Kind) -> str:
+    usages = "; ".join(usage(each) for each in kind.perturbations.values() if not each.is_control)
+    return f"A perturbation of {kind.words.items} is one of: {usages}."
 
 
 class _SaidJson(TypedDict):
@@ -81,7 +87,7 @@ class _SaidJson(TypedDict):
 
 
 class _ProbedJson(TypedDict):
-    """How the score responds to deliberately changed texts.
+    """How the score responds to deliberately changed texts or images.
 
     Attributes
     ----------
@@ -100,9 +106,9 @@ ProbeJson: TypeAlias = Annotated[dict[str, Any], Joined(ProbeTable, OfRun, _Prob
 
 def _probe(args: argparse.Namespace) -> int:
     positions = [item.spec for item in POSITIONS] if args.positions else []
-    specs = tuple(dict.fromkeys([*args.perturbation, *positions])) or ProbeTask.perturbations
+    specs = tuple(dict.fromkeys([*args.perturbation, *positions])) or None
     task = ProbeTask(args.id, specs, args.source, None, args.splits, args.seeds, args.device)
-    return show_result(args, "probe", task, table, _notes, "The cluster of every text before and after", _derived)
+    return show_result(args, "probe", task, table, _notes, "The cluster of every item before and after", _derived)
 
 
 def _derived(found: ProbeTable) -> dict[str, Any]:
@@ -127,14 +133,15 @@ def table(found: ProbeTable) -> str:
         cells = [spread_label(line.scores[measure]) for measure in PROBE_SCORES]
         rows.append([printable(line.name), changed, moved, *cells])
     first, positions = found.lines[0], positions_sentence(found)
+    items = found.words.items
     words = (summary(found), *_sentences(found), about_test(found), "")
     answer = "".join(f"{printable(with_plain_spaces(text))}\n" for text in words) if words[0] else ""
     return (
         f"{answer}{aligned(rows)}\n\n"
         f"Against an untouched half of {printable(found.source)}: n = {first.n}, k = {first.k}. "
         "Mean \u00b1 standard deviation over splits and seeds; none is the noise floor. MAUVE: larger is closer; all "
-        "others: smaller. Changed: texts that differ. Moved: texts that changed cluster in the run.\n"
-        f"{ABOUT_LEADERBOARD}" + (f"\n{positions}" if positions else "")
+        f"others: smaller. Changed: {items} that differ. Moved: {items} that changed cluster in the run.\n"
+        f"{found.words.said(ABOUT_LEADERBOARD)}" + (f"\n{positions}" if positions else "")
     )
 
 

@@ -8,15 +8,17 @@ one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words
+from mauve_core.corpus.perturbations.perturbation import Perturbation, PerturbationKind, parse
 from mauve_core.corpus.properties import Property
 
 if TYPE_CHECKING:
@@ -58,6 +60,25 @@ class ItemEncoder(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class PerturbedCorpus:
+    """A corpus of n items after a perturbation.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        The same items in the same order. Those that changed are to be encoded; the others keep their features.
+    changed : (n,) bool array
+        Whether the item differs from the original.
+    notes : tuple of str
+        Number of selected items that did not change, and why.
+    """
+
+    corpus: Corpus
+    changed: NDArray[np.bool_]
+    notes: tuple[str, ...] = ()
+
+
 class Kind(Protocol):
     """One kind of item.
 
@@ -72,6 +93,10 @@ class Kind(Protocol):
         Whether items are texts of a language, whose words can be counted, searched and changed.
     properties : mapping of str to Property
         By name, in display order; a name means the same property in every kind.
+    perturbations : mapping of str to PerturbationKind
+        By name, in display order, the control first; other names than those of other kinds.
+    probes : tuple of str
+        Perturbations that are probed if none is named.
     """
 
     @property
@@ -88,6 +113,12 @@ class Kind(Protocol):
 
     @property
     def properties(self) -> Mapping[str, Property]: ...
+
+    @property
+    def perturbations(self) -> Mapping[str, PerturbationKind[Any]]: ...
+
+    @property
+    def probes(self) -> tuple[str, ...]: ...
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         """Return (n,) values by name of ``properties``; 0 or 1 if binary, nan where an item lacks the property."""
@@ -110,6 +141,26 @@ class Kind(Protocol):
     def encoder(self, config: EncoderConfig, device: str) -> ItemEncoder:
         """Return an encoder with those settings; InputError if they do not apply to such items."""
         ...
+
+    def perturb(
+        self, corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: Progress = silent
+    ) -> PerturbedCorpus:
+        """Perturb the items of a corpus; InputError if the perturbation is none of such items, or they are gone."""
+        ...
+
+
+class Unperturbed:
+    """Base of kinds whose items nothing perturbs."""
+
+    perturbations: ClassVar[Mapping[str, PerturbationKind[Any]]] = {}
+    probes: ClassVar[tuple[str, ...]] = ()
+
+    def perturb(
+        self, corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: Progress = silent
+    ) -> PerturbedCorpus:
+        del seed, progress
+        items = kind_of(corpus.kind).words.items
+        raise InputError(f"Nothing perturbs {items}", received=perturbation.spec)
 
 
 @cache
@@ -150,6 +201,17 @@ def require_words(name: str, what: str) -> None:
     kind = kind_of(name)
     if not kind.has_words:
         raise InputError(f"{what} is about texts", allowed="a run of texts", received=f"a run of {kind.words.items}")
+
+
+def parse_perturbation(spec: str) -> Perturbation:
+    """Parse a perturbation of items of any kind; format and errors are those of ``perturbation.parse``."""
+    return parse(spec, _perturbations())
+
+
+@cache
+def _perturbations() -> Mapping[str, PerturbationKind[Any]]:
+    """Perturbations of items of any kind by name."""
+    return {name: found for kind in reversed(KINDS) for name, found in kind_of(kind).perturbations.items()}
 
 
 def common_kind(kinds: Mapping[str, str]) -> Kind:

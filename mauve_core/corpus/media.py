@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Protocol
 
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import open_regular, write_atomically
@@ -117,6 +117,17 @@ class Thumbnails:
             _require_webp(self.get(member.filename[-69:-5], side), side, member.filename)
 
 
+class Alteration(Protocol):
+    """What becomes of every item of a corpus before it is encoded."""
+
+    @property
+    def key(self) -> str:
+        """What decides its results besides the item."""
+
+    def __call__(self, item: Any, digest: str, /) -> Any:
+        """Return the altered item; the digest is that of its file."""
+
+
 @dataclass(frozen=True, eq=False)
 class Media:
     """The items of a corpus that are not text, in the order of its rows.
@@ -126,10 +137,13 @@ class Media:
     digests : tuple of str
         SHA-256 of each item's file, in hexadecimal.
     thumbnails : Thumbnails
+    alteration : Alteration or None
+        Of each item when it is encoded; digests and thumbnails remain those of the originals. It is not stored.
     """
 
     digests: tuple[str, ...]
     thumbnails: Thumbnails
+    alteration: Alteration | None = None
 
     def take(self, positions: Iterable[int]) -> Media:
         """Return those at some positions; the thumbnails are shared."""

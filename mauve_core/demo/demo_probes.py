@@ -19,7 +19,7 @@ from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress
 from mauve_core.corpus import Corpus
-from mauve_core.experiments.perturbations import parse_perturbation, perturb
+from mauve_core.corpus.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.robustness import PAPER, ProbeLine, ProbeTable, probe_run
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.store import Run, RunStore

@@ -1,7 +1,7 @@
 """Encode items that are not text: one feature per item, computed once and stored by the items' content.
 
-Keys cover the model's weights, the recipe of preparing and pooling, and the digest of each item. Batches are planned
-over all items, so that resumed work yields the same bits.
+Keys cover the model's weights, the recipe of preparing and pooling, the digest of each item, and the perturbation, if
+any. Batches are planned over all items, so that resumed work yields the same bits.
 """
 
 from __future__ import annotations
@@ -126,6 +126,8 @@ class ContentEncoder(ABC, Generic[Prepared]):
         total = hashlib.sha256(json.dumps(settings).encode())
         for digest in digests:
             total.update(bytes.fromhex(digest))
+        if corpus.media is not None and corpus.media.alteration is not None:
+            total.update(corpus.media.alteration.key.encode())
         return total.hexdigest()
 
     def encode(self, corpus: Corpus, *, store: FeatureStore | None = None, progress: Progress = silent) -> Features:

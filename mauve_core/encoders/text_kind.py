@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,9 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.building import read_texts
 from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.kinds import PerturbedCorpus
+from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, PerturbationKind, perturb
+from mauve_core.corpus.perturbations.kinds import PROBES
 from mauve_core.corpus.properties import Property
 from mauve_core.corpus.text_properties import PROPERTIES, text_properties
 from mauve_core.encoders.encoder import Encoder
@@ -32,6 +35,8 @@ class TextKind:
     model: str = DEFAULT_MODEL
     has_words: bool = True
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
+    perturbations: Mapping[str, PerturbationKind[str]] = field(default_factory=lambda: PERTURBATIONS)
+    probes: tuple[str, ...] = PROBES
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         return text_properties(corpus.texts)
@@ -54,6 +59,12 @@ class TextKind:
 
     def encoder(self, config: EncoderConfig, device: str) -> TextEncoder:
         return TextEncoder(config, Encoder(config, device=device))
+
+    def perturb(
+        self, corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: Progress = silent
+    ) -> PerturbedCorpus:
+        done = perturb(corpus.texts, corpus.ids, perturbation, seed=seed, progress=progress)
+        return PerturbedCorpus(replace(corpus, texts=done.texts), done.changed, done.notes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,9 @@ import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_spread
+from mauve_core.corpus.kinds import parse_perturbation
+from mauve_core.corpus.perturbations import Perturbation
 from mauve_core.experiments.methods import SUMMARIES
-from mauve_core.experiments.perturbations import Perturbation, parse_perturbation
 from mauve_core.experiments.robustness import PROBE_SCORES, ProbeLine, ProbeTable
 from mauve_core.figures import draw, line_ends
 from mauve_core.figures.draw import Trace
@@ -216,7 +217,7 @@ def dose_figure(table: ProbeTable, series: Sequence[DoseSeries], measure: str) -
         drawn = [(index, item) for index, item in enumerate(series) if item.setting == setting]
         reach = line_ends.padded([0.0, *(value for _, item in drawn for value, _ in item.points)])
         along = layout["xaxis" if panel == 1 else f"xaxis{panel}"]
-        along |= {"title": {"text": SETTINGS[setting]}, "range": list(reach)}
+        along |= {"title": {"text": table.words.said(SETTINGS[setting])}, "range": list(reach)}
         along |= {} if setting == "times" else {"tickformat": ".0%"}
         shapes += _noise_floor(table.control.scores[measure], panel, across=True)
         traces += [draw.on_panel(_response(table.control, item, measure, index), panel) for index, item in drawn]
@@ -271,7 +272,8 @@ def _sd_bars(lines: Sequence[ProbeLine], measure: str, colour: str, width: int) 
 
 
 def _hover(table: ProbeTable, line: ProbeLine, measure: str) -> str:
-    changed = f"<br>{as_percent(line.changed)} of the texts changed" if line.kind == "perturbation" else ""
+    items = table.words.items
+    changed = f"<br>{as_percent(line.changed)} of the {items} changed" if line.kind == "perturbation" else ""
     over = f"<br>difference from control: {spread_label(table.over_control(line, measure))}"
     own = spread_label(line.scores[measure])
     name = row_label(line) if line.kind == "control" else line.title
@@ -308,7 +310,7 @@ def _title_without(item: Perturbation, setting: Setting) -> str:
     parts += [
         f"{name} = {value:g}" for name, value in item.values.items() if name != setting and not isinstance(value, str)
     ]
-    return ", ".join([*parts, f"{100 * item.dose:g}% of texts"] if item.dose != 1 else parts)
+    return ", ".join([*parts, f"{100 * item.dose:g}% of {item.kind.items}"] if item.dose != 1 else parts)
 
 
 def _sd(found: SeedSpread) -> float:

@@ -5,21 +5,19 @@ Images are decoded anew from where they were read; one that changed since then i
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.encoders.by_content import ContentEncoder, ItemModel
 from mauve_core.encoders.catalogue import IMAGE_ENCODERS, ModelIdentity, identify
 from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, vision_recipe
-from mauve_core.images.decoding import ImageRefusedError, decode
-from mauve_core.images.files import ImagePlace, place_at
+from mauve_core.images.files import place_at
+from mauve_core.images.originals import alteration_of, original
 
 BATCH_NUMBERS = {"cpu": 16 * 3 * 224 * 224, "cuda": 256 * 3 * 224 * 224}
 """Numbers of prepared images in a batch, by kind of device."""
@@ -47,7 +45,13 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
 
         def reader(corpus: Corpus) -> Callable[[int], NDArray[np.float32]]:
             place, digests = place_at(Path(corpus.origin)), self.digests(corpus)
-            return lambda index: model.prepare(_pixels(place, corpus.ids[index], digests[index]))
+            alteration = alteration_of(corpus)
+
+            def prepare(index: int) -> NDArray[np.float32]:
+                image = original(place, corpus.ids[index], digests[index])
+                return model.prepare(image if alteration is None else alteration(image, digests[index]))
+
+            return prepare
 
         return ItemModel(
             reader, lambda images: model.run(np.stack(images)), model.device, _batch_size(model), model.notes
@@ -56,15 +60,3 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
 
 def _batch_size(model: VisionModel) -> int:
     return max(1, BATCH_NUMBERS["cuda" if "cuda" in model.device else "cpu"] // model.image_numbers)
-
-
-def _pixels(place: ImagePlace, name: str, digest: str) -> Image.Image:
-    try:
-        data = place.content(name)
-    except ImageRefusedError as error:
-        raise InputError(
-            f"The image {name!r} is no longer where it was read", todo="Put it back, or read the images again"
-        ) from error
-    if hashlib.sha256(data).hexdigest() != digest:
-        raise InputError(f"The image {name!r} has changed since it was read", todo="Read the images again")
-    return decode(data, name).pixels

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from mauve_core.base.errors import InputError, words_of
+from mauve_core.base.files import open_regular
 from mauve_core.corpus import limits
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.images.decoding import MOST_BYTES, SUFFIXES, ImageRefusedError
@@ -51,10 +52,13 @@ class Folder:
     others: Counter[str]
 
     def content(self, name: str) -> bytes:
+        inside = PurePosixPath(name)
+        if inside.is_absolute() or ".." in inside.parts:  # as no name read here is, but a stored one may be
+            raise ImageRefusedError(spelled_out(name), "is outside its folder", "unreadable")
         try:
-            with (self.path / name).open("rb") as stream:
+            with open_regular(self.path / name) as stream:
                 return stream.read(MOST_BYTES + 1)  # one more byte shows that it is too long
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise ImageRefusedError(spelled_out(name), f"cannot be read: {words_of(error)}", "unreadable") from error
 
 

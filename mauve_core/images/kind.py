@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.progress import Progress, silent
@@ -25,11 +26,13 @@ from mauve_core.base.words import Words, real_items
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
-from mauve_core.corpus.kinds import require_no_fields
+from mauve_core.corpus.kinds import PerturbedCorpus, require_no_fields
 from mauve_core.corpus.media import Media
 from mauve_core.corpus.metadata import frame_of, numbers_in
+from mauve_core.corpus.perturbations import Perturbation, PerturbationKind
 from mauve_core.corpus.properties import Property
 from mauve_core.images.decoding import SUFFIXES
+from mauve_core.images.perturbing import PERTURBATIONS, PROBES, perturb
 from mauve_core.images.properties import PROPERTIES
 from mauve_core.images.reading import ReadImages, read_images
 
@@ -52,6 +55,8 @@ class ImageKind:
     model: str = "efficientnet-lite0"
     has_words: bool = False
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
+    perturbations: Mapping[str, PerturbationKind[Image.Image]] = field(default_factory=lambda: PERTURBATIONS)
+    probes: tuple[str, ...] = PROBES
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         """Return the properties that were found when the images were read."""
@@ -98,6 +103,11 @@ class ImageKind:
         from mauve_core.images.encoding import ImageEncoder
 
         return ImageEncoder(config, device)
+
+    def perturb(
+        self, corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: Progress = silent
+    ) -> PerturbedCorpus:
+        return perturb(corpus, perturbation, seed=seed, progress=progress)
 
 
 def _columns(found: ReadImages) -> dict[str, list[Any]]:

@@ -30,7 +30,7 @@ from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.entries import EMPTY, exclusions_by_reason, repeats_among
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
-from mauve_core.corpus.kinds import require_no_fields
+from mauve_core.corpus.kinds import Unperturbed, require_no_fields
 from mauve_core.corpus.media import SIDES, Media, Thumbnails
 from mauve_core.corpus.metadata import frame_of, numbers_in
 from mauve_core.corpus.packing import packing_of
@@ -80,7 +80,7 @@ DESCRIPTORS = ("MolWt", "MolLogP", "RingCount", "HeavyAtomCount", "FractionCSP3"
 
 
 @dataclass(frozen=True)
-class MoleculeKind:
+class MoleculeKind(Unperturbed):
     """Molecules; see :class:`mauve_core.corpus.kinds.Kind`."""
 
     name: str = "molecule"

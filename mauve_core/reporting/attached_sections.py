@@ -143,18 +143,19 @@ def _probes(run: Run) -> tuple[Block, ...]:
         )
         for line in lines
     )
+    items = table.words.items
     chart = Chart(
         "probes",
         probe_figures.distance_figure(table, PROBED_BY, [candidate.name for candidate in run.comparison.candidates]),
-        "What the scores notice in perturbed texts",
-        f"Both halves of each split are clustered anew. One half of the texts of {_label(table.source)}, perturbed, "
+        f"What the scores notice in perturbed {items}",
+        f"Both halves of each split are clustered anew. One half of the {items} of {_label(table.source)}, perturbed, "
         f"against the untouched other half; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, "
         "the noise floor. Open diamonds: other sources, in their own colors, in place of the perturbed half.",
     )
     columns = ("Compared half", "changed", "moved", *(probe_figures.titled(name) for name in measures))
     note = (
-        "Changed: share of its texts that differ; moved: share of its texts now in a different cluster of the run. "
-        f"{probe_figures.ABOUT_LEADERBOARD}"
+        f"Changed: share of its {items} that differ; moved: share of them now in a different cluster of the run. "
+        f"{table.words.said(probe_figures.ABOUT_LEADERBOARD)}"
     )
     found = detections(table)
     answer = () if not found else (Remarks((summary(table), *(each.sentence for each in found)), weighty=True),)

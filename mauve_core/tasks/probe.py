@@ -9,8 +9,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank, Seeds
-from mauve_core.experiments.perturbations import parse_perturbation
-from mauve_core.experiments.robustness import PAPER, SPLITS, ProbeTable, probe_run
+from mauve_core.corpus.kinds import kind_of, parse_perturbation
+from mauve_core.experiments.robustness import SPLITS, ProbeTable, probe_run
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.store import Run
 from mauve_core.tasks.amounts import Amount, settings_in_words
@@ -21,14 +21,15 @@ from mauve_core.tasks.base import RunTask, Splits
 class ProbeTask(RunTask):
     """Perturbation probes of a stored run; the fields are parameters of ``experiments.robustness.probe_run``.
 
-    ``perturbations`` are in the format of :func:`mauve_core.experiments.perturbations.parse_perturbation`.
+    ``perturbations`` are in the format of :func:`mauve_core.corpus.kinds.parse_perturbation`. None stands for those
+    that are usual for the run's kind of items.
     """
 
     kind: ClassVar[str] = "probes"
     titled: ClassVar[str] = "probes of"
     kept: ClassVar[str] = "texts already encoded"
 
-    perturbations: tuple[str, ...] = tuple(item.spec for item in PAPER)
+    perturbations: tuple[str, ...] | None = None
     source: NotBlank = HUMAN
     rows: tuple[int, ...] | None = None
     splits: Splits = SPLITS
@@ -37,29 +38,34 @@ class ProbeTask(RunTask):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len({parse_perturbation(spec) for spec in self.perturbations}) < len(self.perturbations):
-            received = ", ".join(self.perturbations)
-            raise InputError("The perturbations cannot be used", allowed="no duplicates", received=received)
+        specs = self.perturbations or ()
+        if len({parse_perturbation(spec) for spec in specs}) < len(specs):
+            raise InputError("The perturbations cannot be used", allowed="no duplicates", received=", ".join(specs))
+
+    def specs(self, run: Run) -> tuple[str, ...]:
+        """Return the perturbations of that run, which may be the usual ones."""
+        return kind_of(run.comparison.human.kind).probes if self.perturbations is None else self.perturbations
 
     def encodings(self, run: Run) -> int:
-        """Return the number of changed texts to encode at most; exchanges between texts run within each half."""
+        """Return the number of changed items to encode at most; exchanges between texts run within each half."""
         n = (len(run.corpora[self.source]) if self.rows is None else len(self.rows)) // 2
         once = n if self.splits == 1 else min(2 * n, n * self.splits)
-        parts = (parse_perturbation(spec).kind.part for spec in self.perturbations)
+        parts = (parse_perturbation(spec).kind.part for spec in self.specs(run))
         return sum(once if part is None else n * self.splits for part in parts)
 
     def amount(self, run: Run) -> Amount:
-        """The changed texts, under the same perturbations and encoder."""
+        """The changed items, under the same perturbations and encoder."""
         encoder = settings_in_words(run.comparison.config.encoder)
         changed = self.encodings(run)
-        return Amount((*sorted(self.perturbations), encoder), changed, f"{changed:,} changed texts", "all")
+        words = f"{changed:,} changed {run.comparison.words.items}"
+        return Amount((*sorted(self.specs(run)), encoder), changed, words, "all")
 
     def compute(self, progress: Progress = silent) -> ProbeTable:
         """Probe the run and keep the table."""
         run = self.load()
         table = probe_run(
             run,
-            [parse_perturbation(spec) for spec in self.perturbations],
+            [parse_perturbation(spec) for spec in self.specs(run)],
             source=self.source,
             rows=self.rows,
             splits=self.splits,

@@ -19,7 +19,7 @@ from streamlit.testing.v1.element_tree import Multiselect
 from mauve_app.caching import cache
 from mauve_app.components.markup import escaped
 from mauve_app.views.probes import text_lab
-from mauve_app.views.probes.moved_texts import PAGE_SIZE
+from mauve_app.views.probes.paging import PAGE_SIZE
 from mauve_app.views.probes.probe_table import shown_scores
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.text_diff import marked
@@ -27,10 +27,11 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus.perturbations import parse_perturbation, perturb
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.robustness import (
+    PAPER,
     PROBE_SCORES,
     SPLITS,
     ProbeTable,
@@ -157,7 +158,7 @@ def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page
     app = open_page(VIEW)
     assert not app.exception
     assert "Nothing has been probed yet" in said(app)
-    assert chosen(app) == list(ProbeTask.perturbations)
+    assert chosen(app) == [item.spec for item in PAPER]
     most = 5 * 30 * SPLITS if SPLITS == 1 else 4 * 60 + 30 * SPLITS  # halves are swapped within each split's half
     assert f"Each half has 30 texts; at most {most} changed texts are encoded again." in said(app)
 
@@ -165,7 +166,7 @@ def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page
 def test_the_papers_perturbations_start_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     start(app)
-    assert started == [("probes", ProbeTask(run.id, splits=SPLITS))]
+    assert started == [("probes", ProbeTask(run.id, tuple(item.spec for item in PAPER), splits=SPLITS))]
 
 
 def test_the_page_says_which_part_of_a_text_is_read(open_page: OpenPage, run: Run) -> None:

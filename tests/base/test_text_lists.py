@@ -18,13 +18,13 @@ from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
 from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus.perturbations import parse_perturbation, perturb
 from mauve_core.corpus.text_properties import text_properties
 from mauve_core.decoding.prompts import Prompts
 from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.keys import feature_key
 from mauve_core.encoders.likelihood import cut_texts, negative_log_likelihoods
 from mauve_core.encoders.prefixes import PrefixEncoder
-from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.text_measures import Collection
 from mauve_core.numerics.feature_space.stacked import Stacked
 

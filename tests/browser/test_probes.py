@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from mauve_app.views.probes.moved_texts import PAGE_SIZE
+from mauve_app.views.probes.paging import PAGE_SIZE
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.corpus.perturbations import parse_perturbation
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.perturbations import parse_perturbation
 from mauve_core.experiments.robustness import Flow, detections, probe_run, stored_probes, summary
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.figures.flows import Move, exchanging, flows_frame, moved_along, moves

@@ -42,6 +42,7 @@ DIGESTS = {
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",
     "mauve-lens/probe/1": "af7059f84d97e75e",
+    "mauve-lens/probe/2": "d51ec3cf75329ce5",
     "mauve-lens/attributes/1": "74b143a23c6f8f5c",
     "mauve-lens/published/1": "ab44cb3e4579ebb6",
     "mauve-lens/sweep/1": "1dc43d87230c1dc6",

@@ -132,7 +132,7 @@ def test_holm_corrects_over_what_was_tested():
     typos, lowercase, none = detections(found)
     assert (typos.name, typos.outcome, typos.p_value, typos.p_adjusted) == ("typos", "detected", 0.02, 0.04)
     assert (lowercase.outcome, lowercase.p_adjusted) == ("not detected", pytest.approx(0.06))
-    assert (none.outcome, none.p_value, none.p_adjusted) == ("no text changed", None, None)
+    assert (none.outcome, none.p_value, none.p_adjusted) == ("nothing changed", None, None)
     assert summary(found) == (
         "With halves of 30 texts, MAUVE detects 1 of 2 perturbations: Typos, 5% of letters. Not detected: Lower case."
     )

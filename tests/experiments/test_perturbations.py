@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.experiments.perturbations import (
+from mauve_core.corpus.perturbations import (
     CONTROL,
     PERTURBATIONS,
     Perturbation,
@@ -19,8 +19,8 @@ from mauve_core.experiments.perturbations import (
     perturb,
     usage,
 )
-from mauve_core.experiments.perturbations.dropping import SECONDS
-from mauve_core.experiments.perturbations.wording import pieces_of, sentences_of
+from mauve_core.corpus.perturbations.dropping import SECONDS
+from mauve_core.corpus.perturbations.wording import pieces_of, sentences_of
 
 SPECS = [name for name in PERTURBATIONS if name != "replace"] + [r"replace:/(\w)e/\1E/", "typos:rate=0.5"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +14,12 @@ from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreCon
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.corpus import corpus_from_texts
+from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.corpus.kinds import kind_of
+from mauve_core.corpus.perturbations import CONTROL, parse_perturbation
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
-from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
 from mauve_core.experiments.robustness import PAPER, PROBE_SCORES, Flow, ProbeTable, probe_run, stored_probes
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
@@ -42,7 +42,11 @@ class BagEncoder:
         self.centres = np.random.default_rng(0).normal(size=(len(TOPICS), DIMENSION))
         self.read: list[str] = []
 
-    def encode(self, texts: Sequence[str], *, store: Any = None, progress: Any = None) -> Features:
+    def key(self, corpus: Corpus) -> str:
+        return corpus.digest
+
+    def encode(self, corpus: Corpus, *, store: Any = None, progress: Any = None) -> Features:
+        texts = corpus.texts
         self.read += texts
         counts = np.array([[text.count(topic) for topic in TOPICS] for text in texts], dtype=np.float64)
         array = (counts @ self.centres).astype(np.float32)
@@ -350,9 +354,10 @@ def test_changed_texts_are_encoded_after_their_prompts(encoded):
     seen: list[str] = []
 
     class Spy(BagEncoder):
-        def encode(self, texts: Sequence[str], *, store: Any = None, progress: Any = None) -> Features:
-            seen.extend(texts)
-            return Encoder(encoded.comparison.config.encoder).encode(texts)
+        def encode(self, corpus: Corpus, *, store: Any = None, progress: Any = None) -> Features:
+            found = kind_of("text").encoder(encoded.comparison.config.encoder, "auto")
+            seen.extend(corpus.encoder_inputs(True))
+            return found.encode(corpus)
 
     table = probe_run(encoded, [parse_perturbation("shuffle-sentences")], splits=1, encoder=Spy())
     corpus = encoded.corpora[HUMAN]
@@ -368,9 +373,10 @@ def test_first_halves_are_swapped_within_each_comparison_half(encoded):
     seen: list[str] = []
 
     class Spy(BagEncoder):
-        def encode(self, texts: Sequence[str], *, store: Any = None, progress: Any = None) -> Features:
-            seen.extend(texts)
-            return Encoder(encoded.comparison.config.encoder).encode(texts)
+        def encode(self, corpus: Corpus, *, store: Any = None, progress: Any = None) -> Features:
+            found = kind_of("text").encoder(encoded.comparison.config.encoder, "auto")
+            seen.extend(corpus.encoder_inputs(True))
+            return found.encode(corpus)
 
     probe_run(encoded, [parse_perturbation("swap-halves")], splits=2, encoder=Spy())
     rows = np.arange(len(encoded.corpora[HUMAN]))

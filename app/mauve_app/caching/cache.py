@@ -45,13 +45,17 @@ from mauve_core.analysis.why import WhyCard, WhySource
 from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.config import HUMAN, EncoderConfig, PartitionKind, Smoothing
 from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.corpus.kinds import parse_perturbation
+from mauve_core.corpus.media import SIDES
 from mauve_core.corpus.pairing import shared_prompts
+from mauve_core.corpus.perturbations import perturb
 from mauve_core.experiments import findings as run_findings
 from mauve_core.experiments.findings import Finding
-from mauve_core.experiments.perturbations import parse_perturbation, perturb
 from mauve_core.experiments.robustness.text_space import Encoded, SharedEncoder, TextSpace
 from mauve_core.figures import frontier
 from mauve_core.figures.frontier import ErrorCurve
+from mauve_core.images.perturbing import perturbed_image
+from mauve_core.images.thumbnails import thumbnail
 from mauve_core.numerics.divergences.greedy import greedy
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
 from mauve_core.numerics.resampling.sampling_texts import TextAdvice
@@ -314,6 +318,24 @@ def perturbed_texts(run_id: str, source: str, spec: str, ids: tuple[str, ...]) -
     seed = run.comparison.config.score.seed
     done = perturb([texts[text_id] for text_id in ids], ids, parse_perturbation(spec), seed=seed)
     return dict(zip(ids, done.texts, strict=True))
+
+
+@kept_by_run(max_entries=64, show_spinner="Perturbing images")
+def perturbed_picture(run_id: str, source: str, spec: str, image: str) -> bytes:
+    """Picture in WebP of the image with that id after a perturbation, made from the original.
+
+    Raises
+    ------
+    InputError
+        The source has no such image, or its original has gone or changed.
+    """
+    run = load_run(run_id)
+    corpus = run.corpora[source]
+    if image not in corpus.ids:
+        raise InputError("These probes were made from other images", todo="Probe the run again")
+    seed = run.comparison.config.score.seed
+    after = perturbed_image(corpus, corpus.ids.index(image), parse_perturbation(spec), seed)
+    return thumbnail(after, SIDES[-1])
 
 
 @kept_by_run(max_entries=2, show_spinner=False)

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar, cast, get_args
 
 from mauve_app.selection import simplified
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.perturbations import parse_perturbation
+from mauve_core.corpus.kinds import parse_perturbation
 
 T = TypeVar("T")
 Point = tuple[float, float]

@@ -22,11 +22,11 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import As, Count, Ranged, Settings
+from mauve_core.corpus.perturbations import Perturbation, perturb
 from mauve_core.encoders.catalogue import check_model
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.precision import with_known_precision
 from mauve_core.experiments.encoders.request import encoder_titles
-from mauve_core.experiments.perturbations import Perturbation, perturb
 from mauve_core.experiments.robustness.halves import Rows, Split, split_rows, usable_rows
 from mauve_core.experiments.robustness.positions import POSITION_SCORE, POSITIONS
 from mauve_core.numerics.divergences.smoothing import probabilities

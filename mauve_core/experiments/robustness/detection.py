@@ -41,7 +41,7 @@ TESTED_SCORE = "mauve"
 _ROUNDING = 1e-12
 """Bound on the rounding error of a p-value times the number of tests."""
 
-Outcome = Literal["detected", "not detected", "no text changed", "not tested"]
+Outcome = Literal["detected", "not detected", "nothing changed", "not tested"]
 
 
 def permutations_for(perturbations: int) -> int:
@@ -97,7 +97,7 @@ class Detection:
     ----------
     name, title : str
         The perturbation's spec, and its name for people.
-    outcome : {"detected", "not detected", "no text changed", "not tested"}
+    outcome : {"detected", "not detected", "nothing changed", "not tested"}
         Detected if ``p_adjusted`` is at most ``LEVEL``. Tables stored before the test existed are not tested.
     score, control : SeedSpread
         MAUVE of the perturbed half and of the untouched one, over splits and k-means seeds.
@@ -128,13 +128,13 @@ def detections(table: ProbeTable) -> tuple[Detection, ...]:
     adjusted = holm(list(raw.values())).tolist() if raw else []
     by_name = {name: (raw[name], value) for name, value in zip(raw, adjusted, strict=True)}
     found = [_detection(table, line, *by_name.get(line.name, (None, None))) for line in lines]
-    order: tuple[Outcome, ...] = ("detected", "not detected", "no text changed", "not tested")
+    order: tuple[Outcome, ...] = ("detected", "not detected", "nothing changed", "not tested")
     return tuple(sorted(found, key=lambda each: (order.index(each.outcome), each.score.mean)))
 
 
 def summary(table: ProbeTable) -> str:
     """Answer in one sentence which perturbations MAUVE tells from untouched texts; empty without perturbations."""
-    found = detections(table)
+    found, words = detections(table), table.words
     tested = [each for each in found if each.outcome in ("detected", "not detected")]
     if not found:
         return ""
@@ -143,12 +143,12 @@ def summary(table: ProbeTable) -> str:
         return (
             "These probes were stored without a test: probe again to learn what MAUVE detects."
             if changed
-            else "No perturbation changed a text."
+            else words.said("No perturbation changed a text.")
         )
     noticed = [each.title for each in tested if each.outcome == "detected"]
     missed = [each.title for each in tested if each.outcome == "not detected"]
     share = f"{len(noticed) or 'none'} of {len(tested)} perturbation{'s' * (len(tested) > 1)}"
-    sentence = f"With halves of {table.control.n:,} texts, MAUVE detects {share}"
+    sentence = f"With halves of {table.control.n:,} {words.items}, MAUVE detects {share}"
     if noticed:
         sentence = f"{sentence}: {'; '.join(noticed)}"
     return f"{sentence}. Not detected: {'; '.join(missed)}." if missed else f"{sentence}."
@@ -162,7 +162,7 @@ def about_test(table: ProbeTable) -> str:
     splits = max(len(line.p_values or ()) for line in table.lines)
     over = "" if splits == 1 else f", twice the mean p-value of {splits} splits"
     corrected = "" if tested == 1 else f", corrected for {tested} perturbations by Holm's method"
-    return (
+    return table.words.said(
         f"Detected: MAUVE is lower than when the texts of both halves are dealt to them at random (p at most {LEVEL:g}"
         f"{over}{corrected}). Not detected does not mean that there is no effect: a smaller one may need more texts."
         + (" With one split, ± is over k-means seeds alone and says nothing about other texts." if splits == 1 else "")
@@ -177,7 +177,7 @@ def _statistic(partition: Partition, scale: float) -> Statistic:
 def _detection(table: ProbeTable, line: ProbeLine, p_value: float | None, p_adjusted: float | None) -> Detection:
     outcome: Outcome = "not tested"
     if line.changed == 0:
-        outcome = "no text changed"
+        outcome = "nothing changed"
     elif p_adjusted is not None:
         outcome = "detected" if p_adjusted <= LEVEL * (1 + _ROUNDING) else "not detected"
     scores = line.scores[TESTED_SCORE], table.control.scores[TESTED_SCORE]

@@ -1,4 +1,4 @@
-"""Perturbation probes of a stored run: how its score responds to deliberate changes of texts.
+"""Perturbation probes of a stored run: how its score responds to deliberate changes of texts or other items.
 
 ICLR 2023, section 6.2: the texts of one source are split into an untouched reference half and a perturbed comparison
 half, which are clustered together and compared. The untouched comparison half gives the noise floor; texts of other
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +16,12 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus.kinds import ItemEncoder, PerturbedCorpus, kind_of, parse_perturbation
+from mauve_core.corpus.perturbations import CONTROL, Perturbation
+from mauve_core.corpus.perturbations.applying import dosed
+from mauve_core.corpus.perturbations.kinds import PROBES
+from mauve_core.corpus.perturbations.perturbation import require_of
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.features import Features
-from mauve_core.experiments.perturbations import CONTROL, Perturbation, Perturbed, parse_perturbation, perturb
-from mauve_core.experiments.perturbations.applying import dosed
 from mauve_core.experiments.robustness.detection import permutations_for, split_p_value
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import Rows, split_rows, usable_rows
@@ -36,9 +37,7 @@ from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
-PAPER = tuple(
-    map(parse_perturbation, ("first-third", "drop-articles", "drop-stop-words", "swap-halves", "shuffle-words"))
-)
+PAPER = tuple(map(parse_perturbation, PROBES))
 """The perturbations of ICLR 2023, section 6.2, besides the control."""
 
 SPLITS = 3
@@ -49,38 +48,30 @@ BANDS = 10
 _Array = NDArray[np.float32]
 
 
-class Encodes(Protocol):
-    """The encoder interface of probes; :class:`mauve_core.encoders.Encoder` implements it."""
-
-    def encode(
-        self, texts: Sequence[str], *, store: FeatureStore | None = None, progress: Progress = silent
-    ) -> Features:
-        """Features of the texts, one row each."""
-
-
 def probe_run(
     run: Run,
-    perturbations: Sequence[Perturbation] = PAPER,
+    perturbations: Sequence[Perturbation] | None = None,
     *,
     source: str = HUMAN,
     rows: Sequence[int] | None = None,
     splits: int = SPLITS,
     seeds: int | None = None,
     device: str = "auto",
-    encoder: Encodes | None = None,
+    encoder: ItemEncoder | None = None,
     feature_store: FeatureStore | None = None,
     progress: Progress = silent,
 ) -> ProbeTable:
-    """Perturb half of a source's texts and compare them with the other half.
+    """Perturb half of a source's items and compare them with the other half.
 
     Parameters
     ----------
-    perturbations : sequence of Perturbation
-        Without duplicates; the control is always included.
+    perturbations : sequence of Perturbation, optional
+        Without duplicates; the control is always included. Default: ``probes`` of the kind of items, which for texts
+        are those of ICLR 2023 (``PAPER``).
     source : str
-        Source of the texts.
+        Source of the items.
     rows : sequence of int, optional
-        Texts of the source to use; all by default.
+        Items of the source to use; all by default.
     splits : int
         Number of random splits into halves, from 1 to 100.
     seeds : int, optional
@@ -97,12 +88,16 @@ def probe_run(
     Raises
     ------
     InputError
-        Settings out of range, unknown source, no encoder or kept features, too few texts, or a pattern that is too
-        slow.
+        Settings out of range, unknown source, no encoder or kept features, too few items, a perturbation of other
+        items, a pattern that is too slow, or originals of images that have gone or changed.
     """
-    chosen = [item for item in perturbations if item != CONTROL]
+    kind = kind_of(run.comparison.human.kind)
+    given = tuple(map(parse_perturbation, kind.probes)) if perturbations is None else perturbations
+    chosen = [item for item in given if item != CONTROL]
+    for item in chosen:
+        require_of(kind.words.items, item, kind.perturbations)
     if len(set(chosen)) < len(chosen) or not 1 <= splits <= 100:
-        received = f"{', '.join(item.spec for item in perturbations)}; {splits} splits"
+        received = f"{', '.join(item.spec for item in given)}; {splits} splits"
         raise InputError("The probes are not usable", allowed="no duplicates; 1 to 100 splits", received=received)
     store = FeatureStore() if feature_store is None else feature_store
     request = Request(run, None, seeds, device, store, progress)
@@ -112,12 +107,13 @@ def probe_run(
     treated = [work.treated(item) for item in chosen]
     flows, kept_share = work.flows(treated)
     lines = work.lines(treated, flows)
-    return ProbeTable(source, lines, _settings(work, rows, splits), _notes(work, treated, kept_share))
+    notes = _notes(work, treated, kept_share)
+    return ProbeTable(source, lines, _settings(work, rows, splits), notes, kind.name)
 
 
 @dataclass(frozen=True, eq=False)
 class _Treated:
-    """A perturbation of every split's comparison half: features, changed texts, and notes."""
+    """A perturbation of every split's comparison half: features, changed items, and notes."""
 
     perturbation: Perturbation
     features: tuple[_Array, ...]
@@ -129,11 +125,12 @@ class Work:
     """Steps of :func:`probe_run`: splits, perturbed halves, flows and scores."""
 
     def __init__(
-        self, request: Request, source: str, rows: Rows, splits: int, encoder: Encodes | None, tests: int
+        self, request: Request, source: str, rows: Rows, splits: int, encoder: ItemEncoder | None, tests: int
     ) -> None:
         self.request, self.source, self.rows = request, source, rows
         self.run, self.score = request.run, request.score
         self.corpus = self.run.corpora[source]
+        self.kind = kind_of(self.corpus.kind)
         self.features = stored_features(request.run, request.feature_store)
         self.splits = split_rows(self.run.corpora, source, rows, self.score.seed, splits, self.score.seeds)
         self.encoder, self.permutations = encoder, permutations_for(tests)
@@ -141,15 +138,15 @@ class Work:
     def treated(self, item: Perturbation) -> _Treated:
         """The perturbed comparison halves.
 
-        Texts are perturbed once for all splits. Exchanges between texts run within each half instead, so that no part
+        Items are perturbed once for all splits. Exchanges between texts run within each half instead, so that no part
         of the reference half enters.
         """
         halves = [split.comparison for split in self.splits]
         groups = halves if item.kind.part is not None else [np.unique(np.concatenate(halves))]
         perturbed = []
         for group in groups:
-            texts, ids = [self.corpus.texts[i] for i in group], [self.corpus.ids[i] for i in group]
-            done = perturb(texts, ids, item, seed=self.score.seed, progress=self.request.progress)
+            part = self.corpus.take(group)
+            done = self.kind.perturb(part, item, seed=self.score.seed, progress=self.request.progress)
             perturbed.append((group, self._encoded(item, group, done), done))
         if len(perturbed) == 1:
             perturbed *= len(halves)
@@ -158,10 +155,10 @@ class Work:
         changed = tuple(done.changed[rows] for rows, (_, _, done) in zip(indices, perturbed, strict=True))
         return _Treated(item, features, changed, perturbed[0][2].notes)
 
-    def _encoded(self, item: Perturbation, rows: Rows, done: Perturbed) -> _Array:
-        """Features of those rows after the perturbation; unchanged texts reuse the run's own."""
+    def _encoded(self, item: Perturbation, rows: Rows, done: PerturbedCorpus) -> _Array:
+        """Features of those rows after the perturbation; unchanged items reuse the run's own."""
         array = np.array(self.features[self.source][rows])
-        dose = np.array([dosed(self.score.seed, self.corpus.ids[i]) for i in rows])
+        dose = np.array([dosed(self.score.seed, i) for i in done.corpus.ids])
 
         def tell(stage: str, count: int, total: int) -> None:
             self.request.progress(f"{stage}: {item.title}", count, total)
@@ -169,28 +166,20 @@ class Work:
         for band in range(BANDS):
             indices = np.flatnonzero(done.changed & (np.floor(dose * BANDS) == band))
             if indices.size:
-                inputs = replace(
-                    self.corpus.take(rows[indices]), texts=tuple(done.texts[index] for index in indices)
-                ).encoder_inputs(self._with_prompt)
-                array[indices] = self._encoder().encode(inputs, store=self.request.feature_store, progress=tell).array
+                part = done.corpus.take(indices)
+                array[indices] = self._encoder().encode(part, store=self.request.feature_store, progress=tell).array
         return array
 
-    @property
-    def _with_prompt(self) -> bool:
-        config = self.run.comparison.config.encoder
-        return config is not None and config.with_prompt
-
-    def _encoder(self) -> Encodes:
+    def _encoder(self) -> ItemEncoder:
         if self.encoder is None:
             config = self.run.comparison.config.encoder
             if config is None:
+                items = self.kind.words.items
                 raise InputError(
-                    f"Run {self.run.id} was made from given features, so changed texts cannot be encoded",
+                    f"Run {self.run.id} was made from given features, so changed {items} cannot be encoded",
                     allowed="a run with an encoder",
                 )
-            from mauve_core.encoders import Encoder
-
-            self.encoder = Encoder(config, device=self.request.device)
+            self.encoder = self.kind.encoder(config, self.request.device)
         return self.encoder
 
     def flows(self, treated: Sequence[_Treated]) -> tuple[list[Flow], float]:
@@ -277,7 +266,7 @@ def _settings(work: Work, rows: Sequence[int] | None, splits: int) -> dict[str, 
 
 
 def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[str, ...]:
-    n, score = len(work.splits[0].reference), work.score
+    n, score, say = len(work.splits[0].reference), work.score, work.kind.words.said
     notes = [
         f"Halves of {n} texts; splits: {len(work.splits)}; k-means seeds per split: {score.seeds}. "
         + (
@@ -289,8 +278,9 @@ def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[
         _on_flow(work.score, kept_share) if treated else "",
         "One text is left out of each split because the number of texts is odd." if len(work.rows) % 2 else "",
     ]
+    notes = [say(note) for note in notes]
     notes += [
-        f"{name} is left out: it has fewer than {n} texts."
+        f"{name} is left out: it has fewer than {n} {work.kind.words.items}."
         for name in work.run.corpora
         if name not in (work.source, *work.splits[0].others)
     ]

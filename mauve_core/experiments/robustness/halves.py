@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.streams import stream
@@ -58,7 +59,7 @@ def usable_rows(corpus: Corpus, rows: Sequence[int] | None) -> Rows:
         )
     if len(chosen) < 2 * MIN_TEXTS:
         raise InputError(
-            f"Too few texts of {corpus.name!r} for two halves",
+            f"Too few {kind_of(corpus.kind).words.items} of {corpus.name!r} for two halves",
             allowed=f"at least {2 * MIN_TEXTS}",
             received=str(len(chosen)),
         )

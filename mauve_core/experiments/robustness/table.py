@@ -15,8 +15,20 @@ from numpy.typing import NDArray
 from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, Later, PValue, RangedByName, Settings, Share, require_different
-from mauve_core.experiments.perturbations import CONTROL, parse_perturbation
+from mauve_core.base.validation import (
+    As,
+    Count,
+    Holds,
+    Later,
+    PValue,
+    RangedByName,
+    Settings,
+    Share,
+    require_different,
+)
+from mauve_core.base.words import Words
+from mauve_core.corpus.kinds import KINDS, TEXT, kind_of, parse_perturbation
+from mauve_core.corpus.perturbations import CONTROL
 from mauve_core.numerics.divergences.summaries import FIVE, FIVE_BOUNDS
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
@@ -142,18 +154,26 @@ class ProbeTable:
         Inputs of the numbers, as plain JSON.
     notes : tuple of str
         Caveats.
+    kind : str
+        What the items are: a name of ``mauve_core.corpus.kinds.KINDS``.
     """
 
     source: str
     lines: tuple[ProbeLine, ...]
     settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS)), Later()] = TEXT
 
     def __post_init__(self) -> None:
         require_different([(line.kind, line.name) for line in self.lines], "A line of probes")
         for line in (self.control, *self.lines):  # raises without a control or for an invalid name
             if not line.title:
                 raise InputError("A line of probes has no name")
+
+    @property
+    def words(self) -> Words:
+        """What the items are called."""
+        return kind_of(self.kind).words
 
     @property
     def control(self) -> ProbeLine:
@@ -184,6 +204,9 @@ def stored_probes(run: Run) -> ProbeTable | None:
     if values is None:
         return None
     table = from_json(ProbeTable, values)
+    kind = run.comparison.human.kind
+    if table.kind != kind:
+        raise InputError("These probes are of items of another kind than the run", allowed=kind, received=table.kind)
     run.require_sources([table.source, *(line.name for line in table.lines if line.kind == "source")], "The table")
     run.require_texts((count for line in table.lines for count in (line.n, line.k)), "The table of probes")
     return table

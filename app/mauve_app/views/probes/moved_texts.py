@@ -5,16 +5,13 @@ Corpus text reaches the page escaped, letter by letter: through ``st.text`` or `
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
-from mauve_app.url import bound, session
+from mauve_app.views.probes import paging
 from mauve_core.analysis.text_diff import MOST_WORDS, marked
-
-PAGE_SIZE = 4
 
 _TRY = "Edit this text, and see its neighbors and where other perturbations move it"
 
@@ -30,17 +27,13 @@ class Changed:
 
 def show(texts: Sequence[Changed], *, key: str, on_try: Callable[[str], None]) -> None:
     """All texts in the given order, in pages; ``on_try`` takes the id of a text to try."""
-    digest = hashlib.sha1("\x1f".join(text.id for text in texts).encode(), usedforsecurity=False).hexdigest()[:12]
-    _pages(texts, on_try, key=f"{key}_{digest}")
+    _pages(texts, on_try, key=paging.key_of(key, [text.id for text in texts]))
 
 
 @st.fragment
 def _pages(texts: Sequence[Changed], on_try: Callable[[str], None], *, key: str) -> None:
-    pages = -(-len(texts) // PAGE_SIZE)
-    page = min(max(session.current().flow_page, 1), pages)
-    if pages > 1:
-        st.pagination(pages, max_visible_pages=5, **bound.bind("flow_page", page, key=f"{key}_page", keyword="default"))
-    for row, text in enumerate(texts[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]):
+    page, shown = paging.shown(texts, key=key)
+    for row, text in enumerate(shown):
         with st.container(border=True, gap="xsmall", key=f"{key}_card_{page}_{row}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.text(text.id, width="stretch")

@@ -1,17 +1,14 @@
-"""What MAUVE detects, in words: one row per perturbation, and the texts of the chosen one before and after."""
+"""What MAUVE detects, in words: one row per perturbation, and the items of the chosen one before and after."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from mauve_app.caching import cache
 from mauve_app.components.markup import escaped
-from mauve_app.components.messages import or_error
 from mauve_app.url import bound
 from mauve_app.url.parameters import State
-from mauve_app.views.probes import moved_texts, tried_text
-from mauve_app.views.probes.moved_texts import Changed
+from mauve_app.views.probes import before_after
 from mauve_core.base.formatting import NONE, significant, with_spreads
 from mauve_core.experiments.robustness import Detection, ProbeTable, about_test, detections, summary
 from mauve_core.figures.probes import ABOUT_LEADERBOARD
@@ -19,7 +16,7 @@ from mauve_core.store import Run
 
 
 def show(run: Run, table: ProbeTable, state: State) -> None:
-    """The answer, the table of perturbations, and the texts of the URL's perturbation, else of the first row."""
+    """The answer, the table of perturbations, and the items of the URL's perturbation, else of the first row."""
     found = detections(table)
     if not found:
         st.info("Only the control was compared here. Probe again with a perturbation.", icon=":material/info:")
@@ -36,8 +33,8 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
             "untouched control": st.column_config.TextColumn(help="MAUVE of two untouched halves"),
         },
     )
-    st.caption(f"{about_test(table)} {ABOUT_LEADERBOARD}".strip())
-    _texts(run, table, found, state)
+    st.caption(f"{about_test(table)} {table.words.said(ABOUT_LEADERBOARD)}".strip())
+    _items(run, table, found, state)
 
 
 def answers_frame(found: tuple[Detection, ...]) -> pd.DataFrame:
@@ -57,13 +54,13 @@ def answers_frame(found: tuple[Detection, ...]) -> pd.DataFrame:
     )
 
 
-def _texts(run: Run, table: ProbeTable, found: tuple[Detection, ...], state: State) -> None:
+def _items(run: Run, table: ProbeTable, found: tuple[Detection, ...], state: State) -> None:
     titles = {each.name: each.title for each in found}
     if state.probes_perturbation is not None and state.probes_perturbation not in titles:
         st.info(f"{escaped(state.probes_perturbation)} was not probed here.", icon=":material/info:")
     name = bound.selectbox(
         "probes_perturbation",
-        "Texts before and after",
+        table.words.said("Texts before and after"),
         titles,
         found[0].name,
         changes=lambda name: {"probes_perturbation": name, "probes_flow": None},
@@ -71,23 +68,5 @@ def _texts(run: Run, table: ProbeTable, found: tuple[Detection, ...], state: Sta
     )
     st.text(next(each.sentence for each in found if each.name == name))
     flow = table.line(name, "perturbation").flow
-    if flow is None:
-        return
-    after = or_error(cache.perturbed_texts, run.id, table.source, name, flow.ids)
-    if after is None:
-        return
-    corpus = run.corpora[table.source]
-    rows = {text_id: row for row, text_id in enumerate(corpus.ids)}
-    changed = [
-        Changed(text_id, before, after[text_id])
-        for text_id in flow.ids
-        if after[text_id] != (before := corpus.texts[rows[text_id]])
-    ]
-    if not changed:
-        st.caption("No text of the first split's compared half changed.")
-        return
-    moved_texts.show(
-        changed,
-        key="probe_changed",
-        on_try=lambda text_id: tried_text.open_with(run.id, table.source, rows[text_id]),
-    )
+    if flow is not None:
+        before_after.show(run, table.source, name, flow.ids, key="probe_changed")

@@ -1,4 +1,4 @@
-"""Which clusters perturbed texts left, where they went, and the texts of one flow before and after."""
+"""Which clusters perturbed texts or other items left, where they went, and those of one flow before and after."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import streamlit as st
 from mauve_app.caching import cache
 from mauve_app.components import charts, focus
 from mauve_app.components.markup import escaped
-from mauve_app.components.messages import or_error
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import FlowTab, State, to_query
-from mauve_app.views.probes import moved_texts, probe_table, tried_text
-from mauve_app.views.probes.moved_texts import Changed
+from mauve_app.views.probes import before_after, probe_table
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
 from mauve_core.base.formatting import as_percent, percent_with_interval
+from mauve_core.base.words import Words
 from mauve_core.experiments.robustness import Flow, ProbeLine, ProbeTable
 from mauve_core.figures import flows as figures
 from mauve_core.figures.probes import perturbed_colour
@@ -41,25 +40,28 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
     line = _chosen_line(lines, state)
     flow = line.flow
     if flow is None or not len(flow.ids):
-        st.info("No text of this perturbation was kept.", icon=":material/info:")
+        st.info(table.words.said("No text of this perturbation was kept."), icon=":material/info:")
         return
-    _summary(line, flow)
+    words = table.words
+    _summary(line, flow, words)
     chosen, names = state.probes_flow, cluster_names(run, state)
     if not flow.moved:
-        st.info("No text left its cluster.", icon=":material/info:")
+        st.info(words.said("No text left its cluster."), icon=":material/info:")
     else:
-        _flow_picker(flow, names)
+        _flow_picker(flow, names, words)
         _charts(run, table, line, flow, chosen, names)
     st.caption(
         "Clusters of the joint partition under the first k-means seed, in which this experiment was run, whatever the "
         f"other pages show; held fixed. {len(flow.ids):,} "
-        f"{escaped(short_name(table.source))} texts, the compared half of the first split."
+        f"{escaped(short_name(table.source))} {words.items}, the compared half of the first split."
     )
     if chosen is None:
         if flow.moved:
-            st.caption(":material/ads_click: Click a cell, or select a row of the table, to read the texts that moved.")
+            st.caption(
+                f":material/ads_click: Click a cell, or select a row of the table, to see the {words.items} that moved."
+            )
     else:
-        _texts(run, table, line, flow, chosen, names, state)
+        _items(run, table, line, flow, chosen, names, state)
     probe_table.notes(table)
 
 
@@ -83,7 +85,7 @@ def cluster_names(run: Run, state: State) -> tuple[str, ...]:
     return cache.cluster_names(run.id, "joint", focus.of(run, state).candidate, 0)
 
 
-def _flow_picker(flow: Flow, names: Sequence[str]) -> None:
+def _flow_picker(flow: Flow, names: Sequence[str], words: Words) -> None:
     """Choose a flow by its clusters: the keyboard alternative to clicking in the matrix."""
     frame = figures.flows_frame(flow)
     texts = {(source, target): n for source, target, n in zip(frame["from"], frame["to"], frame["texts"], strict=True)}
@@ -91,27 +93,27 @@ def _flow_picker(flow: Flow, names: Sequence[str]) -> None:
         "probes_flow",
         "Flow",
         {
-            (source, to): f"{labelled(names, source)} → {labelled(names, to)}: {n:,} text{'s' * (n != 1)}"
+            (source, to): f"{labelled(names, source)} → {labelled(names, to)}: {words.count(n)}"
             for (source, to), n in texts.items()
         },
         None,
         placeholder="Choose a flow, or click a cell",
         width=640,
-        help="Texts that moved from the first cluster to the second; largest flows first.",
+        help=words.said("Texts that moved from the first cluster to the second; largest flows first."),
     )
 
 
-def _summary(line: ProbeLine, flow: Flow) -> None:
+def _summary(line: ProbeLine, flow: Flow, words: Words) -> None:
     moved, n = len(flow.moved), len(flow.ids)
     low, high = map(float, wilson_interval(moved, n))
     columns = st.columns(3)
-    columns[0].metric("Texts that left their cluster", f"{moved:,} of {n:,}")
+    columns[0].metric(words.said("Texts that left their cluster"), f"{moved:,} of {n:,}")
     columns[0].caption(f"{percent_with_interval(moved / n, low, high)}, Wilson's {CONFIDENCE:.0%} interval")
-    columns[1].metric("Texts changed", as_percent(line.changed), help="Over all splits")
+    columns[1].metric(words.said("Texts changed"), as_percent(line.changed), help="Over all splits")
     columns[2].metric(
         "Flows",
         f"{len(figures.moves(flow)):,}",
-        help="Pairs of clusters with at least one text that moved from the first to the second",
+        help=words.said("Pairs of clusters with at least one text that moved from the first to the second"),
     )
 
 
@@ -127,15 +129,15 @@ def _charts(
     shown_as, tab = bound.open_tab("flow_tab", TABS, "probe_flow_tabs")
     with tab:
         if shown_as == "matrix":
-            _matrix(flow, chosen, names, name)
+            _matrix(flow, chosen, names, name, table.words)
         elif shown_as == "largest":
-            _largest(flow, chosen, names, name)
+            _largest(flow, chosen, names, name, table.words)
         else:
             order = [candidate.name for candidate in run.comparison.candidates]
-            _sensitivity(flow, names, perturbed_colour(table, order), name)
+            _sensitivity(flow, names, perturbed_colour(table, order), name, table.words)
 
 
-def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str) -> None:
+def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str, words: Words) -> None:
     flows = figures.moves(flow)
     shown = flows[: figures.SHOWN_FLOWS]
     charts.show_chart(
@@ -146,12 +148,12 @@ def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], n
     )
     texts = sum(move.texts for move in shown)
     with st.container(horizontal=True, vertical_alignment="center"):
-        moved = f"{texts:,} of {len(flow.moved):,} texts that moved"
+        moved = f"{texts:,} of {len(flow.moved):,} {words.items} that moved"
         st.caption(f"{len(shown):,} of {len(flows):,} flows, with {moved}.", width="stretch")
         _flows_csv(flow, name)
 
 
-def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str) -> None:
+def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str, words: Words) -> None:
     left, right = st.columns([5, 3], gap="medium")
     clusters = figures.exchanging(flow)
     with left:
@@ -161,9 +163,10 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
             file_name=name,
             on_select=_choose_cell,
             selection_mode="points",
-            alt=f"Texts that moved from each of {clusters.size} clusters to each other one; the table has all flows.",
+            alt=f"{words.items.capitalize()} that moved from each of {clusters.size} clusters to each other one; the "
+            "table has all flows.",
         )
-        st.caption(_left_out(flow, clusters))
+        st.caption(words.said(_left_out(flow, clusters)))
     with right:
         frame = figures.flows_frame(flow)
         bound.table(
@@ -176,7 +179,8 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
             key="probe_flows",
             height=_TABLE_HEIGHT,
             column_config={
-                "of": st.column_config.NumberColumn(help="Texts that were in the cluster before"),
+                "texts": st.column_config.NumberColumn(words.items),
+                "of": st.column_config.NumberColumn(help=words.said("Texts that were in the cluster before")),
                 "share": st.column_config.NumberColumn(format="%.0f%%"),
             },
         )
@@ -186,7 +190,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
                 lambda: figures.texts_frame(flow),
                 key="probe_texts_csv",
                 file_name=f"{name}-texts",
-                label="Texts as CSV",
+                label=words.said("Texts as CSV"),
             )
 
 
@@ -208,25 +212,25 @@ def _left_out(flow: Flow, clusters: np.ndarray) -> str:
     )
 
 
-def _sensitivity(flow: Flow, names: Sequence[str], colour: str, name: str) -> None:
+def _sensitivity(flow: Flow, names: Sequence[str], colour: str, name: str, words: Words) -> None:
     rows = figures.sensitivity_frame(flow)
     shown = rows.head(figures.SHOWN_BARS)
     charts.show_chart(
         figures.sensitivity_figure(shown, names, colour),
         key="probe_sensitivity",
         file_name=f"{name}-sensitivity",
-        alt="Share of each cluster's texts that left it; the CSV has the numbers.",
+        alt=words.said("Share of each cluster's texts that left it; the CSV has the numbers."),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"Share of a cluster's texts that left it, with Wilson's {CONFIDENCE:.0%} interval; {len(shown):,} of "
-            f"{len(rows):,} clusters that had texts.",
+            f"Share of a cluster's {words.items} that left it, with Wilson's {CONFIDENCE:.0%} interval; "
+            f"{len(shown):,} of {len(rows):,} clusters that had {words.items}.",
             width="stretch",
         )
         charts.csv_button(lambda: rows, key="probe_sensitivity_csv", file_name=f"{name}-sensitivity")
 
 
-def _texts(
+def _items(
     run: Run,
     table: ProbeTable,
     line: ProbeLine,
@@ -238,11 +242,11 @@ def _texts(
     source, target = chosen
     ids = figures.moved_along(flow, source, target)
     if not ids:
-        st.info(f"No text moved from cluster {source} to {target} here.", icon=":material/info:")
+        st.info(f"No {table.words.item} moved from cluster {source} to {target} here.", icon=":material/info:")
         return
     titles = [escaped(labelled(names, cluster)) for cluster in chosen]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.header(f"From {titles[0]} to {titles[1]}: {len(ids):,} text{'s' * (len(ids) > 1)}", anchor=False)
+        st.header(f"From {titles[0]} to {titles[1]}: {table.words.count(len(ids))}", anchor=False)
         for cluster, title in zip(chosen, titles, strict=True):
             linked = dataclasses.replace(state, partition="joint", seed=0, cluster=cluster)
             st.page_link(
@@ -252,16 +256,7 @@ def _texts(
                 query_params=to_query(linked),
             )
         bound.close_button("probes_flow", key="probe_flow_close")
-    after = or_error(cache.perturbed_texts, run.id, table.source, line.name, flow.ids)
-    if after is None:
-        return
-    corpus = run.corpora[table.source]
-    rows = {text_id: row for row, text_id in enumerate(corpus.ids)}
-    moved_texts.show(
-        [Changed(i, corpus.texts[rows[i]], after[i]) for i in ids],
-        key="probe_moved",
-        on_try=lambda text_id: tried_text.open_with(run.id, table.source, rows[text_id]),
-    )
+    before_after.show(run, table.source, line.name, ids, key="probe_moved")
 
 
 def _choose_cell() -> None:

@@ -16,7 +16,8 @@ from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_w
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import format_seconds
-from mauve_core.experiments.perturbations import PERTURBATIONS, parse_perturbation
+from mauve_core.corpus.kinds import Kind, kind_of, parse_perturbation
+from mauve_core.corpus.perturbations.perturbation import parse
 from mauve_core.experiments.robustness import SPLITS, ProbeTable
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.partitioning import MIN_TEXTS
@@ -27,7 +28,8 @@ from mauve_core.tasks.probe import ProbeTask
 
 MAX_SPLITS = 100
 
-_OFFERED = [name for name, kind in PERTURBATIONS.items() if not kind.is_control and not kind.has_pattern]
+TYPED_TEXTS = "typos:rate=0.1, drop-articles@0.5 (half of the texts) or replace:/colou?r/hue/"
+
 _TIMED = "probes_timed"
 """Session key: the run whose encoder was asked for its pace."""
 
@@ -37,20 +39,21 @@ _ALL, _CLUSTER, _LASSO, _METADATA = "all", "cluster", "lasso", "metadata"
 def obstacle(run: Run) -> str:
     """Why the run cannot be probed; empty if it can, or if only trying will tell."""
     if run.comparison.config.encoder is None:
-        return "This run was made from given features, so changed texts cannot be encoded."
+        return run.comparison.words.said("This run was made from given features, so changed texts cannot be encoded.")
     missing = without_features(run)
     if missing:
-        return f"The features of {', '.join(missing)} were not kept with this run. Compare the texts again."
+        items = run.comparison.words.items
+        return f"The features of {', '.join(missing)} were not kept with this run. Compare the {items} again."
     return ""
 
 
 def show(run: Run, state: State, table: ProbeTable | None) -> None:
-    """The form, initially with the settings of ``table``, else with the perturbations of ICLR 2023."""
+    """The form, initially with the settings of ``table``, else with the usual perturbations."""
     suffix = f"{run.id}_{table is not None}"
-    initial = ProbeTask.perturbations if table is None else _stored(table)
-    chosen = _chosen(f"probes_chosen_{suffix}", initial)
+    initial = ProbeTask(run.id).specs(run) if table is None else _stored(table)
+    chosen = _chosen(kind_of(run.comparison.human.kind), f"probes_chosen_{suffix}", initial)
     press = st.container(gap="small")
-    with st.popover("Texts and splits", icon=":material/tune:", key=f"probes_more_{suffix}"):
+    with st.popover(run.comparison.words.said("Texts and splits"), icon=":material/tune:", key=f"probes_more_{suffix}"):
         source, rows, enough = _texts(run, state, table, suffix)
         splits = _splits(table, suffix)
     ready = enough and bool(chosen)
@@ -60,7 +63,7 @@ def show(run: Run, state: State, table: ProbeTable | None) -> None:
 
     def amount() -> Amount | None:
         is_stored = table is not None and (_stored(table), table.source) == (tuple(chosen), source)
-        return None if is_stored and rows is None else task().amount(run)  # its changed texts have been encoded
+        return None if is_stored and rows is None else task().amount(run)  # what it changes has been encoded
 
     with press:
         boxed = table is not None
@@ -76,11 +79,14 @@ def slot(run: Run) -> JobSlot:
 
 
 def _pace(run: Run, source: str, encodings: int, n: int) -> None:
-    """How much is encoded again and, once the encoder is loaded into the app, how long that takes at most."""
-    config = run.comparison.config.encoder
+    """How much is encoded again and, once an encoder of texts is loaded into the app, how long that takes at most."""
+    config, items = run.comparison.config.encoder, run.comparison.words.items
     if config is None:
         return
-    amount = f"Each half has {n:,} texts; at most {encodings:,} changed texts are encoded again"
+    amount = f"Each half has {n:,} {items}; at most {encodings:,} changed {items} are encoded again"
+    if not run.comparison.has_words:
+        st.caption(f"{amount}.")
+        return
     if not (cache.shared_encoder(config).loaded or st.session_state.get(_TIMED) == run.id):
         row = st.container(horizontal=True, vertical_alignment="center")
         row.caption(f"{amount}.", width="content")
@@ -116,11 +122,11 @@ def _texts(run: Run, state: State, table: ProbeTable | None, suffix: str) -> tup
     sources = list(run.corpora)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         source = st.selectbox(
-            "Texts of",
+            run.comparison.words.said("Texts of"),
             sources,
             index=sources.index(table.source) if table is not None and table.source in sources else 0,
             key=f"probes_source_{suffix}",
-            format_func=lambda name: "human" if name == HUMAN else short_name(name),
+            format_func=lambda name: run.comparison.words.reference if name == HUMAN else short_name(name),
             width=240,
             help="They are split into two halves; one is perturbed and compared with the other.",
         )
@@ -139,7 +145,7 @@ def _texts(run: Run, state: State, table: ProbeTable | None, suffix: str) -> tup
     enough = count >= 2 * MIN_TEXTS
     if rows is not None or not enough:
         short = "" if enough else f" Two halves need at least {2 * MIN_TEXTS}."
-        st.caption(f"{count:,} of {len(run.corpora[source]):,} texts.{short}")
+        st.caption(f"{count:,} of {run.comparison.words.count(len(run.corpora[source]))}.{short}")
     return source, rows, enough
 
 
@@ -173,7 +179,7 @@ def _rows(run: Run, state: State, source: str, which: str, suffix: str) -> tuple
 def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
     metadata = run.corpora[source].metadata
     if not len(metadata.columns):
-        st.caption("These texts have no metadata.")
+        st.caption(run.comparison.words.said("These texts have no metadata."))
         return ()
     with st.container(horizontal=True, vertical_alignment="bottom"):
         field = st.selectbox("Field", list(metadata.columns), key=f"probes_field_{suffix}_{source}", width=240)
@@ -190,24 +196,46 @@ def _by_metadata(run: Run, source: str, suffix: str) -> tuple[int, ...]:
 # Perturbations
 
 
-def _chosen(key: str, initial: Sequence[str]) -> list[str]:
+def _chosen(kind: Kind, key: str, initial: Sequence[str]) -> list[str]:
     """The chosen perturbations as specs, without duplicates; empty while one of them is invalid."""
+    offered = _offered(kind)
     custom = [spec for spec in st.session_state.get(key, initial) if title_of(spec) != spec]
     chosen: list[str] = st.multiselect(
         "Perturbations",
-        list(dict.fromkeys([*custom, *_OFFERED])),
+        list(dict.fromkeys([*custom, *offered])),
         default=list(initial),
         accept_new_options=True,
         key=key,
         persist_state="session",
         format_func=title_of,
         placeholder="Choose a perturbation, or type one",
-        help="Or type one, such as typos:rate=0.1, drop-articles@0.5 (half of the texts) or replace:/colou?r/hue/. "
-        + "  \n".join(["", *(f"{PERTURBATIONS[name].title}: {PERTURBATIONS[name].summary}" for name in _OFFERED)]),
+        help=_about(kind),
     )
-    read = [or_error(parse_perturbation, written) for written in chosen]
+    read = [or_error(parse, written, kind.perturbations) for written in chosen]
     items = [item for item in read if item is not None]
     return [] if len(items) < len(read) else list(dict.fromkeys(i.spec for i in items if not i.kind.is_control))
+
+
+def _offered(kind: Kind) -> list[str]:
+    """The usual perturbations, and all others that need no value."""
+    plain = [
+        name
+        for name, each in kind.perturbations.items()
+        if not each.is_control and all(parameter.default is not None for parameter in each.parameters)
+    ]
+    return list(dict.fromkeys([*kind.probes, *plain]))
+
+
+def _about(kind: Kind) -> str:
+    """What can be typed, and what each perturbation does."""
+    typed = TYPED_TEXTS if kind.has_words else f"jpeg-10, blur-1.5@0.5 (half of the {kind.words.items}) or crop-0.8"
+    every = [each for each in kind.perturbations.values() if not each.is_control and not each.has_pattern]
+    return "  \n".join(
+        [
+            f"Or type one, such as {typed}. ",
+            *(f"{f'{each.form}: ' if each.inline else ''}{each.title}: {each.summary}" for each in every),
+        ]
+    )
 
 
 def title_of(spec: str) -> str:
@@ -229,6 +257,6 @@ def _splits(table: ProbeTable | None, suffix: str) -> int:
             usual,
             key=f"probes_splits_{suffix}",
             width=160,
-            help="How often the texts are split into two halves. The spread is over splits and k-means seeds.",
+            help="How often they are split into two halves. The spread is over splits and k-means seeds.",
         )
     )

@@ -99,8 +99,10 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
         has_sources = any(line.kind == "source" for line in table.lines)
         sources = has_sources and st.toggle(
             "Other sources as a baseline",
-            help="Shows texts of the run's other sources in place of the perturbed half. Without them, the axes fit "
-            "the perturbations alone.",
+            help=table.words.said(
+                "Shows texts of the run's other sources in place of the perturbed half. Without them, the axes fit the "
+                "perturbations alone."
+            ),
             **bound.bind("probes_other_sources", state.probes_other_sources, key="url_other_sources"),
         )
         st.space("stretch")
@@ -109,20 +111,21 @@ def _controls(table: ProbeTable, name: str, state: State) -> tuple[str, bool]:
 
 
 def _caption(table: ProbeTable) -> None:
-    control = table.control
+    control, words = table.control, table.words
     repeats = len(control.scores[PROBE_SCORES[0]].values)
     spread = "one value, no spread" if repeats == 1 else f"mean ± standard deviation over {_repeats(table, repeats)}"
-    alone = " With one split, the spread says nothing about other texts." if table.settings.get("splits") == 1 else ""
+    about_one = words.said(" With one split, the spread says nothing about other texts.")
+    alone = about_one if table.settings.get("splits") == 1 else ""
     others = (
         " Open diamonds: other sources, in their own colors, in place of the perturbed half."
         if any(x.kind == "source" for x in table.lines)
         else ""
     )
     st.caption(
-        f"Filled dots: half of the {escaped(short_name(table.source))} texts, perturbed, against the untouched other "
-        f"half; {spread}; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, the noise "
-        f"floor.{alone}{others} ↑ larger is closer, ↓ smaller is. {figures.ABOUT_LEADERBOARD} Click a dot to see which "
-        "texts moved."
+        f"Filled dots: half of the {escaped(short_name(table.source))} {words.items}, perturbed, against the untouched "
+        f"other half; {spread}; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, the noise "
+        f"floor.{alone}{others} ↑ larger is closer, ↓ smaller is. {words.said(figures.ABOUT_LEADERBOARD)} Click a "
+        f"dot to see which {words.items} moved."
     )
 
 
@@ -140,6 +143,7 @@ def _repeats(table: ProbeTable, repeats: int) -> str:
 
 
 def _scores(table: ProbeTable, measure: str) -> None:
+    items = table.words.items
     baseline = bound.segmented_control(
         "probes_baseline",
         "Numbers",
@@ -154,8 +158,8 @@ def _scores(table: ProbeTable, measure: str) -> None:
         key="probes_table",
         column_config={
             "half": st.column_config.TextColumn("compared half", pinned=True),
-            "changed": st.column_config.TextColumn(help="Share of its texts that differ from the originals"),
-            "moved": st.column_config.TextColumn(help="Share of its texts now in another cluster of the run"),
+            "changed": st.column_config.TextColumn(help=f"Share of its {items} that differ from the originals"),
+            "moved": st.column_config.TextColumn(help=f"Share of its {items} now in another cluster of the run"),
             **{name: st.column_config.TextColumn(figures.titled(name)) for name in PROBE_SCORES},
         },
     )
@@ -169,7 +173,7 @@ def _doses(table: ProbeTable, measure: str, name: str) -> None:
         st.header(
             "Response to the dose",
             anchor=False,
-            help="A perturbation at several shares of texts, words or letters. 0 is the control.",
+            help=table.words.said("A perturbation at several shares of texts, words or letters. 0 is the control."),
         )
         st.space("stretch")
         charts.csv_button(

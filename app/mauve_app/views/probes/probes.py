@@ -1,4 +1,4 @@
-"""Probes: how scores react to deliberately changed texts, which texts move, and one text to try."""
+"""Probes: how scores react to deliberately changed texts or images, which of them move, and one text to try."""
 
 from __future__ import annotations
 
@@ -21,14 +21,26 @@ SECTIONS: dict[ProbesSection, str] = {
 }
 
 
+ABOUT_TEXTS = (
+    "Half of the texts are **changed on purpose** (articles dropped, words shuffled, letters mistyped) and compared "
+    "with the other half. A score that sees meaning should hardly notice missing articles but should notice shuffled "
+    "words. The same halves, untouched, are the noise floor, and the texts that change clusters show what the features "
+    "see."
+)
+ABOUT_IMAGES = (
+    "Half of the images are **changed on purpose** (stored as JPEG, blurred, flipped) and compared with the other "
+    "half. A score that sees what images show should hardly notice a flip but should notice a strong blur. The same "
+    "halves, untouched, are the noise floor, and the images that change clusters show what the features see."
+)
+
+
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.head("Probes", "Which changes to a text does the score notice, and which does it miss?")
+    head = page_chrome.head("Probes", "Which deliberate changes does the score notice, and which does it miss?")
     run, state = sidebar.opened_run(), session.current()
-    page_chrome.require_words(run)
     with head:
         section = bound.segmented_control(
-            "probes_section", "Part", SECTIONS, key="url_probes_section", label_visibility="collapsed"
+            "probes_section", "Part", _sections(run), key="url_probes_section", label_visibility="collapsed"
         )
     if section == "text":
         text_lab.show(run)
@@ -38,19 +50,23 @@ def main() -> None:
     if table is None:
         page_chrome.nothing_yet(
             "Nothing has been probed yet.",
-            "Half of the texts are **changed on purpose** (articles dropped, words shuffled, letters mistyped) and "
-            "compared with the other half. A score that sees meaning should hardly notice missing articles but should "
-            "notice shuffled words. The same halves, untouched, are the noise floor, and the texts that change "
-            "clusters show what the features see.",
+            ABOUT_TEXTS if run.comparison.has_words else ABOUT_IMAGES,
             escaped(wrong)
-            or f"Press *Probe* below, or run `mauve-lens probe {run.id}`. The changed texts are encoded again, so this "
-            "needs the run's encoder.",
+            or f"Press *Probe* below, or run `mauve-lens probe {run.id}`. The changed {run.comparison.words.items} are "
+            "encoded again, so this needs the run's encoder.",
         )
     elif section == "flow":
         probe_flow.show(run, table, state)
     else:
         probe_table.show(run, table, state)
     _form(run, state, table, wrong)
+
+
+def _sections(run: Run) -> dict[ProbesSection, str]:
+    """The parts of the page; only texts can be typed, and so tried."""
+    words = run.comparison.words
+    shown = {name: words.said(title) for name, title in SECTIONS.items()}
+    return shown if run.comparison.has_words else {name: shown[name] for name in shown if name != "text"}
 
 
 def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:

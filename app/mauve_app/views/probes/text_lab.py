@@ -21,7 +21,7 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import written
-from mauve_core.experiments.perturbations import Perturbation, perturb
+from mauve_core.corpus.perturbations import Perturbation, perturb
 from mauve_core.experiments.robustness.text_space import Encoded, Neighbour, TextSpace, cosine_distance
 from mauve_core.store import Run
 

@@ -15,7 +15,7 @@ from mauve_app.url.parameters import State
 from mauve_app.views.probes.probe_form import title_of
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.corpus import Corpus
-from mauve_core.experiments.perturbations import PERTURBATIONS, Perturbation, parse_perturbation
+from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, parse_perturbation
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 

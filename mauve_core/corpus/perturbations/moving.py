@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mauve_core.experiments.perturbations.perturbation import Values
-from mauve_core.experiments.perturbations.wording import sentences_of
+from mauve_core.corpus.perturbations.perturbation import Values
+from mauve_core.corpus.perturbations.wording import sentences_of
 
 
 def shuffle_words(text: str, values: Values, rng: np.random.Generator) -> str:

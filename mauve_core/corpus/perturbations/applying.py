@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.text_lists import text_list
-from mauve_core.experiments.perturbations.dropping import SECONDS
-from mauve_core.experiments.perturbations.moving import with_parts
-from mauve_core.experiments.perturbations.perturbation import Change, Part, Perturbation
+from mauve_core.corpus.perturbations.dropping import SECONDS
+from mauve_core.corpus.perturbations.kinds import PERTURBATIONS
+from mauve_core.corpus.perturbations.moving import with_parts
+from mauve_core.corpus.perturbations.perturbation import Change, Part, Perturbation, require_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +62,9 @@ def perturb(
     Raises
     ------
     InputError
-        Lengths differ, ids repeat, or a pattern takes too long on a text.
+        Lengths differ, ids repeat, a pattern takes too long on a text, or the perturbation is none of texts.
     """
+    require_of("texts", perturbation, PERTURBATIONS)
     texts, ids = text_list(texts, "The texts to perturb"), text_list(ids, "Their ids")
     if len(texts) != len(ids) or len(set(ids)) != len(ids):
         raise InputError(
@@ -71,7 +73,7 @@ def perturb(
             received=f"{len(texts)} texts and {len(set(ids))} different ids",
         )
     kind = perturbation.kind
-    chosen = np.array([dosed(seed, i) < perturbation.dose for i in ids], dtype=bool) & (not kind.is_control)
+    chosen = chosen_items(ids, perturbation, seed)
     after = list(texts)
     if kind.part is not None:
         chosen = _exchange(after, ids, chosen, kind.part, seed)
@@ -88,15 +90,32 @@ def perturb(
     return Perturbed(tuple(after), changed, _notes(perturbation, chosen, changed, len(emptied)))
 
 
-def dosed(seed: int, text_id: str) -> float:
-    """A text's number in [0, 1); every larger dose perturbs the text."""
-    return _unit(seed, "dose", text_id)
+def chosen_items(ids: Sequence[str], perturbation: Perturbation, seed: int) -> NDArray[np.bool_]:
+    """(n,) whether each item is among those that the dose selects; no item for the control."""
+    return np.array([dosed(seed, i) < perturbation.dose for i in ids], dtype=bool) & (not perturbation.kind.is_control)
 
 
-def _changed(change: Change, text: str, text_id: str, perturbation: Perturbation, seed: int) -> str:
-    rng = np.random.default_rng(_key(seed, perturbation.kind.name, text_id))
+def dosed(seed: int, item_id: str) -> float:
+    """An item's number in [0, 1); every larger dose perturbs the item."""
+    return _unit(seed, "dose", item_id)
+
+
+def random_stream(seed: int, perturbation: Perturbation, item: str) -> np.random.Generator:
+    """The random numbers with which a perturbation changes one item, which has that id or digest."""
+    return np.random.default_rng(_key(seed, perturbation.kind.name, item))
+
+
+def about_unchanged(perturbation: Perturbation, chosen: int, unchanged: int) -> str:
+    """Say how many selected items did not change, and why; empty if there are none."""
+    if not unchanged:
+        return ""
+    kind = perturbation.kind
+    return f"{unchanged} of {chosen} chosen {kind.items} are unchanged: {kind.items} {kind.unchanged}."
+
+
+def _changed(change: Change[str], text: str, text_id: str, perturbation: Perturbation, seed: int) -> str:
     try:
-        return change(text, perturbation.values, rng)
+        return change(text, perturbation.values, random_stream(seed, perturbation, text_id))
     except TimeoutError as error:
         raise InputError(
             f"The pattern takes more than {SECONDS:g} seconds on the text {text_id!r}",
@@ -133,14 +152,11 @@ def _exchange(
 def _notes(
     perturbation: Perturbation, chosen: NDArray[np.bool_], changed: NDArray[np.bool_], emptied: int
 ) -> tuple[str, ...]:
-    notes = []
-    unchanged = int((chosen & ~changed).sum()) - emptied
-    among = f"{int(chosen.sum())} chosen texts"
-    if unchanged:
-        notes.append(f"{unchanged} of {among} are unchanged: texts {perturbation.kind.unchanged}.")
+    among = int(chosen.sum())
+    notes = [about_unchanged(perturbation, among, int((chosen & ~changed).sum()) - emptied)]
     if emptied:
-        notes.append(f"{emptied} of {among} are unchanged: nothing would have been left of them.")
-    return tuple(notes)
+        notes.append(f"{emptied} of {among} chosen texts are unchanged: nothing would have been left of them.")
+    return tuple(filter(None, notes))
 
 
 def _unit(seed: int, purpose: str, text_id: str) -> float:

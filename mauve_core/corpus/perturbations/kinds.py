@@ -1,9 +1,9 @@
-"""All perturbations by name; ``none`` is the control."""
+"""All perturbations of texts by name; ``none`` is the control."""
 
 from __future__ import annotations
 
-from mauve_core.experiments.perturbations import dropping, misspelling, moving
-from mauve_core.experiments.perturbations.perturbation import Parameter, Perturbation, PerturbationKind, parse
+from mauve_core.corpus.perturbations import dropping, misspelling, moving
+from mauve_core.corpus.perturbations.perturbation import NONE, Parameter, Perturbation, PerturbationKind, parse
 
 _WORDS = (Parameter("words", 1.0, float, "a share of the words from 0 to 1", lambda share: 0 <= share <= 1),)
 _MARKS = (
@@ -17,10 +17,10 @@ def _part(share: float, end: str) -> tuple[Parameter, ...]:
     return (Parameter("words", share, float, allowed, lambda words: 0 <= words <= 1),)
 
 
-PERTURBATIONS: dict[str, PerturbationKind] = {
+PERTURBATIONS: dict[str, PerturbationKind[str]] = {
     kind.name: kind
     for kind in (
-        PerturbationKind("none", "None", "The texts unchanged: the effect of sampling alone."),
+        NONE,
         PerturbationKind(
             "first-third",
             "First third",
@@ -131,9 +131,10 @@ PERTURBATIONS: dict[str, PerturbationKind] = {
 }
 """In the order of ICLR 2023, section 6.2, followed by the others."""
 
-CONTROL = Perturbation(PERTURBATIONS["none"])
+PROBES = ("first-third", "drop-articles", "drop-stop-words", "swap-halves", "shuffle-words")
+"""What is probed if nothing is named: the perturbations of ICLR 2023, section 6.2."""
 
 
 def parse_perturbation(spec: str) -> Perturbation:
-    """Parse a perturbation spec; format and errors are those of ``perturbation.parse``."""
+    """Parse a perturbation of texts; format and errors are those of ``perturbation.parse``."""
     return parse(spec, PERTURBATIONS)

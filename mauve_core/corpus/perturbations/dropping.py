@@ -14,8 +14,8 @@ import regex
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.patterns import LONGEST, compiled_pattern, unusable
-from mauve_core.experiments.perturbations.perturbation import Values
-from mauve_core.experiments.perturbations.wording import is_article, is_stop_word, pieces_of, stands_alone, text_without
+from mauve_core.corpus.perturbations.perturbation import Values
+from mauve_core.corpus.perturbations.wording import is_article, is_stop_word, pieces_of, stands_alone, text_without
 
 SECONDS = 2.0
 """Time limit of a pattern on one text; texts of ordinary length take milliseconds."""

@@ -3,9 +3,9 @@
 perturb(corpus.texts, corpus.ids, parse_perturbation("drop-articles@0.5"), seed=0)
 """
 
-from mauve_core.experiments.perturbations.applying import Perturbed, perturb
-from mauve_core.experiments.perturbations.kinds import CONTROL, PERTURBATIONS, parse_perturbation
-from mauve_core.experiments.perturbations.perturbation import Parameter, Perturbation, PerturbationKind, usage
+from mauve_core.corpus.perturbations.applying import Perturbed, perturb
+from mauve_core.corpus.perturbations.kinds import PERTURBATIONS, parse_perturbation
+from mauve_core.corpus.perturbations.perturbation import CONTROL, Parameter, Perturbation, PerturbationKind, usage
 
 __all__ = [
     "CONTROL",

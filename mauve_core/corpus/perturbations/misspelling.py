@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import regex
 
-from mauve_core.experiments.perturbations.perturbation import Values
-from mauve_core.experiments.perturbations.wording import pieces_of
+from mauve_core.corpus.perturbations.perturbation import Values
+from mauve_core.corpus.perturbations.wording import pieces_of
 
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 NEIGHBOURS = {
