@@ -42,7 +42,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = commands.add_parser(
         "probe",
         description="Half of a source's texts or images are perturbed and compared with the rest. "
-        + " ".join(_usages(kind_of(name)) for name in reversed(KINDS)).replace("%", "%%"),
+        + " ".join(_usages(kind) for name in reversed(KINDS) if (kind := kind_of(name)).probes).replace("%", "%%"),
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument(
