@@ -5,43 +5,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
-from PIL import Image
 
-from mauve_core import compare, read_corpus
 from mauve_core.__main__ import main
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.cli.outputs import schema_of, shape_of
 from mauve_core.store import Run, RunStore
-from tests.images.made import draw_images
+from tests.images.made import draw_images, make_dark_run
 
 N = 60
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    made = tmp_path_factory.mktemp("images")
-    sides = {"human": (0, 0.5), "dark": (1, 0.3), "same": (2, 0.5)}
-    drawn = {name: draw_images(made / name, N, seed=seed, light=light) for name, (seed, light) in sides.items()}
-    for path in made.rglob("*.png"):  # the same noise in each color would be more saturated where it is darker
-        Image.open(path).convert("L").save(path)
-    return drawn
-
-
 @pytest.fixture
-def run(own_home: Path, folders: dict[str, Path]) -> Run:
+def dark_run(own_home: Path, tmp_path: Path) -> Run:
     del own_home
-    corpora = {name: read_corpus(path, name=name) for name, path in folders.items()}
-    features = {name: np.random.default_rng(0).normal(size=(N, 4)) for name in folders}
-    models = {name: corpora[name] for name in ("dark", "same")}
-    comparison = compare(corpora["human"], models, features=features, k=3, seeds=2, draw_map=False)
-    return RunStore().save("images", comparison, corpora, features)
+    return make_dark_run(tmp_path)
 
 
-def test_a_run_of_images_is_explained_in_its_words(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", run.id]) == 0
+def test_a_run_of_images_is_explained_in_its_words(dark_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", dark_run.id]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "dark 1. makes darker images: " in printed
     assert "of 100 images have a brightness of at most " in printed
@@ -50,20 +33,20 @@ def test_a_run_of_images_is_explained_in_its_words(run: Run, capsys: pytest.Capt
     assert "human" not in printed
 
 
-def test_its_json_has_the_means_and_the_images(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", run.id, "--candidate", "dark", "--json"]) == 0
+def test_its_json_has_the_means_and_the_images(dark_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", dark_run.id, "--candidate", "dark", "--json"]) == 0
     output = json.loads(capsys.readouterr().out)
     Draft202012Validator(schema_of(shape_of("explain"))).validate(output)
-    first, expected = output["findings"][0], run_findings(run, "dark")[0]
+    first, expected = output["findings"][0], run_findings(dark_run, "dark")[0]
     assert (first["kind"], first["direction"], first["shown_by"]) == ("brightness", "less", "model")
     assert first["mean_model"] == expected.means.model < 0.4 < first["mean_human"]
-    light = dict(zip(run.corpora["dark"].ids, run.corpora["dark"].metadata["brightness"], strict=True))
+    light = dict(zip(dark_run.corpora["dark"].ids, dark_run.corpora["dark"].metadata["brightness"], strict=True))
     shown, others = [light[each] for each in first["text_ids"]], set(light) - set(first["text_ids"])
     assert max(shown) < min((light[each] for each in others), default=1)
 
 
-def test_stored_findings_of_images_are_read_as_they_were_made(run: Run) -> None:
-    assert run_findings(run, "dark") == run_findings(RunStore().load(run.id), "dark") != ()
+def test_stored_findings_of_images_are_read_as_they_were_made(dark_run: Run) -> None:
+    assert run_findings(dark_run, "dark") == run_findings(RunStore().load(dark_run.id), "dark") != ()
 
 
 def test_folders_are_compared_without_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -76,15 +59,14 @@ def test_folders_are_compared_without_a_run(tmp_path: Path, capsys: pytest.Captu
     assert "; largely the same images: makes darker images)" in printed
 
 
-def test_no_model_is_asked_about_images(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_model_is_asked_about_images(dark_run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["--ask", "openai-chat:http://127.0.0.1:9/v1#m"]
-    assert main(["explain", run.id, *asked]) == 2
+    assert main(["explain", dark_run.id, *asked]) == 2
     assert "A model is asked about texts alone" in capsys.readouterr().err
 
 
-def test_images_are_not_compared_with_texts(
-    folders: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_images_are_not_compared_with_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    images = draw_images(tmp_path / "images", 20)
     (tmp_path / "texts.txt").write_text("One text.\nAnother one.\n" * 20, encoding="utf-8")
-    assert main(["explain", "--reference", f"v1={folders['human']}", "--model", f"v2={tmp_path / 'texts.txt'}"]) == 2
+    assert main(["explain", "--reference", f"v1={images}", "--model", f"v2={tmp_path / 'texts.txt'}"]) == 2
     assert "Sides of different kinds cannot be compared" in capsys.readouterr().err

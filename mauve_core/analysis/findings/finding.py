@@ -266,6 +266,19 @@ def masks(finding: Finding, humans: int, models: int) -> tuple[NDArray[np.bool_]
     return found[0], found[1]
 
 
+def contrasted(finding: Finding, humans: int, models: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Items to set side by side: those that show the finding, and those of the other side of which it is not so.
+
+    Returns
+    -------
+    human, model : (a,), (b,) int32 array
+        Those of the reference and of the candidate, ascending.
+    """
+    human, model = masks(finding, humans, models)
+    human, model = (human, ~model) if finding.shown_by == "human" else (~human, model)
+    return np.flatnonzero(human).astype(np.int32), np.flatnonzero(model).astype(np.int32)
+
+
 def _blocks(sides: Sides) -> NDArray[np.integer]:
     """Prompts within which texts are exchanged; those that only one side answered form one block."""
     if sides.prompts is None:
