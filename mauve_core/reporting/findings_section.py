@@ -31,12 +31,14 @@ def findings_section(run: Run, candidates: Sequence[str]) -> Section:
     except InputError as error:
         return Section("findings", TITLE, (Remarks((str(error),)),))
     rows = tuple(_row(name, finding, said(NOTHING)) for name, finding in clearest.items())
+    split = "Some prompts' texts suggest statements, the texts of the others test them"
+    if not run.comparison.has_words:
+        split = "Some texts suggest statements, the others test them"
     note = said(
-        "The clearest difference of each candidate; mauve-lens explain has all. Some prompts' texts suggest "
-        f"statements, the texts of the others test them; an expected share of at most {as_percent(Q)} is false. "
-        "Difference: 95% interval, in texts of 100. Of the gap: how much of the frontier integral goes if the "
-        "candidate has it as often as people do, beyond what the same weights on random texts take away, with the "
-        f"range of 95% of those; {NONE}: none."
+        f"The clearest difference of each candidate; mauve-lens explain has all. {split}; an expected share of at most "
+        f"{as_percent(Q)} is false. Difference: 95% interval, in texts of 100. Of the gap: how much of the frontier "
+        "integral goes if the candidate has it as often as people do, beyond what the same weights on random texts "
+        f"take away, with the range of 95% of those; {NONE}: none."
     )
     found = [each for each in clearest.values() if each is not None and run.corpora[each.candidate].media is not None]
     pictures = (Cards(said("Texts of both sides"), tuple(_card(run, each) for each in found)),) if found else ()
