@@ -120,7 +120,7 @@ def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
 def _choose() -> None:
     row, keys = clicked_value(bound.selection_of(_CHART), 0), st.session_state[_KEYS]
     if row is not None and row < len(keys):
-        session.update(search_finding=keys[row], read_text=None)
+        session.update(search_finding=keys[row], read_text=None, human_text=None, model_text=None)
 
 
 def _one(run: Run, state: State, finding: Finding) -> None:
@@ -150,7 +150,7 @@ def _one(run: Run, state: State, finding: Finding) -> None:
 def _list(run: Run, finding: Finding) -> None:
     """The texts that show the finding."""
     side = finding.candidate if finding.shown_by == "model" else finding.reference
-    shown = Shown(finding.reference, finding.candidate, finding.key, finding.condition)
+    shown = Shown(finding.reference, finding.candidate, finding.key, finding.condition, finding.words.items)
     stack = cache.stack(run.id)
     sizes = (len(run.corpora[name]) for name in (finding.reference, finding.candidate))
     counted = dict(zip((finding.reference, finding.candidate), masks(finding, *sizes), strict=True))
