@@ -93,7 +93,7 @@ def read_corpus(
         "metadata_fields": metadata_fields,
     }
     named = {field: value for field, value in fields.items() if value is not None}
-    return kind_at(path).read(path, name=name, fields=named, progress=progress)
+    return kind_at(path, text_field).read(path, name=name, fields=named, progress=progress)
 
 
 def read_texts(path: str | Path, *, name: str | None = None, **fields: Any) -> Corpus:
