@@ -191,7 +191,7 @@ def add_field_options(
     group = parser.add_argument_group("fields of the files", text)
     action = "append" if per_source else "store"
     for part in ("text", "prompt", "id"):
-        inner = ", or a path into it: choices.0.text" if part == "text" else ""
+        inner = ", or a path into it: choices.0.text; of images, their column" if part == "text" else ""
         group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field with the {part}{inner}")
     group.add_argument(
         "--metadata-field", action="append", metavar=metavar, help="a field to keep as metadata; default: all others"

@@ -2,7 +2,8 @@
 
 A column holds images if most of its first filled cells begin like images or, where bytes lie elsewhere, are paths with
 a suffix of images. Unless a column is named, a table is one of images if a column of bytes, or of structs of bytes and
-a path, holds images; or if a column of text holds such paths and no other is prose.
+a path, holds images; or if a column of text holds such paths and no other is one of texts, by its name or content. A
+prompt, a title or a label beside the paths is none (:mod:`mauve_core.corpus.fields`).
 
 A path, relative to the table or absolute, leads to a file below the table's folder, or the image is left out: a table
 from elsewhere must not bring other files of this machine into a run. Links are followed, as in folders of images.
@@ -23,9 +24,9 @@ from mauve_core.base.extras import MissingPackageError
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.data_sets import names_data_set, parse_name
 from mauve_core.corpus.entries import id_of, id_problem, repeated_of, require_texts
-from mauve_core.corpus.fields import Fields, choose_fields
+from mauve_core.corpus.fields import Fields, choose_fields, may_be_text
 from mauve_core.corpus.folders import spelled_out
-from mauve_core.corpus.looks import hold_text, look_like_prose
+from mauve_core.corpus.looks import hold_text
 from mauve_core.corpus.table import Table
 from mauve_core.images.columns import BYTES, PATH, Columns, columns_of
 from mauve_core.images.decoding import SUFFIXES, ImageRefusedError, begins_like_image
@@ -204,8 +205,8 @@ def _image_columns(columns: Columns, first: Mapping[str, Sequence[Any]]) -> list
     """Return the columns that hold images without being named."""
     found = [column for column in first if _holds_images(columns, first, column)]
     stored = [column for column in found if column in columns.stored]
-    others = [values for column, values in first.items() if column not in (*found, *columns.stored)]
-    return stored or ([] if any(map(look_like_prose, others)) else found)
+    others = [column for column in first if column not in (*found, *columns.stored)]
+    return stored or ([] if any(may_be_text(column, first[column]) for column in others) else found)
 
 
 def _holds_images(columns: Columns, first: Mapping[str, Sequence[Any]], column: str) -> bool:
