@@ -120,7 +120,7 @@ class TextColumns:
 
 
 class ParquetColumns:
-    """Columns of a Parquet file. Cells are read forward; going back begins again at a row group."""
+    """Columns of a Parquet file. Cells are read forward; going back, or to another row group, begins at its first."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.roots = path, (path.parent,)
@@ -165,10 +165,13 @@ class ParquetColumns:
         if column not in self.stored:
             return None
         with self._lock:
-            if column != self._column or row < min((start for start, _ in self._batches), default=self._next):
+            first = min((start for start, _ in self._batches), default=self._next)
+            if column != self._column or row < first or self._group_start(row) > self._next:
                 self._begin(column, row)
             while row >= self._next:
-                start, values = next(self._waiting, (row, [None]))
+                start, values = next(self._waiting, (row, []))
+                if not values:
+                    raise InputError(f"{self.path} is damaged: it has fewer rows than it says", todo="Copy it again")
                 self._batches.append((start, values))
                 self._next = start + len(values)
             start, values = next(each for each in reversed(self._batches) if each[0] <= row)
@@ -177,10 +180,14 @@ class ParquetColumns:
 
     def _begin(self, column: str, row: int) -> None:
         """Go to the row group of a row."""
-        group = bisect_right(self._ends, row)
-        self._column, self._next = column, self._ends[group - 1] if group else 0
+        self._column, self._next = column, self._group_start(row)
         self._batches.clear()
-        self._waiting = self._cells(column, group, self._next)
+        self._waiting = self._cells(column, bisect_right(self._ends, row), self._next)
+
+    def _group_start(self, row: int) -> int:
+        """Return the first row of the group that a row is in."""
+        group = bisect_right(self._ends, row)
+        return self._ends[group - 1] if group else 0
 
     def _cells(self, column: str, group: int, start: int) -> Iterator[tuple[int, list[Any]]]:
         parts = [f"{column}.{BYTES}"] if self._is_struct(column) else [column]
@@ -201,7 +208,7 @@ class ParquetColumns:
                 yield pa.RecordBatch.from_struct_array(nothing)
 
     def _is_struct(self, column: str) -> bool:
-        return column in self.stored and hasattr(self._schema.field(column).type, "fields")
+        return column in self.stored and _is_struct_type(self._schema.field(column).type)
 
 
 class DataSetColumns:

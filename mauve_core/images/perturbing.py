@@ -224,11 +224,11 @@ def perturb(corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: 
 def perturbed_image(corpus: Corpus, index: int, perturbation: Perturbation, seed: int) -> Image.Image:
     """Return one image of a corpus after a perturbation, as it is encoded; the dose does not count.
 
-    Errors as :func:`perturb`.
+    Errors as :func:`perturb`; also if the original is in a data set of the hub, because pages ask no other machine.
     """
     require_of(ITEMS, perturbation, PERTURBATIONS)
     digest = digests_of(corpus)[index]
-    image = original(place_of(corpus), corpus.ids[index], digest)
+    image = original(place_of(corpus, local=True), corpus.ids[index], digest)
     return Alteration(perturbation, seed)(image, digest)
 
 

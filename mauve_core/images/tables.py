@@ -172,12 +172,31 @@ def open_table(
     return ImageTable(columns, table, fields, tuple(names), numbered, (*table.notes, *notes))
 
 
-def place_of(corpus: Corpus) -> ImagePlace:
-    """Return where the images of a corpus lie, without looking for them; InputError if that is gone."""
+def place_of(corpus: Corpus, *, local: bool = False) -> ImagePlace:
+    """Return where the images of a corpus lie, without looking for them.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    local : bool
+        Whether no other machine may be asked.
+
+    Raises
+    ------
+    InputError
+        The folder, archive or table is gone; it is a data set of the hub, and ``local`` is true; or the table no longer
+        has the column of images, or that of ids.
+    """
     if corpus.fields is None:
         return place_at(Path(corpus.origin))
     path = Path(corpus.origin)
-    if not (names_data_set(corpus.origin) or path.is_file()):
+    if names_data_set(corpus.origin):
+        if local and parse_name(corpus.origin).folder is None:
+            raise InputError(
+                f"The images are in the data set {corpus.origin} of the hub, which is not asked for one of them",
+                todo="Save the data set with save_to_disk, and read them from hf:FOLDER",
+            )
+    elif not path.is_file():
         raise InputError(f"The images are no longer at {path}", todo="Put the table back, or read them anew")
     return open_table(path, text_field=corpus.fields.text, id_field=corpus.fields.id or "", metadata_fields=())
 

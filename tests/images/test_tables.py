@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -312,6 +313,29 @@ def test_cells_are_found_in_any_order(folder: Path, tmp_path: Path) -> None:
     assert [table.data("image", row) for row in order] == [data[row] for row in order]
 
 
+def test_only_row_groups_of_images_that_are_asked_for_are_opened(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = [path.read_bytes() for path in files(folder)]
+    table = ParquetColumns(parquet(tmp_path / "t.parquet", pa.array(data), rows=4))
+    opened, iter_batches = list[int](), pq.ParquetFile.iter_batches
+
+    def watched(self: pq.ParquetFile, *given: Any, row_groups: list[int], **more: Any) -> Any:
+        opened.extend(row_groups)
+        return iter_batches(self, *given, row_groups=row_groups, **more)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
+    assert [table.data("image", row) for row in (1, 3, 17, 19, 9)] == [data[row] for row in (1, 3, 17, 19, 9)]
+    assert opened == [0, 4, 2]
+
+
+def test_a_column_with_a_dot_in_its_name(folder: Path, tmp_path: Path) -> None:
+    data = [path.read_bytes() for path in files(folder)]
+    pq.write_table(pa.table({"my.image": structs(files(folder)), "my.raw": data}), tmp_path / "t.parquet")
+    for column in ("my.image", "my.raw"):
+        assert digests(read_corpus(tmp_path / "t.parquet", text_field=column)) == digests(read_corpus(folder))
+
+
 def test_images_beyond_the_limit_on_tables_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = parquet(folder.parent / "t.parquet", structs(files(folder)), compression="none")
     monkeypatch.setattr(limits, "unpacked_bytes", lambda: 10_000)
@@ -400,6 +424,19 @@ def test_the_name_of_a_data_set_chooses_the_column(folder: Path) -> None:
     assert read_corpus(f"{name}:caption").texts == tuple(PROSE)
     assert digests(read_corpus(f"{name}[5:9]:image")) == digests(read_corpus(folder))[5:9]
     assert read_corpus(name).metadata["caption"].tolist() == PROSE
+
+
+def test_a_page_does_not_ask_the_hub_for_an_image(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = as_saved(folder)
+    corpus = replace(read_corpus(name), origin="hf:someone/pictures")
+    saved = datasets.load_from_disk(name.removeprefix("hf:"))
+    opened = list[str]()
+    monkeypatch.setattr(columns, "open_data_set", lambda name: opened.append(name) or saved)
+    with pytest.raises(InputError, match=r"hf:someone/pictures of the hub.*save_to_disk"):
+        perturbed_image(corpus, 0, parse_perturbation("gray"), 0)
+    assert not opened
+    assert digests(corpus)[3] == hashlib.sha256(place_of(corpus).content(corpus.ids[3])).hexdigest()
+    assert opened == ["hf:someone/pictures"]
 
 
 def test_threads_that_are_late_get_their_own_images(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
