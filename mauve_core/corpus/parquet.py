@@ -69,7 +69,8 @@ class ParquetTable:
     path : Path
     passing : bool
         Whether values are let go as they are read, so that the limit on unpacked bytes does not apply to them; a file
-        that unpacks to many times its size is refused all the same.
+        that unpacks to many times its size is refused all the same. Nothing is read as a dictionary, which would hold
+        all values of a row group.
 
     Raises
     ------
@@ -78,7 +79,7 @@ class ParquetTable:
     """
 
     def __init__(self, stream: IO[bytes], path: Path, *, passing: bool = False) -> None:
-        self._stream, self._path = stream, path
+        self._stream, self._path, self._passing = stream, path, passing
         with refusals(path):
             size = stream.seek(0, io.SEEK_END)
             self.budget = max(FREE, RATIO * size)
@@ -113,7 +114,7 @@ class ParquetTable:
         shared: list[str] | None = None
         with refusals(self._path):
             for group, chunks in islice(enumerate(self._chunks), first_group, None):
-                apart = [self._is_shared(index, chunk) for index, chunk in enumerate(chunks)]
+                apart = [not self._passing and self._is_shared(index, chunk) for index, chunk in enumerate(chunks)]
                 paths = [column.path for column, is_shared in zip(self._columns, apart, strict=True) if is_shared]
                 if shared != paths:
                     shared = paths

@@ -23,6 +23,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.kinds import kind_at, parse_perturbation
+from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.images import columns, reading
 from mauve_core.images.columns import AT_ONCE, KEPT, ParquetColumns
 from mauve_core.images.encoding import ImageEncoder
@@ -311,6 +312,16 @@ def test_cells_are_found_in_any_order(folder: Path, tmp_path: Path) -> None:
     table = ParquetColumns(parquet(tmp_path / "t.parquet", pa.array(data), rows=50, label=LABELS * 6))
     order = np.random.default_rng(0).permutation(len(data)).tolist()
     assert [table.data("image", row) for row in order] == [data[row] for row in order]
+
+
+def test_a_value_that_repeats_is_not_expanded_at_once(tmp_path: Path) -> None:
+    once = np.random.default_rng(0).bytes(2 << 20)
+    pq.write_table(pa.table({"image": [once] * 100}), tmp_path / "t.parquet", dictionary_pagesize_limit=8 << 20)
+    assert (tmp_path / "t.parquet").stat().st_size < 2 * len(once)
+    with (tmp_path / "t.parquet").open("rb") as stream:
+        batches = list(ParquetTable(stream, tmp_path / "t.parquet", passing=True).batches())
+    assert {str(batch["image"].type) for batch in batches} == {"binary"}  # a dictionary would keep all of a row group
+    assert [batch.num_rows for batch in batches] == [31, 31, 31, 7]  # within 64 MiB
 
 
 def test_only_row_groups_of_images_that_are_asked_for_are_opened(
