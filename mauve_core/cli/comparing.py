@@ -68,7 +68,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _compare(args: argparse.Namespace) -> int:
     task = task_of(args)
     if not args.features:
-        name_default_encoder(args, task.human.path)
+        name_default_encoder(args, task.human.path, task.human.text_field)
     return make_run(args, task, _where)
 
 
@@ -102,7 +102,7 @@ def task_of(args: argparse.Namespace) -> ComparisonTask:
         human=files[HUMAN],
         candidates=candidates,
         config=CompareConfig(
-            encoder=None if features else encoder_config(args, files[HUMAN].path),
+            encoder=None if features else encoder_config(args, files[HUMAN].path, files[HUMAN].text_field),
             score=score_config(args),
             projection=not args.no_map,
         ),

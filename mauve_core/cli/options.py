@@ -114,25 +114,25 @@ def add_device_option(
     group.add_argument("--device", action=_Device, default=default, help=f"{of}; default: {default}")
 
 
-def encoder_config(args: argparse.Namespace, of: str | None = None) -> EncoderConfig:
-    """The requested encoder; ``of`` is a file or folder whose kind of items decides the default."""
+def encoder_config(args: argparse.Namespace, of: str | None = None, field: str | None = None) -> EncoderConfig:
+    """The requested encoder; ``of`` is a file or folder whose kind of items, in ``field``, decides the default."""
     if args.encoder is not None and not args.encoder.strip():
         allowed = "a catalog name, a Hugging Face id, a folder or a file"
         raise InputError("--encoder is empty", allowed=allowed, received=repr(args.encoder))
     settings = {name: getattr(args, name) for name in ENCODER_OPTIONS if getattr(args, name) is not None}
-    model = settings.pop("encoder", None) or (DEFAULT_MODEL if of is None else kind_at(of).model)
+    model = settings.pop("encoder", None) or (DEFAULT_MODEL if of is None else kind_at(of, field).model)
     return EncoderConfig(model=model, **settings)
 
 
-def name_default_encoder(args: argparse.Namespace, of: str | None = None) -> None:
+def name_default_encoder(args: argparse.Namespace, of: str | None = None, field: str | None = None) -> None:
     """Say on standard error which encoder and precision are taken if none is named, unless ``--quiet``.
 
-    Call it as work begins. ``of`` is as for :func:`encoder_config`.
+    Call it as work begins. ``of`` and ``field`` are as for :func:`encoder_config`.
     """
     if args.quiet:
         return
     if args.encoder is None:
-        kind = None if of is None else kind_at(of)
+        kind = None if of is None else kind_at(of, field)
         said = _DEFAULT_TAKEN if kind is None or kind.has_words else _default_for(kind)
         sys.stderr.write(f"{said}\n")
     if args.dtype == "auto":
@@ -191,7 +191,7 @@ def add_field_options(
     group = parser.add_argument_group("fields of the files", text)
     action = "append" if per_source else "store"
     for part in ("text", "prompt", "id"):
-        inner = ", or a path into it: choices.0.text" if part == "text" else ""
+        inner = ", or a path into it: choices.0.text; of images, their column" if part == "text" else ""
         group.add_argument(f"--{part}-field", action=action, metavar=metavar, help=f"field with the {part}{inner}")
     group.add_argument(
         "--metadata-field", action="append", metavar=metavar, help="a field to keep as metadata; default: all others"

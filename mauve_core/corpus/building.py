@@ -58,13 +58,15 @@ def read_corpus(
     ----------
     path : str or Path
         JSONL, JSON, CSV, TSV, Parquet or plain text (one text per line), each also compressed; a folder of .txt files;
-        or items of another kind (``mauve_core.corpus.kinds.KINDS``): a folder or zip archive of images, a .smi file.
+        or items of another kind (``mauve_core.corpus.kinds.KINDS``): a folder, zip archive or table of images, a .smi
+        file.
     name : str, optional
         Name of the corpus; default: the file's name without suffixes.
     text_field, prompt_field, id_field : str, optional
         Field that holds each part, or a dotted path such as ``response.body.choices.0.message.content``, in which a
-        number is an index into a list (-1 is the last). Default: guessed, with a sentence in ``notes``. An empty
-        ``prompt_field`` or ``id_field`` means none: no prompts, and line numbers as ids.
+        number is an index into a list (-1 is the last). ``text_field`` is also the column of images in a table.
+        Default: guessed, with a sentence in ``notes``. An empty ``prompt_field`` or ``id_field`` means none: no
+        prompts, and line numbers as ids.
     metadata_fields : iterable of str, optional
         Fields kept as metadata; default: every other field with plain values.
     progress : callable
@@ -93,7 +95,7 @@ def read_corpus(
         "metadata_fields": metadata_fields,
     }
     named = {field: value for field, value in fields.items() if value is not None}
-    return kind_at(path).read(path, name=name, fields=named, progress=progress)
+    return kind_at(path, text_field).read(path, name=name, fields=named, progress=progress)
 
 
 def read_texts(path: str | Path, *, name: str | None = None, **fields: Any) -> Corpus:

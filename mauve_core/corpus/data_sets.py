@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,21 +97,32 @@ def read_data_set(name: str) -> Table:
         The package is missing, or the data set, its configuration, split or column; the split is not named and there
         are several; it has no rows, or more values than a file may have.
     """
+    return table_of(open_data_set(name), name)
+
+
+def open_data_set(name: str) -> Dataset:
+    """Return the split that a name asks for, of which nothing is read yet; errors as in :func:`read_data_set`."""
     asked = parse_name(name)
     require("datasets")
     data = _split_of(_loaded(asked, name), asked, name)
     if asked.column is not None and asked.column.partition(".")[0] not in data.column_names:
         allowed = ", ".join(data.column_names)
         raise InputError(f"{name} asks for a column that does not exist", allowed=allowed, received=repr(asked.column))
-    path = Path(name)
     if len(data) > limits.rows():
-        raise limits.too_many_rows(path, limits.rows())
-    undecoded = [column for column in data.column_names if _holds_media(data.features[column])]
-    names = [column for column in data.column_names if column not in undecoded]
+        raise limits.too_many_rows(Path(name), limits.rows())
+    return data
+
+
+def table_of(data: Dataset, name: str, *, apart: Collection[str] = ()) -> Table:
+    """Read the rows of a data set; columns ``apart``, and those of what would have to be decoded, are left out."""
+    asked, path = parse_name(name), Path(name)
+    columns = [column for column in data.column_names if column not in apart]
+    undecoded = [column for column in columns if _holds_media(data.features[column])]
+    names = [column for column in columns if column not in undecoded]
     check_field_count(names, path)
     rows = Rows(path)
-    with _refusals(name):
-        for values in _values(data.select_columns(names), names):
+    with refusals(name):
+        for values in _values(data.select_columns(names), names) if names else ({} for _ in range(len(data))):
             rows.add(len(rows.kept) + 1, values)
     if not rows.kept:
         raise InputError(f"{name} holds no rows", received=f"the columns {', '.join(names)}")
@@ -128,7 +139,7 @@ def _loaded(asked: DataSetName, name: str) -> dict[str, Dataset]:
     if folder is None and asked.name.startswith(PATH_STARTS):
         what = "is a file, which is read without hf:" if Path(asked.name).is_file() else "does not exist"
         raise InputError(f"{asked.name} {what}", allowed=FORM, received=repr(name))
-    with _refusals(name):
+    with refusals(name):
         if folder is not None and any((folder / made).is_file() for made in SAVED_DATA_SETS):
             if asked.configuration is not None:
                 raise InputError(f"{name} is a saved folder, which has no configurations", allowed="hf:FOLDER[:split]")
@@ -192,7 +203,7 @@ def _described(data: Dataset, asked: DataSetName) -> str:
 
 
 @contextmanager
-def _refusals(name: str) -> Iterator[None]:
+def refusals(name: str) -> Iterator[None]:
     """Turn errors of the package about the data set into an InputError, and keep its progress bars quiet."""
     import datasets
     from datasets.exceptions import DatasetsError

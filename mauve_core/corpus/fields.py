@@ -7,7 +7,7 @@ qualifies, and never from a column of ids, labels or dates; otherwise the caller
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,6 +131,12 @@ def choose_fields(
 def guess_prompt(table: Table) -> str | None:
     """Return the prompt field that a layout or a name suggests; None without one."""
     return _guess_prompt(table, *known_texts(table), None, None)[0]
+
+
+def may_be_text(field: str, values: Sequence[Any]) -> bool:
+    """Return whether a field of these values is one of texts by its name, or holds prose and is no side field."""
+    texts = list(values)
+    return hold_text(texts) and not look_like_ids(texts) and (_is_meant(field, texts) or _is_prose(field, texts))
 
 
 def _metadata(table: Table, chosen: Iterable[str] | None, others: list[str], notes: list[str]) -> tuple[str, ...]:

@@ -14,6 +14,8 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +89,23 @@ def read_file(path: Path) -> Table:
     if not table.rows:
         raise InputError(f"{path} holds no rows", received="an empty file" if not table.columns else "only a header")
     return table
+
+
+def first_rows(path: Path, most: int) -> Table | None:
+    """Return the first rows of a file of lines or cells; None if it is of another format or no such rows begin it.
+
+    No more is read than these lines, so a .json document is none, nor is a table whose first cells span many lines.
+    """
+    packing = packing_of(path)
+    form = SUFFIXES.get((path.with_suffix("") if packing else path).suffix.lower(), "")
+    if form not in (*DELIMITERS, "jsonl") or not path.is_file():
+        return None
+    try:
+        with refusals(path), opened(path, packing) as stream:
+            table = _READERS[form](path, islice(decoded_lines(stream, path, packed=bool(packing)), most + 1))
+    except InputError:
+        return None
+    return replace(table, rows=table.rows[:most])
 
 
 def title_of(path: Path, suffixes: Container[str] = SUFFIXES) -> str:

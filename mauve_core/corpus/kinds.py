@@ -128,8 +128,8 @@ class Kind(Protocol):
         """Return the words that stand for each item where words are counted: names of clusters, phrases."""
         ...
 
-    def recognizes(self, path: Path) -> bool:
-        """Whether a file or folder holds items of this kind; looks no further than it must."""
+    def recognizes(self, path: Path, field: str | None = None) -> bool:
+        """Whether a file, a folder or the field of a table holds items of this kind; looks no further than it must."""
         ...
 
     def read(
@@ -173,10 +173,10 @@ def kind_of(name: str) -> Kind:
     return found
 
 
-def kind_at(path: str | Path) -> Kind:
-    """Return the kind of the items of a file, folder, pattern or data set."""
+def kind_at(path: str | Path, field: str | None = None) -> Kind:
+    """Return the kind of the items of a file, folder, pattern or data set; ``field`` is the one to read, if named."""
     where = Path(path)
-    return next(kind for kind in map(kind_of, KINDS) if kind.name == TEXT or kind.recognizes(where))
+    return next(kind for kind in map(kind_of, KINDS) if kind.name == TEXT or kind.recognizes(where, field))
 
 
 def require_no_fields(path: str | Path, items: str, fields: Mapping[str, Any]) -> None:

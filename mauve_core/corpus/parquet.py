@@ -15,6 +15,7 @@ import io
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -56,8 +57,20 @@ class ParquetTable:
     ----------
     names : tuple of str
         Column names.
+    schema : pyarrow.Schema
+    group_rows : tuple of int
+        Rows of each row group.
     budget : int
         Maximum bytes of all values, each counted as often as it occurs.
+
+    Parameters
+    ----------
+    stream : file of bytes
+    path : Path
+    passing : bool
+        Whether values are let go as they are read, so that the limit on unpacked bytes does not apply to them; a file
+        that unpacks to many times its size is refused all the same. Nothing is read as a dictionary, which would hold
+        all values of a row group.
 
     Raises
     ------
@@ -65,27 +78,43 @@ class ParquetTable:
         Not a Parquet file, damaged, or over the budget of bytes, rows, columns or cells; also when reading batches.
     """
 
-    def __init__(self, stream: IO[bytes], path: Path) -> None:
-        self._stream, self._path = stream, path
+    def __init__(self, stream: IO[bytes], path: Path, *, passing: bool = False) -> None:
+        self._stream, self._path, self._passing = stream, path, passing
         with refusals(path):
             size = stream.seek(0, io.SEEK_END)
-            self.budget = min(limits.unpacked_bytes(), max(FREE, RATIO * size))
+            self.budget = max(FREE, RATIO * size)
+            if not passing:
+                self.budget = min(limits.unpacked_bytes(), self.budget)
             footer = _footer(stream, path, max(FOOTER_FREE, self.budget // FOOTER_SHARE))
             self._meta = _metadata(footer)
-            self.names: tuple[str, ...] = tuple(self._meta.schema.to_arrow_schema().names)
+            self.schema: pa.Schema = self._meta.schema.to_arrow_schema()
+            self.names: tuple[str, ...] = tuple(self.schema.names)
             self._columns = [self._meta.schema.column(index) for index in range(self._meta.num_columns)]
             self._check_names()
-            self._chunks = self._measured(groups_of(footer, len(self._columns)))
+            groups = groups_of(footer, len(self._columns))
+            self._chunks = self._measured(groups)
+            self.group_rows = tuple(group.rows for group in groups)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in order, some at a time; a text column may be dictionary-encoded."""
+    def batches(
+        self, columns: Sequence[str] | None = None, *, first_group: int = 0, rows: int = ROWS_AT_A_TIME
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in order, at most so many at a time; a text column may be dictionary-encoded.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Columns, or parts of them such as ``image.path``; default: all.
+        first_group : int
+            The row group to begin with.
+        rows : int
+        """
         import pyarrow.parquet as pq
 
         total = 0
         shared: list[str] | None = None
         with refusals(self._path):
-            for group, chunks in enumerate(self._chunks):
-                apart = [self._is_shared(index, chunk) for index, chunk in enumerate(chunks)]
+            for group, chunks in islice(enumerate(self._chunks), first_group, None):
+                apart = [not self._passing and self._is_shared(index, chunk) for index, chunk in enumerate(chunks)]
                 paths = [column.path for column, is_shared in zip(self._columns, apart, strict=True) if is_shared]
                 if shared != paths:
                     shared = paths
@@ -97,8 +126,8 @@ class ParquetTable:
                         buffer_size=1 << 16,
                         arrow_extensions_enabled=False,
                     )
-                rows = self._rows_at_a_time(group, apart)
-                for batch in file.iter_batches(rows, row_groups=[group], use_threads=False):
+                at_once = min(rows, self._rows_at_a_time(group, apart))
+                for batch in file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False):
                     total += sum(decoded_bytes(column) for column in batch.columns)
                     if total > self.budget:
                         raise limits.too_large(self._path, self.budget)

@@ -44,8 +44,8 @@ class TextKind:
     def described(self, corpus: Corpus) -> tuple[str, ...]:
         return corpus.texts
 
-    def recognizes(self, path: Path) -> bool:  # noqa: ARG002 (whatever is no other kind is read as texts, or refused)
-        return True
+    def recognizes(self, path: Path, field: str | None = None) -> bool:  # noqa: ARG002 (as below)
+        return True  # whatever is no other kind is read as texts, or refused
 
     def read(
         self,

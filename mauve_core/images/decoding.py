@@ -56,6 +56,7 @@ _MAGIC: tuple[tuple[bytes, int, str], ...] = (
     (b"\0\0\0\x0cjP", 0, "JPEG 2000"),
     (b"PK\3\4", 0, "zip archive"),
 )
+_NO_IMAGES = ("PDF", "zip archive")
 _PNG_DEPTH = 24
 """Place of the byte with the bits a color."""
 
@@ -114,6 +115,11 @@ TRANSPARENT = "are transparent: they are laid on white"
 DEEP = "have more than 8 bits a color: they are reduced to 8"
 CMYK = "are in CMYK: they are converted to RGB"
 GRAY = "are gray"
+
+
+def begins_like_image(data: bytes) -> bool:
+    """Return whether the first bytes are those of a known format of images, read or not."""
+    return any(data[start : start + len(magic)] == magic for magic, start, form in _MAGIC if form not in _NO_IMAGES)
 
 
 def decode(data: bytes, name: str) -> Picture:

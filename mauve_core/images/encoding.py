@@ -6,7 +6,6 @@ Images are decoded anew from where they were read; one that changed since then i
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +15,8 @@ from mauve_core.corpus.corpus import Corpus
 from mauve_core.encoders.by_content import ContentEncoder, ItemModel
 from mauve_core.encoders.catalogue import IMAGE_ENCODERS, ModelIdentity, identify
 from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, vision_recipe
-from mauve_core.images.files import place_at
 from mauve_core.images.originals import alteration_of, original
+from mauve_core.images.tables import place_of
 
 BATCH_NUMBERS = {"cpu": 16 * 3 * 224 * 224, "cuda": 256 * 3 * 224 * 224}
 """Numbers of prepared images in a batch, by kind of device."""
@@ -44,7 +43,7 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
         model = open_vision_model(self.config, identity, device)
 
         def reader(corpus: Corpus) -> Callable[[int], NDArray[np.float32]]:
-            place, digests = place_at(Path(corpus.origin)), self.digests(corpus)
+            place, digests = place_of(corpus), self.digests(corpus)
             alteration = alteration_of(corpus)
 
             def prepare(index: int) -> NDArray[np.float32]:

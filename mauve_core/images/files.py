@@ -1,5 +1,7 @@
 """Where images lie: the files below a folder, or in a zip archive, each with its name and a way to its bytes.
 
+Tables are in :mod:`mauve_core.images.tables`.
+
 Links to folders are not followed, hidden files are skipped, and an archive is never unpacked to disk. Of a file or
 member longer than an image may be, no more is read than shows that it is.
 """
@@ -28,23 +30,44 @@ _KINDS_NAMED = 5
 
 
 class ImagePlace(Protocol):
-    """A folder or archive of images."""
+    """A folder, an archive or a table of images."""
+
+    @property
+    def path(self) -> Path: ...
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Paths of the images inside, with slashes, sorted."""
+        """Paths of the images inside, with slashes, sorted; ids of a table, in the order of its rows."""
 
     @property
     def others(self) -> Counter[str]:
         """Number of other files by suffix."""
+
+    def label(self, name: str) -> str:
+        """What messages call an image."""
+        ...
+
+    def levels(self, name: str) -> tuple[str, ...]:
+        """The folders of an image, from the outermost."""
+        ...
 
     def content(self, name: str) -> bytes:
         """The bytes of an image; ImageRefusedError if they cannot be had."""
         ...
 
 
+class _NamedByPath:
+    """Images that are called by their paths."""
+
+    def label(self, name: str) -> str:
+        return name
+
+    def levels(self, name: str) -> tuple[str, ...]:
+        return folder_levels(name)
+
+
 @dataclass(frozen=True)
-class Folder:
+class Folder(_NamedByPath):
     """Images below a folder."""
 
     path: Path
@@ -63,7 +86,7 @@ class Folder:
 
 
 @dataclass(frozen=True)
-class Archive:
+class Archive(_NamedByPath):
     """Images in a zip archive."""
 
     path: Path

@@ -1,9 +1,9 @@
-"""Images as a kind of item: folders and zip archives of PNG, JPEG, WebP, GIF and TIFF files.
+"""Images as a kind of item: folders, zip archives and tables of PNG, JPEG, WebP, GIF and TIFF files.
 
-An image's id is its path in the folder or archive, and its text a few words that describe it
-(:mod:`mauve_core.images.describing`). Folders become metadata: ``cats/indoors``
-gives the columns ``folder`` and ``folder 2``. So do the properties of :mod:`mauve_core.images.properties`. Images of
-equal path on several sides belong together, as texts of one prompt do.
+An image's id is its path in the folder or archive, or that of its row in a table, and its text a few words that
+describe it (:mod:`mauve_core.images.describing`). Folders become metadata: ``cats/indoors`` gives the columns
+``folder`` and ``folder 2``. So do the properties of :mod:`mauve_core.images.properties`, and the columns of a table
+(:mod:`mauve_core.images.tables`). Images of equal id on several sides belong together, as texts of one prompt do.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words, real_items
 from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.entries import pick
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.kinds import PerturbedCorpus, require_no_fields
@@ -34,9 +35,12 @@ from mauve_core.corpus.properties import Property
 from mauve_core.images.decoding import SUFFIXES
 from mauve_core.images.perturbing import PERTURBATIONS, PROBES, perturb
 from mauve_core.images.properties import PROPERTIES
-from mauve_core.images.reading import ReadImages, read_images
+from mauve_core.images.reading import ReadImages, read_images, read_place
+from mauve_core.images.tables import ImageTable, is_image_table, open_table
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mauve_core.images.encoding import ImageEncoder
 
 LOOKED_AT = 10_000
@@ -65,13 +69,15 @@ class ImageKind:
     def described(self, corpus: Corpus) -> tuple[str, ...]:
         return corpus.texts
 
-    def recognizes(self, path: Path) -> bool:
-        """Whether most files of a folder are images, counted against .txt files, or a zip archive holds one."""
+    def recognizes(self, path: Path, field: str | None = None) -> bool:
+        """Whether most files of a folder are images, counted against .txt files, or an archive or table holds some."""
         if path.is_dir():
             suffixes = [PurePosixPath(name).suffix.lower() for name in islice(_files_below(path), LOOKED_AT)]
             images = sum(suffix in SUFFIXES for suffix in suffixes)
             return images > suffixes.count(".txt")
-        return path.suffix.lower() == ".zip" and path.is_file() and _holds_image(path)
+        if path.suffix.lower() == ".zip":
+            return path.is_file() and _holds_image(path)
+        return is_image_table(path, field)
 
     def read(
         self, path: str | Path, *, name: str | None, fields: Mapping[str, Any], progress: Progress = silent
@@ -81,20 +87,35 @@ class ImageKind:
         Raises
         ------
         InputError
-            As :func:`mauve_core.images.reading.read_images`, or a field was named.
+            As :func:`mauve_core.images.reading.read_images`, or a field was named; or as
+            :func:`mauve_core.images.tables.open_table`.
         """
-        require_no_fields(path, self.words.items, fields)
-        found = read_images(path, progress)
-        names = tuple(image.name for image in found.images)
+        where = Path(path)
+        if where.is_dir() or where.suffix.lower() == ".zip":
+            require_no_fields(path, self.words.items, fields)
+            table, found = None, read_images(path, progress)
+        else:
+            table = open_table(where, **fields)
+            found = read_place(table, progress)
+        metadata, notes = frame_of(_columns(found), len(found.images), typed=True), found.notes
+        if table is not None:
+            described = _rows_of(table, found)
+            twice = [str(field) for field in described if field in metadata]
+            metadata = described.drop(columns=twice).join(metadata)
+            if twice:
+                notes = (f"Columns that are found from the images themselves replace: {', '.join(twice)}.", *notes)
+            notes = (*table.notes, *notes)
         return Corpus(
-            name=name or title_of(Path(path)),
+            name=name or title_of(where),
             texts=tuple(image.words for image in found.images),
-            ids=names,
+            ids=tuple(image.name for image in found.images),
             prompts=None,
-            metadata=frame_of(_columns(found), len(names), typed=True),
+            metadata=metadata,
             origin=spelled_out(path),
-            notes=found.notes,
+            notes=notes,
             exclusions=found.exclusions,
+            fields=None if table is None else table.fields,
+            numbered=table is not None and table.numbered,
             kind=self.name,
             media=Media(tuple(image.digest for image in found.images), found.thumbnails),
         )
@@ -108,6 +129,13 @@ class ImageKind:
         self, corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: Progress = silent
     ) -> PerturbedCorpus:
         return perturb(corpus, perturbation, seed=seed, progress=progress)
+
+
+def _rows_of(table: ImageTable, found: ReadImages) -> pd.DataFrame:
+    """The metadata that a table has of the images that were read."""
+    kept = [table.row_of[image.name] for image in found.images]
+    columns = {field: pick(table.table.values(field), kept) for field in table.fields.metadata}
+    return frame_of(columns, len(kept), typed=table.table.typed)
 
 
 def _columns(found: ReadImages) -> dict[str, list[Any]]:

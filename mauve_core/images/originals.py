@@ -19,7 +19,7 @@ def original(place: ImagePlace, name: str, digest: str) -> Image.Image:
     Parameters
     ----------
     place : ImagePlace
-        Of its corpus: ``place_at(Path(corpus.origin))``.
+        Of its corpus: ``mauve_core.images.tables.place_of(corpus)``.
     name : str
         Its id.
     digest : str

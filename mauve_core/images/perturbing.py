@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from PIL import Image
@@ -28,8 +27,8 @@ from mauve_core.corpus.perturbations.perturbation import (
     require_of,
 )
 from mauve_core.images import changes
-from mauve_core.images.files import place_at
 from mauve_core.images.originals import digests_of, original
+from mauve_core.images.tables import place_of
 
 FORMAT = 1
 """Part of the keys of features; raise it when the same perturbation gives other pixels."""
@@ -209,7 +208,7 @@ def perturb(corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: 
     changed = np.zeros(len(corpus), dtype=np.bool_)
     alteration = Alteration(perturbation, seed)
     if chosen.size:
-        place = place_at(Path(corpus.origin))
+        place = place_of(corpus)
 
         def changes_it(index: int) -> bool:
             image = original(place, corpus.ids[index], digests[index])
@@ -225,11 +224,11 @@ def perturb(corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: 
 def perturbed_image(corpus: Corpus, index: int, perturbation: Perturbation, seed: int) -> Image.Image:
     """Return one image of a corpus after a perturbation, as it is encoded; the dose does not count.
 
-    Errors as :func:`perturb`.
+    Errors as :func:`perturb`; also if the original is in a data set of the hub, because pages ask no other machine.
     """
     require_of(ITEMS, perturbation, PERTURBATIONS)
     digest = digests_of(corpus)[index]
-    image = original(place_at(Path(corpus.origin)), corpus.ids[index], digest)
+    image = original(place_of(corpus, local=True), corpus.ids[index], digest)
     return Alteration(perturbation, seed)(image, digest)
 
 

@@ -1,4 +1,4 @@
-"""Read the images of a folder or archive: which are usable, what each looks like, and what was left out or converted.
+"""Read images of a folder, archive or table: which are usable, what each looks like, what was left out or converted.
 
 Originals stay where they are. Images are decoded by several threads, one at a time each, and thumbnails go to a file,
 so memory does not grow with their number but for a digest and properties of each.
@@ -20,7 +20,7 @@ from mauve_core.corpus.entries import EXAMPLES, Exclusion, exclusions_by_reason,
 from mauve_core.corpus.media import SIDES, Thumbnails
 from mauve_core.images.decoding import ImageRefusedError, decode
 from mauve_core.images.describing import description
-from mauve_core.images.files import ImagePlace, folder_levels, images_at
+from mauve_core.images.files import ImagePlace, images_at
 from mauve_core.images.properties import mean_color, properties_of
 from mauve_core.images.thumbnails import thumbnail
 
@@ -36,7 +36,7 @@ class ReadImage:
     Attributes
     ----------
     name : str
-        Its path in the folder or archive.
+        Its path in the folder or archive, or its id in the table.
     digest : str
         SHA-256 of its file, in hexadecimal.
     levels : tuple of str
@@ -59,14 +59,14 @@ class ReadImage:
 
 @dataclass(frozen=True, eq=False)
 class ReadImages:
-    """All usable images of a folder or archive.
+    """All usable images of a folder, archive or table.
 
     Attributes
     ----------
     place : ImagePlace
         Where their bytes are.
     images : tuple of ReadImage
-        At least one, sorted by name.
+        At least one, in the order of the place's names.
     thumbnails : Thumbnails
         Of all images.
     exclusions : tuple of Exclusion
@@ -89,14 +89,30 @@ def read_images(path: str | Path, progress: Progress = silent) -> ReadImages:
     ----------
     path : str or Path
     progress : callable
+        As for :func:`read_place`.
+
+    Raises
+    ------
+    InputError
+        As :func:`mauve_core.images.files.images_at` and :func:`read_place`.
+    """
+    return read_place(images_at(Path(path)), progress)
+
+
+def read_place(place: ImagePlace, progress: Progress = silent) -> ReadImages:
+    """Read the images of a folder, an archive or a table.
+
+    Parameters
+    ----------
+    place : ImagePlace
+    progress : callable
         Called as ``progress("Reading images", images done, images)``.
 
     Raises
     ------
     InputError
-        As :func:`mauve_core.images.files.images_at`; or none of the images can be used, with the reason of the first.
+        None of the images can be used, with the reason of the first; or a table is damaged.
     """
-    place = images_at(Path(path))
     done = counted(progress, STAGE, len(place.names))
     images, refused, thumbnails = list[ReadImage](), list[ImageRefusedError](), Thumbnails()
     drawn = set[str]()
@@ -111,7 +127,8 @@ def read_images(path: str | Path, progress: Progress = silent) -> ReadImages:
                 thumbnails.add(image.digest, pictures)
         done()
     if not images:
-        raise InputError(f"No image of {path} can be used", received=f"{len(refused):,} images", todo=str(refused[0]))
+        wrong = f"No image of {place.path} can be used"
+        raise InputError(wrong, received=f"{len(refused):,} images", todo=str(refused[0]))
     exclusions = _exclusions(refused)
     return ReadImages(place, tuple(images), thumbnails, exclusions, _notes(place, images, exclusions))
 
@@ -123,10 +140,10 @@ _Read = tuple[ReadImage, tuple[bytes, ...]] | ImageRefusedError
 def _read(place: ImagePlace, name: str) -> _Read:
     try:
         data = place.content(name)
-        picture = decode(data, name)
+        picture = decode(data, place.label(name))
     except ImageRefusedError as refusal:
         return refusal
-    levels, properties = folder_levels(name), properties_of(picture.pixels)
+    levels, properties = place.levels(name), properties_of(picture.pixels)
     words = description(properties, levels, mean_color(picture.pixels))
     image = ReadImage(name, hashlib.sha256(data).hexdigest(), levels, properties, words, picture.changes)
     return image, tuple(thumbnail(picture.pixels, side) for side in SIDES)

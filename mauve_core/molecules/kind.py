@@ -95,7 +95,7 @@ class MoleculeKind(Unperturbed):
     def described(self, corpus: Corpus) -> tuple[str, ...]:
         return tuple(corpus.metadata[GROUPS]) if GROUPS in corpus.metadata else ("",) * len(corpus)
 
-    def recognizes(self, path: Path) -> bool:
+    def recognizes(self, path: Path, field: str | None = None) -> bool:  # noqa: ARG002 (molecules have no fields)
         return (path.with_suffix("") if packing_of(path) else path).suffix.lower() in SUFFIXES
 
     def read(
