@@ -168,8 +168,8 @@ def _show(args: argparse.Namespace) -> int:
 
 def _empty_clusters(comparison: Comparison) -> str:
     rows = [(printable(name), *cells) for name, *cells in empty_clusters.empty_cluster_rows(comparison)]
-    table = aligned([empty_clusters.COLUMNS, *rows])
-    note = textwrap.fill(empty_clusters.NOTE, LINE, break_on_hyphens=False)
+    table = aligned([[*map(comparison.words.said, empty_clusters.COLUMNS)], *rows])
+    note = textwrap.fill(comparison.words.said(empty_clusters.NOTE), LINE, break_on_hyphens=False)
     return f"{empty_clusters.TITLE}\n{table}\n\n{note}"
 
 

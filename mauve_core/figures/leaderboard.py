@@ -176,7 +176,9 @@ def like_for_like_rows(comparison: Comparison) -> tuple[tuple[str, ...], list[tu
         found = comparison.at_size_of_halves(candidate.name)
         alike = NONE if found is None else _lines(found.scores[REFERENCE_SCORE])
         rows.append((candidate.name, f"{candidate.source.n:,}", _lines(candidate.scores[REFERENCE_SCORE]), alike))
-    rows.append((HUMAN_VS_HUMAN, f"{halves.source.n:,}", NONE, _lines(halves.scores[REFERENCE_SCORE])))
+    rows.append(
+        (comparison.words.said(HUMAN_VS_HUMAN), f"{halves.source.n:,}", NONE, _lines(halves.scores[REFERENCE_SCORE]))
+    )
     return ("Candidate", "n", f"{title}, all texts", like_for_like_title(halves.source.n)), rows
 
 

@@ -185,9 +185,9 @@ def making_section(comparison: Comparison) -> Section:
     environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)
     empty = Table(
         empty_clusters.TITLE,
-        empty_clusters.COLUMNS,
+        tuple(map(comparison.words.said, empty_clusters.COLUMNS)),
         tuple(empty_clusters.empty_cluster_rows(comparison)),
-        empty_clusters.NOTE,
+        comparison.words.said(empty_clusters.NOTE),
         folded=True,
     )
     blocks = (sources, Remarks(excluded), empty, settings, environment)

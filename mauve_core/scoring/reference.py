@@ -76,17 +76,16 @@ def _reaching(comparison: Comparison, halves: Candidate) -> str:
     are alike, and the two parts of the human texts have no prompt in common.
     """
     human, sentences, prompts = halves.scores[REFERENCE_SCORE], [], False
+    reaches = comparison.words.said("With all its texts, {} reaches human vs. human ({} against {}); {}.")
     for candidate in comparison.candidates:
         own, alike = candidate.scores[REFERENCE_SCORE], comparison.at_size_of_halves(candidate.name)
         if own.mean >= human.mean and alike is not None:
-            sentences.append(
-                f"With all its texts, {candidate.name} reaches human vs. human ({_short(own)} against "
-                f"{_short(human)}); {_like_for_like(alike, human)}."
-            )
+            found = _short(own), _short(human), _like_for_like(alike, human)
+            sentences.append(reaches.format(candidate.name, *found))
             misses = alike.scores[REFERENCE_SCORE].mean < human.mean
             shares = comparison.prompts_by != "ids" and comparison.shared_prompts(candidate.name) > 0
             prompts = prompts or (misses and shares)
-    sentences += [SHARED_PROMPTS] if prompts else []
+    sentences += [comparison.words.said(SHARED_PROMPTS)] if prompts else []
     return " ".join(sentences)
 
 

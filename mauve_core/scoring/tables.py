@@ -265,7 +265,7 @@ def _leaderboard(comparison: Comparison) -> str:
     if comparison.halves is not None:
         halves = comparison.halves
         counts = [str(halves.source.n), str(halves.partitions[0].k)]
-        rows.append([NONE, "", HUMAN_VS_HUMAN, *counts, *_means(halves)])
+        rows.append([NONE, "", comparison.words.said(HUMAN_VS_HUMAN), *counts, *_means(halves)])
         rows.append(_interval_row(halves))
         if comparison.like_for_like:
             rows = [[*row, cell] for row, cell in zip(rows, _like_for_like_cells(comparison, halves), strict=True)]
@@ -357,7 +357,7 @@ def _settings(comparison: Comparison) -> list[str]:
         f"PCA to {score.explained_variance:g} of the variance{rows}; "
         f"scaling constant {score.scale:g}, seed {score.seed}"
     )
-    lines.append("partition: pairwise, each candidate with the human side")
+    lines.append(comparison.words.said("partition: pairwise, each candidate with the human side"))
     if comparison.normalization:
         lines.append(f"normalized on every side before encoding: {titles_of_steps(comparison.normalization)}")
     return lines

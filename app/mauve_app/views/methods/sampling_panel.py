@@ -57,9 +57,10 @@ def _empty_clusters(run: Run) -> None:
         (f"**{escaped(short_name(name))}**", *cells)
         for name, *cells in empty_clusters.empty_cluster_rows(run.comparison)
     ]
+    said = run.comparison.words.said
     with st.expander(empty_clusters.TITLE, icon=":material/grid_off:", key="empty_clusters"):
-        st.table(pd.DataFrame(rows, columns=list(empty_clusters.COLUMNS)), border="horizontal", hide_index=True)
-        st.caption(empty_clusters.NOTE)
+        st.table(pd.DataFrame(rows, columns=[*map(said, empty_clusters.COLUMNS)]), border="horizontal", hide_index=True)
+        st.caption(said(empty_clusters.NOTE))
 
 
 def _texts(run: Run, advice: TextAdvice, style: Style) -> None:
