@@ -31,6 +31,13 @@ class Sheet {
       this.root.replaceChildren(...this.items);
     }
     this.mark(data.opened);
+    if (!same && data.opened > 0) this.reveal(this.items[data.opened]);
+  }
+
+  // Scrolls the sheet alone: the page stays where it is.
+  reveal(item) {
+    const [box, view] = [item, this.root].map((each) => each.getBoundingClientRect());
+    this.root.scrollTop += (box.top + box.bottom - view.top - view.bottom) / 2;
   }
 
   item(digest, place) {

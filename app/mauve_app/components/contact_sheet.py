@@ -72,4 +72,4 @@ def picture(run: Run, source: str, index: int) -> None:
     """One item's larger picture."""
     media = run.corpora[source].media
     if media is not None:
-        st.image(media.picture(index, SIDES[-1]), caption=None)
+        st.image(media.picture(index, SIDES[-1]), output_format="PNG")  # JPEG by default, which adds faults of its own
