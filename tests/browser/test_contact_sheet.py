@@ -12,13 +12,14 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.corpus.media import SIDES
 from mauve_core.store import Run
 from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.browser.image_run import make_image_run
-from tests.browser.test_map import CHART, TRIANGLE, draw_lasso, ids_where, inside_triangle, polygon_in_url
+from tests.browser.test_map import CHART, TRIANGLE, draw_lasso, hover, ids_where, inside_triangle, polygon_in_url
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -51,6 +52,8 @@ _PLACES_IN_VIEW = f"""sheet => {{
 _COLUMNS = """sheet => [...sheet.children].filter(item => item.offsetTop === sheet.children[0].offsetTop).length"""
 
 _HAS_FOCUS = "sheet => sheet.contains(sheet.getRootNode().activeElement)"
+
+_HOVERED = "plot => plot._hoverdata[0].customdata[0]"
 
 _LAYOUT_MS = """sheet => Math.max(...Array.from({length: 7}, () => {
     sheet.style.display = 'none';
@@ -266,3 +269,28 @@ def test_an_area_of_the_map_is_a_sheet(page: Page, images: tuple[str, Run]) -> N
     sheet.get_by_role("option", name=name).click()
     expect_open(page, run, name)
     assert set(names_of(human_sheet(page))) == inside
+
+
+def test_the_map_shows_the_picture_under_the_mouse(page: Page, images: tuple[str, Run], requested: list[str]) -> None:
+    url, run = images
+    page.goto(f"{url}/map?run={run.id}")
+    expect(charts.chart(page, CHART)).to_be_visible()
+    picture = page.locator(".st-key-map_picture img")
+    expect(picture).to_be_hidden()
+    assert requested == []
+    hover(page)
+    expect(picture).to_be_visible()
+    place = charts.read_chart(page, CHART, _HOVERED)  # points lie close together
+    stack = Stack.of(run.comparison)
+    source, media = int(stack.source[place]), run.corpora[stack.names[stack.source[place]]].media
+    assert media is not None
+    address = f"/thumbnails/{run.id}/{source}/{SIDES[0]}/{media.digests[stack.position[place]]}.webp"
+    expect(picture).to_have_attribute("src", address)
+    expect(picture).to_be_in_viewport(ratio=0.99)
+    expect(picture).not_to_have_js_property("naturalWidth", 0)
+    label, box = charts.chart(page, CHART).locator(".hoverlayer .hovertext").bounding_box(), picture.bounding_box()
+    assert label is not None
+    assert box is not None
+    assert box["y"] + box["height"] <= label["y"] or label["y"] + label["height"] <= box["y"]
+    page.mouse.move(2, 2)
+    expect(picture).to_be_hidden()
