@@ -20,8 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mauve_core.analysis.findings.finding import Finding, Sides, find
+from mauve_core.analysis.findings.finding import Finding, find
 from mauve_core.analysis.findings.marks import sentences
+from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.files import write_atomically
 from mauve_core.demo.wikipedia import paragraphs
 

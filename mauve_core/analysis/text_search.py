@@ -20,6 +20,7 @@ from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.what_if_weights import slice_mask
 from mauve_core.base.errors import InputError
 from mauve_core.base.patterns import compiled_pattern
+from mauve_core.base.words import TEXTS
 from mauve_core.corpus import Corpus
 
 SECONDS, WORDS_SECONDS = 5.0, 30.0
@@ -42,12 +43,15 @@ class Shown:
         Of the finding (``mauve_core.analysis.findings.finding.Finding.key``).
     condition : str
         What such texts do; may quote texts.
+    items : str
+        What they are called.
     """
 
     reference: str
     candidate: str
     key: str
     condition: str
+    items: str = TEXTS.items
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ class TextSearch:
         if self.field is not None and self.value is not None:
             parts.append(f"{self.field} = {self.value}")
         if self.shown is not None:
-            parts.append(f"texts that {self.shown.condition}")
+            parts.append(f"{self.shown.items} that {self.shown.condition}")
         if self.source is not None:
             parts.append(f"in {self.source}")
         return ", ".join(parts)

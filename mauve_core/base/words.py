@@ -76,7 +76,7 @@ def real_items(item: str, items: str) -> Words:
     item, items : str
         "image", "images".
     """
-    real = f"real {items}"
+    real, article = f"real {items}", "an" if item[0] in "aeiou" else "a"
     phrases = {
         "to read the texts of a cluster": f"to see the {items} of a cluster",
         "to read the cluster's texts": f"to see the cluster's {items}",
@@ -94,6 +94,7 @@ def real_items(item: str, items: str) -> Words:
         "it writes less": "it shows less",
         "alone writes this": "alone shows this",
         "texts say": f"{items} are",
+        "a text": f"{article} {item}",
         "writing": items,
         "writes": "makes",
         "humans": real,

@@ -17,10 +17,12 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import printable, significant, with_plain_spaces
 from mauve_core.base.progress import ConsoleProgress
 from mauve_core.base.validation import Within
+from mauve_core.base.words import Words
 from mauve_core.cli import served
 from mauve_core.cli.options import named, results_only, write, write_json
 from mauve_core.cli.standard_input import files_of
 from mauve_core.corpus import Corpus, read_corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.reporting.written import markdown_escaped
 from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
@@ -54,7 +56,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "explain",
         description="Some prompts' texts suggest statements, such as 'ends in a loop' or 'says x'; the other prompts' "
         "texts test them by exchanging texts between the sides. p-values are adjusted over all statements of a "
-        "candidate (Benjamini and Yekutieli).",
+        "candidate (Benjamini and Yekutieli). Of images and molecules, properties such as brightness are tested.",
     )
     parser.add_argument("id", metavar="RUN", nargs="?", help="id of a stored run; see mauve-lens runs")
     parser.add_argument("--candidate", metavar="NAME", help="of the run; default: every candidate")
@@ -96,9 +98,9 @@ def _explain(args: argparse.Namespace) -> int:
         findings = [as_row(corpora, each) for own in found.values() for each in own]
         write_json({"run": args.id or "", "q": args.q, "findings": findings}, "explain")
     elif args.markdown:
-        write(_markdown(found))
+        write(_markdown(found, _words(corpora)))
     else:
-        write(_plain(found))
+        write(_plain(found, _words(corpora)))
     return 0
 
 
@@ -143,18 +145,22 @@ def _judge(args: argparse.Namespace, seed: int) -> More | None:
     return Judge(args.ask, options, own, progress=ConsoleProgress(), tell=tell)
 
 
-def _plain(found: Mapping[str, Sequence[Finding]]) -> str:
+def _words(corpora: Mapping[str, Corpus]) -> Words:
+    return kind_of(next(iter(corpora.values())).kind).words
+
+
+def _plain(found: Mapping[str, Sequence[Finding]], words: Words) -> str:
     blocks = []
     for name, findings in found.items():
         lines = [printable(name)]
         for number, each in enumerate(findings[:SHOWN], start=1):
             said = printable(f"{each.statement} ({_remarks(each)})")
             lines += textwrap.wrap(said, 106, initial_indent=f"  {number:>2}. ", subsequent_indent="      ")
-        blocks.append("\n".join([*lines, *_rest(findings, "  ")]))
+        blocks.append("\n".join([*lines, *_rest(findings, "  ", words)]))
     return "\n\n".join(blocks)
 
 
-def _markdown(found: Mapping[str, Sequence[Finding]]) -> str:
+def _markdown(found: Mapping[str, Sequence[Finding]], words: Words) -> str:
     blocks = []
     for name, findings in found.items():
         lines = [
@@ -162,17 +168,22 @@ def _markdown(found: Mapping[str, Sequence[Finding]]) -> str:
             f"({markdown_escaped(printable(_remarks(each)))}; adjusted p {significant(each.p_adjusted)})"
             for number, each in enumerate(findings[:SHOWN], start=1)
         ]
-        blocks.append("\n".join([f"## {markdown_escaped(printable(name))}", "", *lines, *_rest(findings, "")]))
+        blocks.append("\n".join([f"## {markdown_escaped(printable(name))}", "", *lines, *_rest(findings, "", words)]))
     return "\n\n".join(blocks)
 
 
 def _remarks(finding: Finding) -> str:
-    """The remarks with plain blanks, which a terminal may break."""
-    return with_plain_spaces("; ".join(finding.remarks))
+    """The remarks with plain blanks, which a terminal may break.
+
+    Findings about almost the same items are named where they are properties, none of which stands for another.
+    """
+    others = ", ".join(each.does for each in finding.also if each.means is not None)
+    same = (f"largely the same {finding.words.items}: {others}",) if others else ()
+    return with_plain_spaces("; ".join((*finding.remarks, *same)))
 
 
-def _rest(findings: Sequence[Finding], indent: str) -> list[str]:
+def _rest(findings: Sequence[Finding], indent: str, words: Words) -> list[str]:
     """What is said below a candidate's findings."""
     if not findings:
-        return [f"{indent}{NOTHING}"]
+        return [f"{indent}{words.said(NOTHING)}"]
     return [f"{indent}and {len(findings) - SHOWN} more (see --json)"] if len(findings) > SHOWN else []

@@ -39,10 +39,11 @@ _TITLES = {
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    probed = [kind for kind in map(kind_of, reversed(KINDS)) if kind.probes]
     parser = commands.add_parser(
         "probe",
         description="Half of a source's texts or images are perturbed and compared with the rest. "
-        + " ".join(_usages(kind) for name in reversed(KINDS) if (kind := kind_of(name)).probes).replace("%", "%%"),
+        + " ".join(_usages(kind) for kind in probed).replace("%", "%%"),
     )
     parser.add_argument("id", metavar="RUN", help="id of a stored run; see mauve-lens runs")
     parser.add_argument(
@@ -51,7 +52,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=[],
         metavar="SPEC",
         help="one or more, such as typos:rate=0.1, drop-articles@0.5 or blur-2; default: "
-        + "; ".join(f"of {kind_of(name).words.items}, {', '.join(kind_of(name).probes)}" for name in reversed(KINDS)),
+        + "; ".join(f"of {kind.words.items}, {', '.join(kind.probes)}" for kind in probed),
     )
     parser.add_argument(
         "--positions",

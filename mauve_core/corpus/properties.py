@@ -29,6 +29,8 @@ class Property:
         Whether a text either has it or not.
     cluster_more, cluster_less : str
         What is said of a cluster whose items have more of it than all others, and less; as of a writer if empty.
+    has : str
+        What items with an amount of it do, around ``{}``: ``are {} pixels wide``; empty for texts.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Property:
     binary: bool = False
     cluster_more: str = ""
     cluster_less: str = ""
+    has: str = ""
 
     def of_cluster(self, *, more: bool) -> str:
         """What a cluster does that has more, or less, of the property than all others: ``repeats itself``."""
@@ -62,7 +65,15 @@ class Property:
 
 
 def comparative(
-    items: str, name: str, title: str, unit: str, description: str, more: str, less: str, counted: str = ""
+    items: str,
+    name: str,
+    title: str,
+    unit: str,
+    description: str,
+    more: str,
+    less: str,
+    counted: str = "",
+    has: str = "",
 ) -> Property:
     """Return a property of items that nobody writes, whose comparatives are ``more`` and ``less``.
 
@@ -74,6 +85,8 @@ def comparative(
         "wider", "richer in contrast".
     counted : str
         As in :class:`Property`; the name before the mean if empty.
+    has : str
+        As in :class:`Property`; to have what is counted if empty.
     """
     makes_more, makes_less = (
         f"makes {items} {each}" if " " in each else f"makes {each} {items}" for each in (more, less)
@@ -90,6 +103,7 @@ def comparative(
         counted=counted or f"{name} {{}}",
         cluster_more=f"is {more}",
         cluster_less=f"is {less}",
+        has=has or (f"have {counted}" if counted else f"have a {name} of {{}}"),
     )
 
 

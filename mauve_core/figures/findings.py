@@ -12,6 +12,7 @@ from mauve_core.analysis.findings.finding import Finding
 from mauve_core.analysis.findings.held_equal import HeldEqual
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
+from mauve_core.base.words import Words
 from mauve_core.figures import draw
 from mauve_core.figures.theme import (
     HUMAN_COLOUR,
@@ -48,7 +49,7 @@ def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, c
         The first value of a clicked point's ``customdata`` is its row.
     """
     styles = {HUMAN: Style(HUMAN_COLOUR, "solid", "circle"), **candidate_styles(candidates)}
-    rows = np.arange(len(findings))
+    rows, words = np.arange(len(findings)), findings[0].words
     human = np.array([each.share_human for each in findings])
     model = np.array([each.share_model for each in findings])
     ends = human + np.array([[each.low, each.high] for each in findings]).T
@@ -74,7 +75,7 @@ def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, c
                 mode="markers",
                 cliponaxis=False,
                 marker={"color": style.colour, "symbol": style.symbol, "size": 9},
-                name=as_label("human texts" if name == HUMAN else short_name(name)),
+                name=as_label(words.reference_items if name == HUMAN else short_name(name)),
                 hoverinfo="skip",
             )
         )
@@ -99,26 +100,26 @@ def findings_figure(findings: Sequence[Finding], candidates: Sequence[str], *, c
         dragmode=False,
         legend={"orientation": "h", "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top"},
         uirevision="findings",
-        xaxis={"title": {"text": "share of tested texts"}, "tickformat": ".0%", "range": [-0.02, 1.02]},
+        xaxis={"title": {"text": f"share of tested {words.items}"}, "tickformat": ".0%", "range": [-0.02, 1.02]},
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
-        annotations=_shares(findings),
+        annotations=_shares(findings, words),
         yaxis=draw.row_axis([as_label(_short(each.does)) for each in findings], fixedrange=True),
     )
     return draw.figure(traces, layout)
 
 
-def _shares(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+def _shares(findings: Sequence[Finding], words: Words) -> list[dict[str, Any]]:
     """How much of the gap goes with each finding; nothing if that was not asked of any."""
     if all(each.held_equal is None for each in findings):
         return []
     equal = [(row, each.held_equal) for row, each in enumerate(findings)]
     heading = _beside(-0.59, "of the gap", yanchor="bottom")
-    return [heading, *(_beside(row, _share(each)) for row, each in equal)]
+    return [heading, *(_beside(row, _share(each, words)) for row, each in equal)]
 
 
-def _share(equal: HeldEqual | None) -> str:
+def _share(equal: HeldEqual | None, words: Words) -> str:
     if equal is None:
-        return "too few texts"
+        return f"too few {words.items}"
     return percent_with_interval(equal.gone, *equal.gone_range) if equal.differs else "n.s."
 
 

@@ -11,8 +11,9 @@ from scipy.ndimage import laplace
 from mauve_core.corpus.properties import Property, comparative
 
 
-def _property(name: str, title: str, unit: str, description: str, more: str, less: str, counted: str = "") -> Property:
-    return comparative("images", name, title, unit, description, more, less, counted)
+def _property(name: str, title: str, unit: str, description: str, more: str, less: str, size: str = "") -> Property:
+    """A property of images; ``size`` says an amount of it, around ``{}``, if it is one."""
+    return comparative("images", name, title, unit, description, more, less, size, f"are {size}" if size else "")
 
 
 PROPERTIES: Mapping[str, Property] = {

@@ -5,7 +5,6 @@ Each candidate's clusters are those of its pairwise partition under its median s
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 
 import numpy as np
@@ -35,12 +34,12 @@ from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, percent_with_interval, written
 from mauve_core.corpus import Corpus
-from mauve_core.corpus.media import SIDES, Media
 from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.gap import common_reach, ledger_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.numerics.resampling.stability import LABELS
-from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Picture, Remarks, Sample, Section, Side, Table
+from mauve_core.reporting.blocks import Block, Card, Cards, Chart, Part, Remarks, Sample, Section, Side, Table
+from mauve_core.reporting.pictures import PICTURES, pictures_of
 from mauve_core.reporting.score_sections import WEIGHT
 from mauve_core.scoring.tables import score_in_words, seed_in_words
 from mauve_core.store import Run
@@ -50,8 +49,8 @@ KIND: PartitionKind = "pairwise"
 TOP_CLUSTERS = 3
 """Number of clusters per direction whose texts are shown."""
 
-SAMPLES, PICTURES = 2, 12
-"""Texts, or pictures, per side of a cluster."""
+SAMPLES = 2
+"""Texts per side of a cluster."""
 
 SAMPLE_LENGTH = 500
 """Characters per text."""
@@ -243,15 +242,9 @@ def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
     colour = HUMAN_COLOUR if source == HUMAN else _colour(run, candidate)
     words, total = run.comparison.words, int(indices.size)
     if corpus.media is not None:
-        media = corpus.media
-        shown = tuple(Picture(corpus.ids[index], _url(media, int(index))) for index in indices[:PICTURES])
-        return Side(source, colour, total, (), words, shown)
+        return Side(source, colour, total, (), words, pictures_of(corpus, indices[:PICTURES].tolist()))
     samples = tuple(_sample(corpus, int(index)) for index in indices[:SAMPLES])
     return Side(source, colour, total, samples, words)
-
-
-def _url(media: Media, index: int) -> str:
-    return f"data:image/webp;base64,{base64.b64encode(media.picture(index, SIDES[0])).decode('ascii')}"
 
 
 def _colour(run: Run, candidate: str) -> str:

@@ -51,7 +51,7 @@ _OF_COMPARISON: Mapping[str, Callable[[Comparison], Section | None]] = {
     "citing": citing_section,
 }
 
-OF_TEXTS = ("findings", "format")
+OF_TEXTS = ("format",)
 """Sections that say something of texts alone."""
 
 SECTIONS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -109,3 +110,14 @@ def test_the_flow_speaks_of_images(open_page: OpenPage, run: Run, table: ProbeTa
     assert app.get("image")
     of_page = [caption.value for caption in app.caption if "HTML" not in caption.value]  # but for what a report holds
     assert not [caption for caption in of_page if "text" in caption.lower()]
+
+
+def test_the_page_says_that_nothing_perturbs_such_items(open_page: OpenPage, run: Run) -> None:
+    corpora = {name: replace(corpus, kind="molecule") for name, corpus in run.corpora.items()}
+    features = {name: np.random.default_rng(0).normal(size=(N, 4)) for name in corpora}
+    found = compare(corpora[HUMAN], {"other": corpora["other"]}, features=features, k=4, seeds=1, draw_map=False)
+    RunStore().save("molecules", found, corpora)
+    app = open_page(VIEW, run="molecules")
+    assert not app.exception
+    assert [info.value for info in app.info] == ["Nothing perturbs molecules, so there is nothing to probe."]
+    assert not app.multiselect

@@ -52,7 +52,7 @@ def test_help_and_version_import_neither_numpy_nor_a_command() -> None:
         (["runs", "--sarch", "x"], "mauve-lens runs has no option --sarch. Did you mean --search?"),
         (["--vers"], "mauve-lens has no option --vers. Did you mean --version?"),
         (["jobs", "--zzzz"], "mauve-lens jobs has no option --zzzz. See: mauve-lens jobs --help."),
-        (["demo", "extra"], "Unexpected argument. Received: 'extra'. See: mauve-lens demo --help."),
+        (["published", "extra"], "Unexpected argument. Received: 'extra'. See: mauve-lens published --help."),
         (["compair"], "No command is named 'compair'."),
     ],
 )

@@ -38,6 +38,7 @@ DIGESTS = {
     "mauve-lens/texts/1": "d95cbaca643546c9",
     "mauve-lens/explain/1": "3191335d390e408d",
     "mauve-lens/explain/2": "c7542b10d5346220",
+    "mauve-lens/explain/3": "0f52c4a7fc8c8683",
     "mauve-lens/diversity/1": "ffc668991ddce6ba",
     "mauve-lens/test/1": "7fd1fed7c2cb63fb",
     "mauve-lens/ratings-rank/1": "d36b6b24841d3068",

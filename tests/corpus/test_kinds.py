@@ -7,8 +7,9 @@ from itertools import combinations
 import pandas as pd
 import pytest
 
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import KINDS, kind_of, property_named
+from mauve_core.corpus.kinds import KINDS, kind_of, parse_perturbation, property_named
 from mauve_core.corpus.media import Media, Thumbnails
 from mauve_core.corpus.pairing import shared_prompts
 
@@ -32,6 +33,25 @@ def test_items_without_metadata_are_described_and_measured(name: str) -> None:
 def test_a_property_is_of_one_kind(one: str, other: str) -> None:
     assert not set(kind_of(one).properties) & set(kind_of(other).properties)
     assert all(property_named(name).name == name for name in kind_of(other).properties)
+
+
+@pytest.mark.parametrize(("one", "other"), list(combinations(KINDS, 2)))
+def test_a_perturbation_but_the_control_is_of_one_kind(one: str, other: str) -> None:
+    kind = kind_of(other)
+    assert kind_of(one).perturbations.keys() & kind.perturbations.keys() <= {"none"}
+    assert all(parse_perturbation(spec).kind in kind.perturbations.values() for spec in kind.probes)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_perturbations_of_other_items_are_refused(name: str) -> None:
+    other = parse_perturbation("gray" if name == "text" else "typos")
+    with pytest.raises(InputError, match=kind_of(name).words.items):
+        kind_of(name).perturb(bare(name, numbered=True), other, seed=0)
+
+
+@pytest.mark.parametrize(("name", "said"), [("text", "a text"), ("image", "an image"), ("molecule", "a molecule")])
+def test_one_item_has_its_article(name: str, said: str) -> None:
+    assert kind_of(name).words.said("No perturbation changed a text.") == f"No perturbation changed {said}."
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,4 +1,4 @@
-"""Folders of small images made up in tests."""
+"""Folders of small images made up in tests, and a run of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+
+from mauve_core import compare, read_corpus
+from mauve_core.base.config import HUMAN
+from mauve_core.store import Run, RunStore
 
 
 def draw_images(folder: Path, n: int, *, seed: int = 0, light: float = 0.5) -> Path:
@@ -29,3 +33,21 @@ def draw_stripes(folder: Path, n: int, *, seed: int = 0) -> Path:
         noisy = np.clip(pixels + rng.normal(0, 3, size=pixels.shape), 0, 255)
         Image.fromarray(noisy.astype(np.uint8)).save(folder / f"{number:04}.png")
     return folder
+
+
+def make_dark_run(folder: Path, n: int = 60) -> Run:
+    """Store a run of gray images: real ones, darker ones, and the same distribution once more.
+
+    Noise in every color would be more saturated where it is darker.
+    """
+    sides = {HUMAN: (0, 0.5), "dark": (1, 0.35), "same": (2, 0.5)}
+    corpora = {}
+    for name, (seed, light) in sides.items():
+        draw_images(folder / name, n, seed=seed, light=light)
+        for path in (folder / name).rglob("*.png"):
+            Image.open(path).convert("L").save(path)
+        corpora[name] = read_corpus(folder / name, name=name)
+    features = {name: np.random.default_rng(seed).normal(size=(n, 4)) for name, (seed, _) in sides.items()}
+    models = {name: corpora[name] for name in ("dark", "same")}
+    comparison = compare(corpora[HUMAN], models, features=features, k=3, seeds=2, draw_map=False)
+    return RunStore().save("images", comparison, corpora, features)

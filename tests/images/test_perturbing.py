@@ -145,6 +145,12 @@ def test_perturbations_are_of_their_kind(corpus: Corpus) -> None:
     assert kind_of("image").perturbations.keys() & kind_of("text").perturbations.keys() == {"none"}
 
 
+def test_items_without_perturbations_are_not_probed(run: Run) -> None:
+    human = replace(run.comparison.human, kind="molecule")
+    with pytest.raises(InputError, match="Nothing perturbs molecules"):
+        probe_run(replace(run, comparison=replace(run.comparison, human=human)))
+
+
 def outcomes(table: ProbeTable) -> dict[str, str]:
     return {each.name: each.outcome for each in detections(table)}
 

@@ -14,8 +14,9 @@ from scipy.stats import binom
 from mauve_core.__main__ import main
 from mauve_core.analysis.findings import finding
 from mauve_core.analysis.findings.asking import ChatModel, Question, json_of
-from mauve_core.analysis.findings.finding import Finding, Sides, find
+from mauve_core.analysis.findings.finding import Finding, find
 from mauve_core.analysis.findings.judged import JUDGE, LEAST_KAPPA, LONGEST, PROPOSALS, REPEATED, Judge, read_proposals
+from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.decoding.served import ServerOptions

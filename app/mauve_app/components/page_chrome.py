@@ -31,8 +31,8 @@ def require_words(run: Run) -> None:
     words = run.comparison.words
     if not run.comparison.has_words:
         st.info(
-            f"This page is about texts, and this run compares {words.items}. Compare, Clusters, Gap, Map and Probes "
-            "show them.",
+            f"This page is about texts, and this run compares {words.items}. Compare, Findings, Clusters, Gap, Map "
+            "and Probes show them.",
             icon=":material/image:",
         )
         end()

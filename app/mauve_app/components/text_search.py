@@ -18,6 +18,7 @@ from mauve_core.analysis.text_search import Shown, SourceShare, TextSearch, shar
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import percent_with_interval
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
 
@@ -65,7 +66,8 @@ def _shown(run: Run, state: State) -> Shown | None:
     conditions = {each.key: each.condition for each in found}
     if state.search_finding not in conditions:
         return None
-    return Shown(reference, candidate, state.search_finding, conditions[state.search_finding])
+    items = run.comparison.words.items
+    return Shown(reference, candidate, state.search_finding, conditions[state.search_finding], items)
 
 
 def findings_of(run: Run, state: State) -> tuple[str, str]:
@@ -149,12 +151,16 @@ def line(here: Focus, search: TextSearch, masks: Found | None) -> None:
     """How many of the two sides' texts are found; nothing without a search."""
     if masks is None:
         return
-    shares = shares_found({name: masks[name] for name in (HUMAN, here.candidate)}, search)
-    parts = [f"{each.found:,} of {each.n:,} texts by {_who(each.source)}, {share_in_words(each)}" for each in shares]
+    shares, words = (
+        shares_found({name: masks[name] for name in (HUMAN, here.candidate)}, search),
+        here.run.comparison.words,
+    )
+    parts = [f"{each.found:,} of {each.n:,} {_items_of(each.source, words)}, {share_in_words(each)}" for each in shares]
     with st.container(horizontal=True, vertical_alignment="center", key="found_line"):
-        says = " and ".join(parts) or "no text of these two sides"
+        says = " and ".join(parts) or words.said("no text of these two sides")
         st.markdown(f":material/search: **{escaped(search.in_words())}**: {says}.", width="stretch")
-        st.page_link("views/texts/texts.py", label="Read them", icon=":material/article:")
+        reads = "Read them" if here.run.comparison.has_words else "See them"
+        st.page_link("views/texts/texts.py", label=reads, icon=":material/article:")
         clear_button("find_clear")
 
 
@@ -168,8 +174,10 @@ def found_spans(text: str, search: TextSearch | None) -> list[tuple[int, int]]:
         return []
 
 
-def _who(source: str) -> str:
-    return "people" if source == HUMAN else escaped(short_name(source))
+def _items_of(source: str, words: Words) -> str:
+    if source != HUMAN:
+        return f"{words.items} by {escaped(short_name(source))}"
+    return "texts by people" if words == TEXTS else words.reference_items
 
 
 def share_in_words(each: SourceShare) -> str:

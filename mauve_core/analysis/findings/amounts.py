@@ -39,20 +39,25 @@ _Amounts = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Amount:
-    """An amount of single texts; ``unit`` follows its limit, which is a percentage if it is a share."""
+    """An amount of single texts; ``unit`` follows its limit, which is a percentage if it is a share.
+
+    ``has`` says what texts do, around ``{}``, where that is not to have so many units: ``are {} pixels wide``.
+    """
 
     kind: str
     more: str
     less: str
     unit: str
     is_share: bool = True
+    has: str = ""
 
     def conditions(self, limit: float) -> tuple[str, str]:
         """What texts beyond the limit do, and what the others do."""
-        if limit == 0 and self.is_share and not self.unit.startswith("of "):
+        if limit == 0 and self.is_share and not self.has and not self.unit.startswith("of "):
             return f"have {self.unit}", f"have no {self.unit}"
         shown = as_percent(limit, 1) if self.is_share else f"{limit:,.4g}"
-        return f"have more than {shown} {self.unit}", f"have at most {shown} {self.unit}"
+        has = self.has or f"have {{}} {self.unit}"
+        return has.format(f"more than {shown}"), has.format(f"at most {shown}")
 
 
 AMOUNTS = {

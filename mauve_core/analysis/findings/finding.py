@@ -1,5 +1,7 @@
 """Findings: statements about a candidate that hold for texts that did not suggest them.
 
+Items of other kinds take the place of texts; what can be stated of them is in ``suggesting``.
+
 Texts are split by prompt once. One part suggests statements and the limits in them; those that look like a difference
 there are tested on the other part by an exact test that exchanges texts between the sides, within prompts where they
 share them. p-values are adjusted over all tested statements of the candidate by the method of Benjamini and Yekutieli,
@@ -20,17 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import false_discovery_control
 
-from mauve_core.analysis.findings.amounts import limited
-from mauve_core.analysis.findings.gibberish import garbled
 from mauve_core.analysis.findings.held_equal import HeldEqual
-from mauve_core.analysis.findings.marks import marked
-from mauve_core.analysis.findings.statements import Agreement, Statement
-from mauve_core.analysis.findings.templates import templated
-from mauve_core.analysis.findings.wording import bounded, clustered, phrased
+from mauve_core.analysis.findings.sides import Sides
+from mauve_core.analysis.findings.statements import Agreement, Means, Statement
+from mauve_core.analysis.findings.suggesting import suggested
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import interval, percent_with_interval
 from mauve_core.base.validation import Count, Share, Within
+from mauve_core.base.words import Words
+from mauve_core.corpus.kinds import TEXT, kind_of
 from mauve_core.numerics.statistics.exchange_test import exchange_test
 from mauve_core.numerics.statistics.share_difference import share_difference, stratified_difference
 
@@ -84,6 +85,10 @@ class Finding:
         How much of the gap goes if the candidate has it as often as the reference; None if weights cannot do it.
     agreement : Agreement or None
         The judge's, if one said which texts meet the condition.
+    items : str
+        The kind of the items, which are called texts here, as in ``mauve_core.corpus.kinds.KINDS``.
+    means : Means or None
+        Of the tested items, if the finding is about a property of items that are no texts.
     """
 
     candidate: str
@@ -109,6 +114,13 @@ class Finding:
     left_high: Annotated[float, Within(-1, 1)] = 0.0
     held_equal: HeldEqual | None = None
     agreement: Agreement | None = None
+    items: str = TEXT
+    means: Means | None = None
+
+    @property
+    def words(self) -> Words:
+        """What the items are called."""
+        return kind_of(self.items).words
 
     @property
     def key(self) -> str:
@@ -124,8 +136,9 @@ class Finding:
     def numbers(self) -> str:
         """Such as ``72 of 100 texts end in a loop, against 3 of 100 human texts``."""
         own, other = (f"{100 * share:.0f}" for share in (self.share_model, self.share_human))
-        texts = "human texts" if self.reference == HUMAN else f"texts of {self.reference}"
-        return f"{own} of 100 texts {self.condition}, against {other} of 100 {texts}"
+        items = self.words.items
+        others = self.words.reference_items if self.reference == HUMAN else f"{items} of {self.reference}"
+        return f"{own} of 100 {items} {self.condition}, against {other} of 100 {others}"
 
     @property
     def statement(self) -> str:
@@ -156,46 +169,14 @@ class Finding:
         if not self.explained_by:
             return ""
         left = interval(100 * self.left_low, 100 * self.left_high, 0)
-        return f"goes with “{self.explained_by}”: {left} points are left among texts alike in that"
+        return f"goes with “{self.explained_by}”: {left} points are left among {self.words.items} alike in that"
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What follows the statement: interval, gap, the finding that explains it, and the judge's agreement."""
+        """What follows the statement: interval, means, gap, the finding that explains it, the judge's agreement."""
+        means = "" if self.means is None else self.means.in_words
         judged = "" if self.agreement is None else self.agreement.in_words
-        return tuple(filter(None, (f"difference {self.points}", self.of_gap, self.explained, judged)))
-
-
-@dataclass(frozen=True, eq=False)
-class Sides:
-    """The texts of a reference, the human side unless another takes its place, and of a candidate.
-
-    Attributes
-    ----------
-    candidate : str
-    texts : tuple of str
-        Those of the reference first.
-    humans : int
-        Number of texts of the reference.
-    prompts : (n,) int array or None
-        Prompt of each text by number; None if the sides share none.
-    labels : (n,) int array or None
-        Cluster of each text, found without looking at the sides.
-    clusters : sequence of str
-        A name of each cluster.
-    reference : str
-    """
-
-    candidate: str
-    texts: tuple[str, ...]
-    humans: int
-    prompts: NDArray[np.integer] | None = None
-    labels: NDArray[np.integer] | None = None
-    clusters: Sequence[str] = ()
-    reference: str = HUMAN
-
-    @property
-    def of_model(self) -> NDArray[np.bool_]:
-        return np.arange(len(self.texts)) >= self.humans
+        return tuple(filter(None, (f"difference {self.points}", means, self.of_gap, self.explained, judged)))
 
 
 More = Callable[[Sides, NDArray[np.bool_]], Iterable[Statement]]
@@ -228,13 +209,14 @@ def find(
     suggesting = _split(sides, seed)
     tested = ~suggesting
     left = [int((tested & side).sum()) for side in (~of_model, of_model)]
+    items = sides.words.items
     if min(left) < LEAST_TESTED:
         raise InputError(
-            f"There are too few texts of {sides.candidate} to test statements about them",
-            allowed=f"{LEAST_TESTED} texts of either side that suggest nothing",
+            f"There are too few {items} of {sides.candidate} to test statements about them",
+            allowed=f"{LEAST_TESTED} {items} of either side that suggest nothing",
             received=f"{left[0]} of {sides.reference} and {left[1]} of {sides.candidate}",
         )
-    known = list(_suggested(sides, suggesting, () if more is None else more(sides, suggesting)))
+    known = list(suggested(sides, suggesting, () if more is None else more(sides, suggesting)))
     if not known:
         return ()  # all texts are alike
     table = np.stack([each.has for each in known])
@@ -284,23 +266,17 @@ def masks(finding: Finding, humans: int, models: int) -> tuple[NDArray[np.bool_]
     return found[0], found[1]
 
 
-def _suggested(sides: Sides, suggesting: NDArray[np.bool_], more: Iterable[Statement]) -> Iterator[Statement]:
-    """Yield statements that some texts have and others have not; of equal ones the first."""
-    of_model, seen = sides.of_model, set[bytes]()
-    for each in (
-        *marked(sides.texts),
-        *bounded(sides.texts, of_model, suggesting),
-        *phrased(sides.texts, of_model, suggesting),
-        *templated(sides.texts, of_model, suggesting),
-        *(() if sides.labels is None else clustered(sides.labels, sides.clusters)),
-        *garbled(sides.texts, of_model, suggesting),
-        *limited(sides.texts, of_model, suggesting),
-        *more,
-    ):
-        packed = np.packbits(each.has).tobytes()
-        if each.has.any() and not each.has.all() and packed not in seen:
-            seen.add(packed)
-            yield each
+def contrasted(finding: Finding, humans: int, models: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Items to set side by side: those that show the finding, and those of the other side of which it is not so.
+
+    Returns
+    -------
+    human, model : (a,), (b,) int32 array
+        Those of the reference and of the candidate, ascending.
+    """
+    human, model = masks(finding, humans, models)
+    human, model = (human, ~model) if finding.shown_by == "human" else (~human, model)
+    return np.flatnonzero(human).astype(np.int32), np.flatnonzero(model).astype(np.int32)
 
 
 def _blocks(sides: Sides) -> NDArray[np.integer]:
@@ -354,4 +330,6 @@ def _finding(sides: Sides, statement: Statement, tested: NDArray[np.bool_], p: f
         human_texts=tuple(np.flatnonzero(has[: sides.humans]).tolist()),
         model_texts=tuple(np.flatnonzero(has[sides.humans :]).tolist()),
         agreement=statement.agreement,
+        items=sides.kind,
+        means=statement.means(tested & of_model, tested & ~of_model),
     )

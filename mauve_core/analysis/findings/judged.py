@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.analysis.findings.asking import ChatModel, Question, json_of
-from mauve_core.analysis.findings.finding import Sides
+from mauve_core.analysis.findings.sides import Sides
 from mauve_core.analysis.findings.statements import Agreement, Statement
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.progress import Progress, silent

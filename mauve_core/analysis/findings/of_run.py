@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mauve_core.analysis.findings.finding import Finding, More, Sides, find, masks
+from mauve_core.analysis.findings.finding import Finding, More, find, masks
 from mauve_core.analysis.findings.held_equal import held_equal
+from mauve_core.analysis.findings.sides import Sides, kind_and_measured
 from mauve_core.analysis.precomputed import cached, run_cluster_names
 from mauve_core.base.config import HUMAN, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import Corpus
-from mauve_core.corpus.kinds import kind_of
+from mauve_core.corpus.kinds import Kind, kind_of
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
@@ -43,12 +44,12 @@ def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
     """
     comparison = run.comparison
     comparison.candidate(candidate)
-    _require_words(run.corpora[candidate])
     others = [source.name for source in comparison.sources if source.name != candidate]
     if reference not in others:
         raise InputError("The reference is not usable", allowed=", ".join(others), received=repr(reference))
     seed = comparison.median_seed(candidate, "joint") if comparison.joint else 0
     both = reference, candidate
+    kind, measured = kind_and_measured(run.corpora[reference], run.corpora[candidate])
     prompts, joint = comparison.prompts, comparison.joint
     return Sides(
         candidate,
@@ -58,6 +59,8 @@ def sides_of(run: Run, candidate: str, reference: str = HUMAN) -> Sides:
         np.concatenate([joint[seed].labels[name] for name in both]) if joint else None,
         run_cluster_names(run, "joint", candidate, seed) if joint else (),
         reference,
+        kind.name,
+        measured,
     )
 
 
@@ -82,24 +85,24 @@ def findings_between(
     Raises
     ------
     InputError
-        As :func:`find`; the corpora have one name.
+        As :func:`find`; the corpora have one name or differ in kind; ``more`` is given for items that are no texts.
     """
-    for corpus in (reference, candidate):
-        _require_words(corpus)
     if reference.name == candidate.name:
         raise InputError("The reference and the candidate have one name", received=repr(candidate.name))
+    kind, measured = kind_and_measured(reference, candidate)
+    _require_texts_of(more, kind)
     matched = shared_prompts({each.name: each for each in (reference, candidate)})
     prompts = None if matched is None else np.concatenate([matched.codes[each.name] for each in (reference, candidate)])
     texts = (*reference.texts, *candidate.texts)
-    sides = Sides(candidate.name, texts, len(reference), prompts, reference=reference.name)
+    sides = Sides(candidate.name, texts, len(reference), prompts, None, (), reference.name, kind.name, measured)
     return find(sides, q=q, seed=stream(seed, "findings"), more=more)
 
 
-def _require_words(corpus: Corpus) -> None:
-    kind = kind_of(corpus.kind)
-    if not kind.has_words:
+def _require_texts_of(more: More | None, kind: Kind) -> None:
+    """Further statements come from who reads the items."""
+    if more is not None and not kind.has_words:
         raise InputError(
-            "Findings are about texts", allowed="texts", received=f"{kind.words.items}, as the side {corpus.name!r}"
+            "A model is asked about texts alone", allowed="texts", received=kind.words.items, todo="Leave out --ask"
         )
 
 
@@ -114,7 +117,7 @@ def run_findings(
     Raises
     ------
     InputError
-        As :func:`find` and :func:`sides_of`.
+        As :func:`find` and :func:`sides_of`; ``more`` is given for items that are no texts.
     """
     if q != Q or more is not None:
         return _find(run, candidate, q, reference, more)
@@ -137,6 +140,7 @@ def _clusters_kind(reference: str) -> PartitionKind:
 
 def _find(run: Run, candidate: str, q: float, reference: str, more: More | None = None) -> tuple[Finding, ...]:
     sides = sides_of(run, candidate, reference)
+    _require_texts_of(more, kind_of(sides.kind))
     seeds = stream(run.comparison.config.score.seed, "findings")
     found = find(sides, q=q, seed=seeds, more=more)
     kind = _clusters_kind(reference)

@@ -35,6 +35,8 @@ class FindingJson(TypedDict):
         Number of these texts.
     low, high : float
         95% interval of share_model - share_human.
+    mean_model, mean_human : float or None
+        Means over the tested items, if the finding is about a property of items that are no texts; the kind names it.
     p_adjusted : float
         By Benjamini and Yekutieli, over all tested statements of the candidate.
     gap_share, gap_low, gap_high : float or None
@@ -68,6 +70,8 @@ class FindingJson(TypedDict):
     tested_human: Count
     low: Annotated[float, Within(-1, 1)]
     high: Annotated[float, Within(-1, 1)]
+    mean_model: float | None
+    mean_human: float | None
     p_adjusted: Share
     gap_share: float | None
     gap_low: float | None
@@ -85,7 +89,7 @@ class FindingJson(TypedDict):
 def as_row(corpora: Mapping[str, Corpus], finding: Finding) -> FindingJson:
     """A finding with plain values; ``corpora`` has both of its sources by name."""
     side = finding.reference if finding.shown_by == "human" else finding.candidate
-    ids, equal = corpora[side].ids, finding.held_equal
+    ids, equal, means = corpora[side].ids, finding.held_equal, finding.means
     return {
         "candidate": finding.candidate,
         "reference": finding.reference,
@@ -98,6 +102,8 @@ def as_row(corpora: Mapping[str, Corpus], finding: Finding) -> FindingJson:
         "tested_human": finding.tested_human,
         "low": finding.low,
         "high": finding.high,
+        "mean_model": None if means is None else means.model,
+        "mean_human": None if means is None else means.human,
         "p_adjusted": finding.p_adjusted,
         "gap_share": None if equal is None else equal.gone,
         "gap_low": None if equal is None else equal.gone_range[0],

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.formatting import as_percent
 from mauve_core.base.validation import Count, Share, Within
+from mauve_core.corpus.kinds import property_named
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,28 @@ class Agreement:
         return f"asked twice, the model answers alike for {as_percent(self.share)} of texts{beyond}"
 
 
+@dataclass(frozen=True)
+class Means:
+    """What the tested items of the candidate, and of the reference, have of a property on average.
+
+    Attributes
+    ----------
+    of : str
+        The property by name, as in ``mauve_core.corpus.kinds.property_named``.
+    model, human : float
+        In the property's unit.
+    """
+
+    of: str
+    model: float
+    human: float
+
+    @property
+    def in_words(self) -> str:
+        """Such as ``on average brightness 12% against 31%``."""
+        return f"on average {property_named(self.of).means(self.model, self.human)}"
+
+
 @dataclass(frozen=True, eq=False)
 class Statement:
     """Something that each text has or has not.
@@ -57,6 +80,8 @@ class Statement:
         Whether it is only about how much a text has; of the findings about the same texts, others are clearer.
     agreement : Agreement or None
         The judge's, if one said which texts have it.
+    values : (n,) float64 array or None
+        Of the property ``kind``, if it is about one; nan where an item lacks it.
     """
 
     kind: str
@@ -67,3 +92,12 @@ class Statement:
     otherwise: str = ""
     is_amount: bool = False
     agreement: Agreement | None = None
+    values: NDArray[np.float64] | None = None
+
+    def means(self, own: NDArray[np.bool_], other: NDArray[np.bool_]) -> Means | None:
+        """Means over the chosen items of the candidate and of the reference, (n,) each; None if there are none."""
+        if self.values is None:
+            return None
+        known = ~np.isnan(self.values)
+        sides = self.values[own & known], self.values[other & known]
+        return Means(self.kind, *(float(each.mean()) for each in sides)) if all(each.size for each in sides) else None

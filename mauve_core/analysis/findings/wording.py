@@ -12,6 +12,7 @@ from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.findings.marks import sentences
 from mauve_core.analysis.findings.statements import Statement
 from mauve_core.analysis.phrases import distinctive_phrases
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.text_properties import WORD, stop_words
 
 PHRASES = 12
@@ -64,9 +65,9 @@ def _same(kind: str, does: str, condition: str, values: Sequence[str], wanted: s
     return Statement(kind, f"{does} more often", f"{does} less often", condition, has)
 
 
-def clustered(labels: NDArray[np.integer], names: Sequence[str]) -> Iterator[Statement]:
+def clustered(labels: NDArray[np.integer], names: Sequence[str], words: Words = TEXTS) -> Iterator[Statement]:
     """Yield a statement for each cluster; labels and names were found without looking at the sides."""
     for cluster in range(len(names)):
         which = labelled(names, cluster)
-        more, less = (f"writes {amount} texts of cluster {which}" for amount in ("more", "fewer"))
+        more, less = (f"{words.said(f'writes {amount} texts of cluster')} {which}" for amount in ("more", "fewer"))
         yield Statement("topic", more, less, f"are in cluster {which}", labels == cluster)

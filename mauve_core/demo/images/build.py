@@ -24,6 +24,8 @@ TEMPERATURES = (0.4, 0.6, 0.8, 1.0, 1.2)
 STEPS = {"training": 3_000, "sampling": 12}
 SEED = 0
 MANIFEST = "manifest.json"
+WHITE = 128
+"""Values from which on a pixel is written as white."""
 
 
 def side_name(temperature: float) -> str:
@@ -80,6 +82,9 @@ def write_sides(model: Velocity, data: Path) -> Path:
 def write_archive(path: Path, digits: Digits, first: int = 0) -> None:
     """Write digits as PNG files in folders of their class, as ``7/0042.png``; equal digits give equal bytes.
 
+    They are written in black and white, real ones and the model's alike: in gray, what tells them apart is the faint
+    noise that the model leaves on black, and hardly the digits.
+
     Parameters
     ----------
     path : Path
@@ -100,5 +105,5 @@ def write_archive(path: Path, digits: Digits, first: int = 0) -> None:
 def _files(digits: Digits, first: int) -> Iterator[tuple[str, bytes]]:
     for number, (pixels, label) in enumerate(zip(digits.pixels, digits.labels, strict=True), first):
         stream = io.BytesIO()
-        Image.fromarray(pixels).save(stream, "PNG", optimize=True)
+        Image.fromarray(pixels >= WHITE).save(stream, "PNG", optimize=True)
         yield f"{label}/{number:04d}.png", stream.getvalue()

@@ -92,6 +92,8 @@ def probe_run(
         items, a pattern that is too slow, or originals of images that have gone or changed.
     """
     kind = kind_of(run.comparison.human.kind)
+    if not kind.probes:
+        raise InputError(f"Nothing perturbs {kind.words.items}", allowed="a run of texts or images")
     given = tuple(map(parse_perturbation, kind.probes)) if perturbations is None else perturbations
     chosen = [item for item in given if item != CONTROL]
     for item in chosen:

@@ -10,8 +10,9 @@ import pytest
 
 from mauve_core.analysis.findings import finding
 from mauve_core.analysis.findings.amounts import AMOUNTS, amounts_of, syllables, valences
-from mauve_core.analysis.findings.finding import Finding, Sides, find
+from mauve_core.analysis.findings.finding import Finding, find
 from mauve_core.analysis.findings.marks import MARKS, marked, sentences
+from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.errors import InputError
 
 WORDS = re.findall(

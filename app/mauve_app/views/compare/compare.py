@@ -52,13 +52,12 @@ def main() -> None:
     paper_panel.show(run, state, state.partition)
     with answer:  # last, because a run without what is derived from it takes a while to say why
         verdict_lines.show(run, state)
-        if run.comparison.has_words:
-            st.page_link(
-                "views/findings/findings.py",
-                label="What each candidate does more or less than people, in tested sentences",
-                icon=":material/arrow_forward:",
-                query_params=to_query(state),
-            )
+        st.page_link(
+            "views/findings/findings.py",
+            label=run.comparison.words.said("What each candidate does more or less than people, in tested sentences"),
+            icon=":material/arrow_forward:",
+            query_params=to_query(state),
+        )
     with places:
         ranked_list.show(run, state)
         verdict_lines.show_rest(run)

@@ -12,7 +12,7 @@ from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import State, changed, to_query
-from mauve_app.views.findings import two_files
+from mauve_app.views.findings import both_sides, two_files
 from mauve_app.views.findings.wording import sentence
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.findings.finding import Finding, masks
@@ -43,7 +43,6 @@ def main() -> None:
     """Lay out the page: the answer, the picture, and the texts that show the chosen finding; two files below."""
     page_chrome.head("Findings", "What does the candidate do more or less than people, and how certain is that?")
     run, state = opened_run(), session.current()
-    page_chrome.require_words(run)
     candidate, reference = text_search.findings_of(run, state)
     answer = st.container()
     _controls(run, candidate)
@@ -53,10 +52,11 @@ def main() -> None:
         st.info(escaped(str(error)))
     else:
         with answer:
-            st.markdown(sentence(found, candidate, reference))
+            st.markdown(sentence(found, candidate, reference, run.comparison.words))
         if found:
             _of_run(run, state, found)
-    two_files.show()
+    if run.comparison.has_words:
+        two_files.show()
 
 
 def _of_run(run: Run, state: State, found: tuple[Finding, ...]) -> None:
@@ -69,7 +69,7 @@ def _of_run(run: Run, state: State, found: tuple[Finding, ...]) -> None:
 
 
 def _controls(run: Run, candidate: str) -> None:
-    names = [each.name for each in run.comparison.candidates]
+    names, words = [each.name for each in run.comparison.candidates], run.comparison.words
     with focus.row():
         bound.selectbox("candidate", "Candidate", names, names[0], omit_default=False, width=240)
         others = [source.name for source in run.comparison.sources if source.name != candidate]
@@ -80,13 +80,13 @@ def _controls(run: Run, candidate: str) -> None:
                 others,
                 HUMAN,
                 width=240,
-                format_func=lambda name: "human texts" if name == HUMAN else name,
-                help="The human texts, or another candidate, such as an earlier version of a model.",
+                format_func=lambda name: words.reference_items if name == HUMAN else name,
+                help=words.said("The human texts, or another candidate, such as an earlier version of a model."),
             )
 
 
 def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
-    drawn = found[: max(MOST, chosen + 1)]
+    drawn, said = found[: max(MOST, chosen + 1)], run.comparison.words.said
     st.session_state[_KEYS] = [each.key for each in drawn]
     charts.show_chart(
         findings_figure(drawn, [each.name for each in run.comparison.candidates], chosen=chosen),
@@ -94,15 +94,20 @@ def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
         file_name=f"{run.name}-{found[0].candidate}-findings",
         on_select=_choose,
         selection_mode="points",
-        alt="Share of texts of either side that each finding counts, with the interval of the difference; the CSV has "
-        "the numbers.",
+        alt=said(
+            "Share of texts of either side that each finding counts, with the interval of the difference; the CSV has "
+            "the numbers."
+        ),
     )
     more = f" {len(found) - len(drawn)} smaller ones are in the CSV." if len(found) > len(drawn) else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            "Bars: 95% interval of the difference. Of the gap: how far the frontier integral falls if the candidate's "
-            "texts are weighted to have it as often, against the same weights on random texts; n.s.: no further. "
-            f"Expected share of false findings: at most {as_percent(Q)}. Click a row for its texts.{more}",
+            said(
+                "Bars: 95% interval of the difference. Of the gap: how far the frontier integral falls if the "
+                "candidate's texts are weighted to have it as often, against the same weights on random texts; n.s.: "
+                f"no further. Expected share of false findings: at most {as_percent(Q)}. Click a row for its texts."
+            )
+            + more,
             width="stretch",
         )
         charts.csv_button(
@@ -115,27 +120,37 @@ def _picture(run: Run, found: tuple[Finding, ...], chosen: int) -> None:
 def _choose() -> None:
     row, keys = clicked_value(bound.selection_of(_CHART), 0), st.session_state[_KEYS]
     if row is not None and row < len(keys):
-        session.update(search_finding=keys[row], read_text=None)
+        session.update(search_finding=keys[row], read_text=None, human_text=None, model_text=None)
 
 
 def _one(run: Run, state: State, finding: Finding) -> None:
     """The finding in words, where else it can be seen, and the texts that show it."""
     st.header(f"It {escaped(finding.does)}", anchor=False)
     st.markdown(f"{escaped(finding.numbers)}: {escaped('; '.join(finding.remarks))}.")
-    st.caption(
-        f"Tested on {finding.tested_model:,} and {finding.tested_human:,} texts; the list has all that meet the "
-        "condition, also those of prompts that suggested it."
+    listed = (
+        "the list has all that meet the condition, also those of prompts that suggested it."
+        if run.comparison.has_words
+        else "shown are all, also those that suggested it."
     )
+    st.caption(f"Tested on {finding.tested_model:,} and {finding.tested_human:,} {finding.words.items}; {listed}")
     _clusters(run, finding)
     for each in finding.also:
-        st.caption(f"Largely the same texts: it {escaped(each.does)} ({escaped(each.numbers)}).")
+        st.caption(f"Largely the same {finding.words.items}: it {escaped(each.does)} ({escaped(each.numbers)}).")
     with st.container(horizontal=True, vertical_alignment="center"):
         for page, title, icon, changes in _ELSEWHERE:
             if finding.reference == HUMAN or page.endswith("map.py"):
                 view = changed(state, candidate=finding.candidate, search_finding=finding.key, **changes)
                 st.page_link(page, label=title, icon=icon, query_params=to_query(view))
+    if run.corpora[finding.candidate].media is not None:
+        both_sides.show(run, finding)
+    else:
+        _list(run, finding)
+
+
+def _list(run: Run, finding: Finding) -> None:
+    """The texts that show the finding."""
     side = finding.candidate if finding.shown_by == "model" else finding.reference
-    shown = Shown(finding.reference, finding.candidate, finding.key, finding.condition)
+    shown = Shown(finding.reference, finding.candidate, finding.key, finding.condition, finding.words.items)
     stack = cache.stack(run.id)
     sizes = (len(run.corpora[name]) for name in (finding.reference, finding.candidate))
     counted = dict(zip((finding.reference, finding.candidate), masks(finding, *sizes), strict=True))

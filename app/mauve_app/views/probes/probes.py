@@ -11,6 +11,7 @@ from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import ProbesSection, State
 from mauve_app.views.probes import probe_flow, probe_form, probe_table, text_lab
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.experiments.robustness import ProbeTable, stored_probes
 from mauve_core.store import Run
 
@@ -38,6 +39,9 @@ def main() -> None:
     """Lay out the page."""
     head = page_chrome.head("Probes", "Which deliberate changes does the score notice, and which does it miss?")
     run, state = sidebar.opened_run(), session.current()
+    if not kind_of(run.comparison.human.kind).probes:
+        st.info(f"Nothing perturbs {run.comparison.words.items}, so there is nothing to probe.", icon=":material/info:")
+        page_chrome.end()
     with head:
         section = bound.segmented_control(
             "probes_section", "Part", _sections(run), key="url_probes_section", label_visibility="collapsed"

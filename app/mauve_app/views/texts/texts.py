@@ -19,6 +19,7 @@ from mauve_app.url import bound, session
 from mauve_app.url.parameters import changed, to_query
 from mauve_core.analysis.text_search import SourceShare, TextSearch, shares_found
 from mauve_core.base.config import HUMAN
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.text_search import shares_figure
 from mauve_core.figures.theme import short_name
 from mauve_core.store import Run
@@ -52,7 +53,7 @@ def main() -> None:
         st.markdown(f"{_everything(run)} Search them for words, or {ways} here.")
         _list(run, TextSearch(), found)
         return
-    st.markdown(sentence(search, shares_found(found, search)))
+    st.markdown(sentence(search, shares_found(found, search), run.comparison.words))
     with st.container(horizontal=True, vertical_alignment="center"):
         for page, title, icon, changes in _ELSEWHERE:
             st.page_link(page, label=title, icon=icon, query_params=to_query(changed(state, **changes)))
@@ -69,11 +70,11 @@ def _everything(run: Run) -> str:
     return f"**{run.comparison.words.count(sum(source.n for source in sources))}** of {len(sources)} sources."
 
 
-def sentence(search: TextSearch, shares: Sequence[SourceShare]) -> str:
+def sentence(search: TextSearch, shares: Sequence[SourceShare], words: Words = TEXTS) -> str:
     """How many texts are found, and in which share of the sources' texts, in Markdown."""
     total, n = sum(each.found for each in shares), sum(each.n for each in shares)
-    parts = [f"**{escaped(search.in_words())}**: {total:,} of {n:,} texts."]
-    parts += [f"Human: {share_in_words(each)}." for each in shares if each.source == HUMAN]
+    parts = [f"**{escaped(search.in_words())}**: {total:,} of {n:,} {words.items}."]
+    parts += [f"{words.reference.capitalize()}: {share_in_words(each)}." for each in shares if each.source == HUMAN]
     models = sorted((each for each in shares if each.source != HUMAN), key=lambda each: each.share)
     if len(models) == 1:
         parts.append(f"{escaped(short_name(models[0].source))}: {share_in_words(models[0])}.")
