@@ -145,7 +145,11 @@ def server_process(
 
     ``module`` is the Python module that is run, and its first arguments.
     """
-    own = {"MAUVE_LENS_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    own = {
+        "MAUVE_LENS_HOME": str(home),
+        "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "app"))),
+        "OMP_NUM_THREADS": "1",
+    }
     environment = {**os.environ, **own, **variables}
     home.mkdir(parents=True, exist_ok=True)
     log = home.parent / "app.log"

@@ -1,4 +1,6 @@
-"""Every view of a run under axe-core, in light and dark: nothing serious or critical, but for what is named below.
+"""Every view of a run under axe-core, in light and dark, and those of a run of images that show pictures.
+
+Nothing is serious or critical, but for what is named below.
 
 Where a view is open anyway its headings, the words of its charts and its width are looked at too.
 """
@@ -11,15 +13,21 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from docs.screenshots import HEIGHT, RESTING, SCHEMES, VIEWS, WIDTHS, open_view
+from docs.screenshots import HEIGHT, RESTING, SCHEMES, VIEWS, WIDTHS, View, open_view
+from mauve_core.base.config import HUMAN
 from tests.browser import axe
 from tests.browser.axe import Violation
 from tests.browser.conftest import PAGE_TIMEOUT_MS, serving, still
 from tests.browser.full_run import make_full_run
+from tests.browser.image_run import make_image_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 RUN = "synthetic"
+IMAGES = "images"
+
+WITH_PICTURES = ("clusters", "cluster", "why", "map-area", "map-cluster", "texts-all")
+"""Views that show pictures of a run of images."""
 
 ACCEPTED: tuple[tuple[str, str, str], ...] = ()
 """Rule, part of the selector or markup, and why it stays."""
@@ -39,9 +47,10 @@ _OVERFLOW = """() => ['[data-testid="stMain"]', '[data-testid="stSidebarContent"
 
 @pytest.fixture(scope="module")
 def full_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL of an app with a run on which every view has something to show."""
+    """Base URL of an app with a run on which every view has something to show, and one of images."""
     home = tmp_path_factory.mktemp("full") / "home"
     make_full_run(home)
+    make_image_run(home, {HUMAN: (24, 12), "drawn": (12, 24)}, name=IMAGES)
     with serving(home) as url:
         yield url
 
@@ -64,9 +73,18 @@ def is_accepted(found: Violation) -> bool:
 @pytest.mark.parametrize("name", VIEWS)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_view(pages: dict[str, Page], full_app: str, scheme: str, name: str) -> None:
-    page = pages[scheme]
+    examine(pages[scheme], scheme, VIEWS[name], full_app, RUN)
+
+
+@pytest.mark.parametrize("name", WITH_PICTURES)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_view_of_images(pages: dict[str, Page], full_app: str, scheme: str, name: str) -> None:
+    examine(pages[scheme], scheme, VIEWS[name], full_app, IMAGES)
+
+
+def examine(page: Page, scheme: str, view: View, url: str, run: str) -> None:
     page.set_viewport_size({"width": WINDOWS[scheme][0], "height": HEIGHT})
-    open_view(page, VIEWS[name], full_app, RUN)
+    open_view(page, view, url, run)
     severe = [str(each) for each in axe.violations(page) if not is_accepted(each)]
     assert not severe, "\n".join(severe)
     levels = page.locator("h1, h2, h3, h4").evaluate_all("all => all.map(each => Number(each.tagName[1]))")

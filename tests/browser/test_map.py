@@ -96,6 +96,24 @@ def selected_ids(page: Page) -> set[tuple[str, str]]:
     return {(row["source"], row["id"]) for row in rows}
 
 
+def hover(page: Page) -> int:
+    """Move the mouse onto a point; the place of its text in the stack."""
+    charts.settle(page)
+    place, x, y = charts.read_chart(
+        page,
+        CHART,
+        """plot => {
+            const trace = plot._fullData.find(each => each.customdata && each.x.length);
+            const box = plot.getBoundingClientRect(), {xaxis, yaxis} = plot._fullLayout;
+            return [trace.customdata[0][0], box.left + xaxis._offset + xaxis.d2p(trace.x[0]),
+                    box.top + yaxis._offset + yaxis.d2p(trace.y[0])];
+        }""",
+    )
+    page.mouse.move(x - 40, y)
+    page.mouse.move(x, y, steps=4)
+    return int(place)
+
+
 def test_lasso_read_the_texts_reload(page: Page, live_app: str, live_run: Run) -> None:
     projection = live_run.comparison.projection
     assert projection is not None
@@ -198,22 +216,10 @@ def test_two_lassos_are_compared_and_a_reload_shows_the_same(page: Page, live_ap
 
 def test_a_hover_shows_the_text_of_the_point(page: Page, live_app: str, live_run: Run) -> None:
     open_map(page, live_app, candidate="close")
-    charts.settle(page)
-    place, x, y = charts.read_chart(
-        page,
-        CHART,
-        """plot => {
-            const trace = plot._fullData.find(each => each.customdata && each.x.length);
-            const box = plot.getBoundingClientRect(), {xaxis, yaxis} = plot._fullLayout;
-            return [trace.customdata[0][0], box.left + xaxis._offset + xaxis.d2p(trace.x[0]),
-                    box.top + yaxis._offset + yaxis.d2p(trace.y[0])];
-        }""",
-    )
+    place = hover(page)
     stack = Stack.of(live_run.comparison)
-    name = stack.names[stack.source[int(place)]]
-    text = live_run.corpora[name].texts[stack.position[int(place)]]
-    page.mouse.move(x - 40, y)
-    page.mouse.move(x, y, steps=4)
-    hover = charts.chart(page, CHART).locator(".hoverlayer")
-    expect(hover).to_contain_text(name)
-    expect(hover).to_contain_text(" ".join(text.split()[:4]))
+    name = stack.names[stack.source[place]]
+    text = live_run.corpora[name].texts[stack.position[place]]
+    label = charts.chart(page, CHART).locator(".hoverlayer")
+    expect(label).to_contain_text(name)
+    expect(label).to_contain_text(" ".join(text.split()[:4]))

@@ -31,6 +31,13 @@ class Sheet {
       this.root.replaceChildren(...this.items);
     }
     this.mark(data.opened);
+    if (!same && data.opened > 0) this.reveal(this.items[data.opened]);
+  }
+
+  // Scrolls the sheet alone: the page stays where it is.
+  reveal(item) {
+    const [box, view] = [item, this.root].map((each) => each.getBoundingClientRect());
+    this.root.scrollTop += (box.top + box.bottom - view.top - view.bottom) / 2;
   }
 
   item(digest, place) {
@@ -62,12 +69,16 @@ class Sheet {
     this.send("open", place);
   }
 
+  // The page has shortcuts on the same keys, so that they end here, even where there is no picture to go to.
   move(event) {
     const steps = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: this.columns(), ArrowUp: -this.columns() };
     const from = this.items.indexOf(event.target.closest(".item"));
-    const to = event.key === "Home" ? 0 : event.key === "End" ? this.items.length - 1 : from + steps[event.key];
-    if (from < 0 || !this.items[to]) return;
+    const places = { Home: 0, End: this.items.length - 1 };
+    if (from < 0 || !(event.key in steps || event.key in places)) return;
     event.preventDefault();
+    event.stopPropagation();
+    const to = places[event.key] ?? from + steps[event.key];
+    if (!this.items[to]) return;
     this.items[from].tabIndex = -1;
     this.items[to].tabIndex = 0;
     this.items[to].focus();

@@ -70,6 +70,11 @@ def _open(key: str, indices: tuple[int, ...], on_open: Callable[[int], object]) 
 
 def picture(run: Run, source: str, index: int) -> None:
     """One item's larger picture."""
-    media = run.corpora[source].media
-    if media is not None:
-        st.image(media.picture(index, SIDES[-1]), caption=None)
+    corpus = run.corpora[source]
+    if corpus.media is not None:
+        show_picture(corpus.media.picture(index, SIDES[-1]), f"{corpus.ids[index]}: {corpus.texts[index]}")
+
+
+def show_picture(data: bytes, alt: str) -> None:
+    """A picture as it is, with words for who cannot see it."""
+    st.image(data, output_format="PNG", alt=alt)  # by default a JPEG, which adds faults of its own

@@ -17,7 +17,7 @@ from mauve_app.selection import polygon_of_event
 from mauve_app.url import bound, session
 from mauve_app.url.codecs import Point
 from mauve_app.url.parameters import State
-from mauve_app.views.map import map_selection, map_to_come
+from mauve_app.views.map import hovered_picture, map_selection, map_to_come
 from mauve_core.analysis.cluster_table import has_costs
 from mauve_core.analysis.selection import Stack, inside_polygon
 from mauve_core.base.config import HUMAN
@@ -223,6 +223,7 @@ def _map(
         selection_mode=("box", "lasso"),
         alt=f"Map of {total:,} texts. The Clusters page has the same texts without a map.",
     )
+    hovered_picture.show(here.run, cache.stack(here.run.id), drawn, chart=_CHART)
     with st.container(horizontal=True, vertical_alignment="center"):
         whose = _how_fitted(here.run.comparison) + _who_is_clustered(here, hidden)
         st.caption(

@@ -40,4 +40,4 @@ def _pages(run: Run, source: str, spec: str, ids: list[str], *, key: str) -> Non
                 contact_sheet.picture(run, source, rows[image])
             with right:
                 st.caption("After")
-                st.image(after)
+                contact_sheet.show_picture(after, f"{image} after {spec}")
