@@ -44,7 +44,7 @@ def watched(log: Path) -> dict[str, str]:
     free = {name: value for name, value in os.environ.items() if name not in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")}
     return {
         **free,
-        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+        "PYTHONPATH": os.pathsep.join(map(str, (folder, ROOT, ROOT / "app"))),
         "LOOKUPS": str(log),
         "HF_HOME": str(log.parent / "hf"),
         "HF_ENDPOINT": "http://hub.invalid",
