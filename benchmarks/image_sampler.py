@@ -81,11 +81,14 @@ def page(run: Run, found: Mapping[str, Mapping[str, tuple[float, float]]], image
 
 def plot(found: Mapping[str, Mapping[str, tuple[float, float]]]) -> str:
     """A panel for each column; a line reaches one standard deviation up and down."""
-    panels = [
-        spread_panel(title, "temperature", [[(value - sd, value + sd) for value, sd in values.values()]], [*values])
-        for title, values in found.items()
-    ]
-    return figure("A sampler of images by its temperature", panels, [])
+    panels = []
+    for title, values in found.items():
+        ends = {name: (value - sd, value + sd) for name, (value, sd) in values.items()}
+        lines = [
+            [() if (name == OTHER_REAL) is drawn else each for name, each in ends.items()] for drawn in (True, False)
+        ]
+        panels.append(spread_panel(title, "temperature", lines, [*values]))
+    return figure("A sampler of images by its temperature", panels, ["the model's digits", "other real digits"])
 
 
 def main() -> None:

@@ -94,8 +94,11 @@ def spread_panel(
     title: str, foot: str, lines: Sequence[Sequence[Sequence[float]]], labels: Sequence[str] | None = None
 ) -> str:
     """Curves over 0, 1, 2 ... (or ``labels``) on plain axes from zero; each point is the mean of some values, a line
-    reaches from the least of them to the most."""
-    last, top = max(len(line) for line in lines) - 1, max(max(max(values) for values in line) for line in lines) * 1.08
+    reaches from the least of them to the most; where there are none, there is no point."""
+    last, top = (
+        max(len(line) for line in lines) - 1,
+        max(max(values, default=0) for line in lines for values in line) * 1.08,
+    )
 
     def across(number: float) -> float:
         return 14 + (WIDTH - 28) * number / max(last, 1)
@@ -114,7 +117,9 @@ def spread_panel(
         parts.append(f'<text x="{across(number):.1f}" y="{HEIGHT + 14}" text-anchor="middle">{label}</text>')
     for line, colour in zip(lines, COLOURS, strict=False):
         points = [
-            (across(number), float(np.mean(values)), min(values), max(values)) for number, values in enumerate(line)
+            (across(number), float(np.mean(values)), min(values), max(values))
+            for number, values in enumerate(line)
+            if values
         ]
         path = " ".join(f"{x:.1f},{down(mean):.1f}" for x, mean, _, _ in points)
         parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="1.6"/>')
