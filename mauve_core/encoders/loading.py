@@ -129,10 +129,12 @@ def load_weights(
     with_head: bool,
     ends: Sequence[int] = (),
     device: str = "cpu",
+    factory: Any = None,
 ) -> Any:
     """Return the model in ``folder``, whose texts end with one of the tokens ``ends``.
 
-    To another ``device`` than the CPU, each weight goes as it is read, from several threads.
+    A class of transformers may be named as ``factory``; without one, it is chosen by the configuration. To another
+    ``device`` than the CPU, each weight goes as it is read, from several threads.
 
     Raises
     ------
@@ -149,7 +151,7 @@ def load_weights(
         raise damaged(
             folder / CONFIG, f"it declares {layers:,} layers, but its weights hold {stored.tensors:,} tensors"
         )
-    factory = AutoModelForCausalLM if with_head else AutoModel
+    factory = factory or (AutoModelForCausalLM if with_head else AutoModel)
     own: dict[str, Any] = {}
     if with_head:
         own["generation_config"] = GenerationConfig(eos_token_id=list(ends) or None)

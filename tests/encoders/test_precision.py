@@ -60,10 +60,15 @@ class _New:
 
 @pytest.fixture(params=[_Old, _New, None])
 def setting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[], str]:
-    """torch's setting in both of its forms, and as it is in this torch."""
+    """torch's settings of products and convolutions, in both of their forms and as in this torch."""
     if request.param is not None:
         monkeypatch.setattr(torch.backends.cuda, "matmul", request.param())
-    return products._setting
+    words = {True: "tf32", False: "ieee"}
+
+    def differing() -> str:
+        return " ".join(dict.fromkeys(words.get(each, each) for each in products._settings()))
+
+    return differing
 
 
 def test_every_precision_has_its_key(tiny: Tiny) -> None:
@@ -192,7 +197,8 @@ def test_products_hold_in_every_pass_and_nowhere_else(
     packed: bool,
 ) -> None:
     stand_in(monkeypatch)
-    products._set("tf32" if inside == "ieee" else "ieee")  # what a caller chose for the process
+    defaults = products._settings()
+    products._set(products._wanted("tf32" if inside == "ieee" else "ieee"))  # what a caller chose for the process
     before, forward, seen = setting(), Encoder._forward, []
 
     def spy(self: Encoder, *args: Any) -> Any:
@@ -204,7 +210,7 @@ def test_products_hold_in_every_pass_and_nowhere_else(
     assert {found for _, found in seen} == {inside}
     assert threading.get_ident() not in {thread for thread, _ in seen}, "two devices, so both have a worker"
     assert setting() == before
-    products._set("ieee")
+    products._set(defaults)
 
 
 def test_products_are_restored_after_an_error(
@@ -228,6 +234,15 @@ def test_a_cpu_leaves_the_setting_alone(setting: Callable[[], str]) -> None:
     before = setting()
     with matrix_products("tf32", "cpu"):
         assert setting() == before
+
+
+def test_convolutions_follow_the_precision_that_was_asked_for(setting: Callable[[], str]) -> None:
+    before = setting()
+    assert before.endswith("tf32"), "torch's default: TF32 for convolutions, whatever the products' setting"
+    for products_ in ("ieee", "tf32"):
+        with matrix_products(products_, "cuda"):
+            assert setting() == products_
+    assert setting() == before
 
 
 def test_passes_of_unlike_products_take_turns(setting: Callable[[], str]) -> None:

@@ -20,6 +20,7 @@ from mauve_core.encoders.loading import reading_weights
 from mauve_core.encoders.precision import checked_precision
 from mauve_core.encoders.vision import pixels
 from mauve_core.encoders.vision.model import VisionModel
+from mauve_core.numerics.device.products import matrix_products
 
 if TYPE_CHECKING:
     from torch import nn
@@ -130,7 +131,7 @@ def _network(
         network = load(Path(identity.location)).to(device)
 
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
-        with torch.inference_mode():
+        with torch.inference_mode(), matrix_products("ieee", device):
             found: NDArray[np.float32] = network(torch.from_numpy(images).to(device)).cpu().numpy()
         return found
 

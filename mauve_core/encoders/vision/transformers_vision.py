@@ -23,9 +23,17 @@ from mauve_core.encoders.hub_files import hub_file
 from mauve_core.encoders.loading import SAFE, load_config, load_weights, third_party
 from mauve_core.encoders.model_files import CONFIG, FindFile, files_in, read_object
 from mauve_core.encoders.opening import checked_folder
+from mauve_core.encoders.precision import products_of
+from mauve_core.encoders.quiet import quiet_libraries
 from mauve_core.encoders.vision.model import VisionModel
+from mauve_core.numerics.device.products import matrix_products
 
 PROCESSOR = "preprocessor_config.json"
+
+TOWERS = ("clip_vision_model", "dinov3_convnext", "dinov3_vit", "siglip_vision_model")
+"""Types of models that give features of images alone, and so are in no list of transformers by task."""
+
+_PROJECTED = "CLIPVisionModelWithProjection"
 
 
 def find_in(identity: ModelIdentity) -> FindFile:
@@ -36,7 +44,7 @@ def find_in(identity: ModelIdentity) -> FindFile:
 
 
 def takes_images(identity: ModelIdentity) -> bool:
-    """Return whether a folder or hub model is of a type that classifies images, or embeds them with texts.
+    """Return whether a folder or hub model is of a type that classifies images, embeds them with texts, or is a tower.
 
     Others that see images, such as masked autoencoders, which hide parts at random, or models that answer questions,
     give no feature of an image.
@@ -51,7 +59,7 @@ def takes_images(identity: ModelIdentity) -> bool:
     config = find_in(identity)(CONFIG)
     kind = None if config is None else read_object(config).get("model_type")
     mappings = MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES, MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES
-    return isinstance(kind, str) and any(kind in names for names in mappings)
+    return isinstance(kind, str) and (kind in TOWERS or any(kind in names for names in mappings))
 
 
 def recipe_of(identity: ModelIdentity) -> str:
@@ -67,17 +75,21 @@ def recipe_of(identity: ModelIdentity) -> str:
     return f"prepared as its {PROCESSOR} says ({digest}), pooled by the model's own rule"
 
 
+@quiet_libraries()
 def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
     """Return the model on the device; errors as :func:`mauve_core.encoders.loading.load_weights`."""
     import torch
-    from transformers import AutoImageProcessor
+    import transformers
 
     folder = checked_folder(identity)
     config = load_config(folder, identity.name)
     with third_party(f"The image processor of the model {identity.name} in {folder}", identity.name, folder):
-        processor = AutoImageProcessor.from_pretrained(str(folder), backend="pil", **SAFE)
+        processor = transformers.AutoImageProcessor.from_pretrained(str(folder), backend="pil", **SAFE)
     torch_type = getattr(torch, "float32" if dtype == "tf32" else dtype)
-    model = load_weights(folder, identity.name, config, torch_type, with_head=False, device=device).eval()
+    factory = getattr(transformers, _PROJECTED) if _PROJECTED in (config.architectures or ()) else None
+    model = load_weights(
+        folder, identity.name, config, torch_type, with_head=False, device=device, factory=factory
+    ).eval()
 
     def prepare(image: Image.Image) -> NDArray[np.float32]:
         with third_party(f"An image for the model {identity.name}", identity.name, folder):
@@ -85,7 +97,7 @@ def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
         return np.ascontiguousarray(values, dtype=np.float32)
 
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
-        with torch.inference_mode():
+        with torch.inference_mode(), matrix_products(products_of(dtype), device):
             pixels = torch.from_numpy(images).to(device, torch_type)
             found: NDArray[np.float32] = _pooled(model, pixels).float().cpu().numpy()
         return found
@@ -100,6 +112,8 @@ def _pooled(model: Any, pixels: Any) -> Any:
         found = model.get_image_features(pixel_values=pixels)
         return getattr(found, "pooler_output", found)  # transformers 5 returns an output, 4 the tensor itself
     output = model(pixel_values=pixels)
+    if (embedding := getattr(output, "image_embeds", None)) is not None:
+        return embedding
     pooled = getattr(output, "pooler_output", None)
     if pooled is None or hasattr(getattr(model, "pooler", None), "dense"):
         last = output.last_hidden_state

@@ -1,21 +1,22 @@
-"""How matrix products of float32 factors are computed on CUDA devices.
+"""How matrix products and convolutions of float32 factors are computed on CUDA devices.
 
-torch has one setting for the whole process. It is in force only while work of ours is being started, and work that
+torch has settings for the whole process. They are in force only while work of ours is being started, and work that
 wants the other kind takes turns.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 Products = Literal["ieee", "tf32"]
-"""How float32 factors of matrix products are rounded: not at all, or to TF32. The words are torch's."""
+"""How float32 factors of products are rounded: not at all, or to TF32. The words are torch's."""
 
 _turn = threading.Condition()
-_users, _in_force, _before = 0, "ieee", ""
+_users, _in_force = 0, "ieee"
+_before: tuple[object, ...] = ()
 
 
 @contextmanager
@@ -32,8 +33,8 @@ def matrix_products(products: Products, device: str) -> Iterator[None]:
     with _turn:
         _turn.wait_for(lambda: not _users or _in_force == products)
         if not _users:
-            _before, _in_force = _setting(), products
-            _set(products)
+            _before, _in_force = _settings(), products
+            _set(_wanted(products))
         _users += 1
     try:
         yield
@@ -45,19 +46,32 @@ def matrix_products(products: Products, device: str) -> Iterator[None]:
                 _turn.notify_all()
 
 
-def _setting() -> str:
-    """Return torch's setting; versions before 2.9 have a truth value instead, and mixing the two raises in others."""
-    from torch.backends.cuda import matmul
+def _holders() -> tuple[list[Any], str]:
+    """Return what holds torch's settings, and by which name.
 
-    if hasattr(matmul, "fp32_precision"):
-        return str(matmul.fp32_precision)
-    return "tf32" if matmul.allow_tf32 else "ieee"
+    Convolutions have one of their own, with TF32 as its default. Versions before 2.9 have truth values instead, and
+    mixing the two kinds raises in others.
+    """
+    from torch.backends import cuda
+    from torch.backends import cudnn as cudnn_module
+
+    cudnn: Any = cudnn_module  # its parts are made at run time
+    if hasattr(cuda.matmul, "fp32_precision"):
+        return [cuda.matmul, cudnn.conv], "fp32_precision"
+    return [cuda.matmul, cudnn], "allow_tf32"
 
 
-def _set(setting: str) -> None:
-    from torch.backends.cuda import matmul
+def _settings() -> tuple[object, ...]:
+    holders, name = _holders()
+    return tuple(getattr(holder, name) for holder in holders)
 
-    if hasattr(matmul, "fp32_precision"):
-        matmul.fp32_precision = setting
-    else:
-        matmul.allow_tf32 = setting == "tf32"
+
+def _set(settings: Iterable[object]) -> None:
+    holders, name = _holders()
+    for holder, setting in zip(holders, settings, strict=True):
+        setattr(holder, name, setting)
+
+
+def _wanted(products: Products) -> tuple[object, ...]:
+    holders, name = _holders()
+    return (products if name == "fp32_precision" else products == "tf32",) * len(holders)

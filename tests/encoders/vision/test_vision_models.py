@@ -65,6 +65,16 @@ def small(kind: str) -> Any:
         return transformers.ViTModel(transformers.ViTConfig(**vision), add_pooling_layer=False)
     if kind == "dinov2":
         return transformers.Dinov2Model(transformers.Dinov2Config(**vision))
+    if kind == "beit":
+        return transformers.BeitModel(transformers.BeitConfig(**vision))
+    if kind == "dinov3":
+        return transformers.DINOv3ViTModel(transformers.DINOv3ViTConfig(**vision))
+    if kind == "siglip tower":
+        return transformers.SiglipVisionModel(transformers.SiglipVisionConfig(**vision))
+    if kind == "clip tower":
+        return transformers.CLIPVisionModel(transformers.CLIPVisionConfig(**vision))
+    if kind == "clip tower, projected":
+        return transformers.CLIPVisionModelWithProjection(transformers.CLIPVisionConfig(**vision, projection_dim=12))
     if kind == "clip":
         text = {**sizes, "vocab_size": 50, "bos_token_id": 0, "eos_token_id": 1}
         return transformers.CLIPModel(
@@ -80,10 +90,15 @@ def plain(kind: str, model: Any, values: Any) -> Any:
     if kind == "clip":
         return model.visual_projection(model.vision_model(pixel_values=values).pooler_output)
     output = model(pixel_values=values)
+    if kind == "clip tower, projected":
+        return output.image_embeds
     return output.last_hidden_state[:, 0] if kind in ("vit", "dinov2") else output.pooler_output
 
 
-@pytest.fixture(params=["vit", "dinov2", "clip", "convnext"])
+TOWERS = ["dinov3", "siglip tower", "clip tower", "clip tower, projected"]
+
+
+@pytest.fixture(params=["vit", "beit", "dinov2", "clip", "convnext", *TOWERS])
 def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Any, Path]:
     model = small(request.param).eval()
     model.save_pretrained(tmp_path)
