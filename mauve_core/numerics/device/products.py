@@ -21,7 +21,7 @@ _before: tuple[object, ...] = ()
 
 @contextmanager
 def matrix_products(products: Products, device: str) -> Iterator[None]:
-    """Compute products like this on a CUDA device, and restore the process's own setting after the last user.
+    """Compute products and convolutions like this on a CUDA device; the last user restores the setting of the process.
 
     The setting also holds where a caller chose TF32 for the whole process: features in float32 are the reference. Who
     wants the other kind waits. Kernels read the setting when they are started, so the work itself may still go on.

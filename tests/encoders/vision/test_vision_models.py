@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,14 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders.catalogue import EFFICIENTNET, PIXELS, VISION, ModelIdentity, identify
 from mauve_core.encoders.opening import language_model
-from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, pixels, vision_recipe
+from mauve_core.encoders.vision import (
+    VisionModel,
+    is_vision_model,
+    open_vision_model,
+    pixels,
+    transformers_vision,
+    vision_recipe,
+)
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -69,6 +77,9 @@ def small(kind: str) -> Any:
         return transformers.BeitModel(transformers.BeitConfig(**vision))
     if kind == "dinov3":
         return transformers.DINOv3ViTModel(transformers.DINOv3ViTConfig(**vision))
+    if kind == "dinov3 of convolutions":
+        sizes = {"hidden_sizes": [8, 8, 8, 16], "depths": [1, 1, 1, 1]}
+        return transformers.DINOv3ConvNextModel(transformers.DINOv3ConvNextConfig(**sizes, image_size=SIDE))
     if kind == "siglip tower":
         return transformers.SiglipVisionModel(transformers.SiglipVisionConfig(**vision))
     if kind == "clip tower":
@@ -95,7 +106,7 @@ def plain(kind: str, model: Any, values: Any) -> Any:
     return output.last_hidden_state[:, 0] if kind in ("vit", "dinov2") else output.pooler_output
 
 
-TOWERS = ["dinov3", "siglip tower", "clip tower", "clip tower, projected"]
+TOWERS = ["dinov3", "dinov3 of convolutions", "siglip tower", "clip tower", "clip tower, projected"]
 
 
 @pytest.fixture(params=["vit", "beit", "dinov2", "clip", "convnext", *TOWERS])
@@ -128,6 +139,21 @@ def test_a_feature_does_not_depend_on_its_batch(saved: tuple[str, Any, Path]) ->
     together = encoded(model, found)
     alone = np.concatenate([encoded(model, [each]) for each in found])
     np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+@pytest.mark.parametrize(("dtype", "products"), [("float32", "ieee"), ("tf32", "tf32")])
+def test_passes_compute_in_the_precision_that_was_asked_for(
+    saved: tuple[str, Any, Path], monkeypatch: pytest.MonkeyPatch, dtype: Any, products: str
+) -> None:
+    asked = []
+
+    def spy(products: str, device: str) -> nullcontext[None]:
+        asked.append((products, device))
+        return nullcontext()
+
+    monkeypatch.setattr(transformers_vision, "matrix_products", spy)
+    encoded(transformers_vision.load(identify(str(saved[2])), dtype, "cpu"), images(2))
+    assert asked == [(products, "cpu")]
 
 
 def test_a_model_says_whether_it_takes_images(saved: tuple[str, Any, Path], tmp_path: Path) -> None:
