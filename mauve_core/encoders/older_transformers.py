@@ -50,14 +50,16 @@ def check_settings(values: Mapping[str, Any], config: Any, path: Path) -> None:
 def skeleton(factory: Any, config: Any) -> Any | None:
     """Return the model without memory for its weights; None if transformers builds it so before it loads them.
 
-    ``factory`` is transformers' AutoModel or a class like it.
+    ``factory`` is transformers' AutoModel, a class like it, or that of a model.
     """
     if not is_older():
         return None
     import torch
 
     with torch.device("meta"):
-        return factory.from_config(config, trust_remote_code=False)
+        if hasattr(factory, "from_config"):
+            return factory.from_config(config, trust_remote_code=False)
+        return factory(config)
 
 
 def correct_special_tokens(tokenizer: Any, config: Any) -> None:

@@ -54,8 +54,8 @@ class _New:
 
     __slots__ = ("fp32_precision",)
 
-    def __init__(self) -> None:
-        self.fp32_precision = "none"
+    def __init__(self, precision: str = "none") -> None:
+        self.fp32_precision = precision
 
 
 @pytest.fixture(params=[_Old, _New, None])
@@ -63,6 +63,8 @@ def setting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     """torch's settings of products and convolutions, in both of their forms and as in this torch."""
     if request.param is not None:
         monkeypatch.setattr(torch.backends.cuda, "matmul", request.param())
+        if request.param is _New:  # older versions of torch do not have it
+            monkeypatch.setattr(torch.backends.cudnn, "conv", _New("tf32"), raising=False)
     words = {True: "tf32", False: "ieee"}
 
     def differing() -> str:

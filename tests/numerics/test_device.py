@@ -284,6 +284,8 @@ def test_products_have_device_work_whatever_the_process_has_set(newer, monkeypat
     setting, fast, full = ("fp32_precision", "tf32", "ieee") if newer else ("allow_tf32", True, False)
     products = SimpleNamespace(**{setting: fast})  # what torch has since 2.9, and had before
     monkeypatch.setattr(torch.backends.cuda, "matmul", products)
+    if newer:
+        monkeypatch.setattr(torch.backends.cudnn, "conv", SimpleNamespace(fp32_precision=fast), raising=False)
 
     def fail() -> None:
         with device_work(torch.device("cuda")):
