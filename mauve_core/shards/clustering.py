@@ -177,8 +177,8 @@ def read_sums(work: Work, candidate: str, iteration: int) -> Sums:
     )
     total = Sums(**work.arrays(next(paths)))
     for path in paths:
-        for held, more in zip(total, Sums(**work.arrays(path)), strict=True):
-            held += more
+        more = Sums(**work.arrays(path))
+        total = Sums(total.counts + more.counts, total.sums + more.sums, total.objective + more.objective)
     return total
 
 

@@ -48,7 +48,7 @@ def list_shards(where: str | Path) -> tuple[str, ...]:
     Parameters
     ----------
     where : str or Path
-        A folder, of which all files with a known suffix count; a pattern with ``*`` or ``**``; a manifest; or one shard.
+        A folder, of which all files with a known suffix count; a pattern with ``*`` or ``**``; a manifest; or a shard.
         All but a manifest may be a URL.
 
     Returns

@@ -6,6 +6,7 @@ nodes must see. Ray starts an actor again elsewhere when its node or process die
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,9 @@ from mauve_core.shards.tasks import Task, carry_out
 
 RETRIES = 3
 """Times that a task is repeated after its actor has died."""
+
+_HERE = {"_node_ip_address": "127.0.0.1"}
+"""A cluster of one machine is reached from nowhere else."""
 
 EXTRA = "pip install 'mauve-lens[ray]'"
 
@@ -37,6 +41,7 @@ class RayEngine:
     """
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it reports to its makers otherwise
         try:
             ray: Any = import_module("ray")
         except ImportError as error:
@@ -44,7 +49,7 @@ class RayEngine:
         self._ray = ray
         self._own = not ray.is_initialized()
         if self._own:
-            options: dict[str, Any] = {} if address else {"include_dashboard": False, "num_cpus": workers}
+            options: dict[str, Any] = {} if address else {"include_dashboard": False, "num_cpus": workers} | _HERE
             try:
                 ray.init(address=address, log_to_driver=False, logging_level="error", **options)
             except (ConnectionError, RuntimeError, ValueError) as error:
