@@ -22,7 +22,8 @@ from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.kmeans.lloyd import sums_by_label
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.scoring.partitioning import clustering_seeds
-from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows, mixed
+from mauve_core.shards.drawing import mixed
+from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows
 from mauve_core.shards.plan import GROUPS, Work, write_arrays
 
 

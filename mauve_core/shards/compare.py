@@ -33,7 +33,7 @@ from mauve_core.shards import clustering
 from mauve_core.shards.encoding import info_path, moments_of, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.places import list_shards
-from mauve_core.shards.plan import SAMPLE_BYTES, SAMPLE_ROWS, Plan, StoredAs, Work
+from mauve_core.shards.plan import RUN_TEXTS, SAMPLE_BYTES, SAMPLE_ROWS, Plan, StoredAs, Work
 from mauve_core.shards.result import Pass, ShardedCandidate, ShardedComparison, ShardedSide
 from mauve_core.shards.tasks import Task, peak_memory, remaining
 from mauve_core.shards.texts import Named
@@ -51,10 +51,11 @@ def plan_of(
     named: Named | None = None,
     stored_as: StoredAs = "float32",
     sample_rows: int = SAMPLE_ROWS,
+    run_texts: int = RUN_TEXTS,
 ) -> Plan:
     """List the shards of every side; arguments and errors as in :func:`compare_shards`."""
     sides = {HUMAN: list_shards(human), **{name: list_shards(where) for name, where in candidates.items()}}
-    return Plan(sides, encoder, score or ScoreConfig(), named or Named(), stored_as, sample_rows)
+    return Plan(sides, encoder, score or ScoreConfig(), named or Named(), stored_as, sample_rows, run_texts)
 
 
 def encode_tasks(work: Work, device: str = "auto", part: tuple[int, int] = (0, 1)) -> list[Task]:

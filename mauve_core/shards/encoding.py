@@ -20,8 +20,10 @@ from mauve_core.base.files import write_atomically
 from mauve_core.encoders import Encoder
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.shards.drawing import mixed
 from mauve_core.shards.places import is_url, opened_shard
 from mauve_core.shards.plan import Plan, Work, write_arrays
+from mauve_core.shards.samples import Keeper, texts_path
 from mauve_core.shards.texts import Tally, digests_of, texts_of
 
 TEXTS_AT_ONCE = 4096
@@ -70,8 +72,10 @@ def encode_shard(work: Work, source: str, index: int, device: str) -> None:
     if work.plan.encoder is None:
         info, moments, groups, order = _measured(work.plan, shard, index)
     else:
+        keeper = Keeper(work.plan.run_texts, len(work.plan.sides[source]), work.plan.score.seed)
         place = work.path("sides", work.number(source), index).with_suffix(".npy")
-        info, moments, groups, order = _encoded(work.plan, work.plan.encoder, device, shard, place)
+        info, moments, groups, order = _encoded(work.plan, work.plan.encoder, device, shard, place, keeper)
+        keeper.write(texts_path(work, source, index))
     place = work.path("sides", work.number(source), index)
     write_arrays(
         place.with_suffix(".npz"),
@@ -118,7 +122,7 @@ def _array_paths(work: Work, source: str) -> list[Path]:
 
 
 def _encoded(
-    plan: Plan, config: EncoderConfig, device: str, shard: str, place: Path
+    plan: Plan, config: EncoderConfig, device: str, shard: str, place: Path, keeper: Keeper
 ) -> tuple[ShardInfo, Moments, NDArray[np.uint64], NDArray[np.uint64]]:
     tally, encoder = Tally(), _encoder(json.dumps(config.as_dict()), device)
     groups, order = [], []
@@ -134,6 +138,7 @@ def _encoded(
             writer = writer or _RowWriter(stream, rows.shape[1], rows.dtype)
             writer.add(rows)
             moments = _plus(moments, Moments.of(rows, plan.score.unit_rows, name=f"features of {shard}"))
+            keeper.add(own_groups, ids, prompts, texts)
             groups.append(own_groups)
             order.append(digests_of(ids))
             cut, tokens = cut + int(found.cut.sum()), tokens + int(found.lengths.sum(dtype=np.int64))
@@ -216,15 +221,6 @@ def _table(shard: str) -> NDArray[np.floating]:
             received=f"{getattr(array, 'dtype', type(array).__name__)} of shape {getattr(array, 'shape', ())}",
         )
     return array
-
-
-def mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble numbers, one to one, as the generator SplitMix64 does (Steele, Lea, Flood, 2014)."""
-    with np.errstate(over="ignore"):
-        z = numbers + np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 class _RowWriter:

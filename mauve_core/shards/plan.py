@@ -30,6 +30,9 @@ GROUPS = 1024
 SAMPLE_ROWS, SAMPLE_BYTES = 1_000_000, 2**29
 """Rows on which k-means starts, of both sides together, and the memory limit of their coordinates."""
 
+RUN_TEXTS = 10_000
+"""Texts of each side in the app, as many as a run with fine differences needs."""
+
 StoredAs = Literal["float16", "float32"]
 
 
@@ -50,6 +53,8 @@ class Plan:
         Precision of features on disk. float16 halves the disk and the reading time and rounds to three digits.
     sample_rows : int
         Most rows on which k-means starts.
+    run_texts : int
+        Texts of each side that are kept for a run in the app.
     """
 
     sides: Mapping[str, tuple[str, ...]]
@@ -58,6 +63,7 @@ class Plan:
     named: Named = field(default_factory=Named)
     stored_as: StoredAs = "float32"
     sample_rows: int = SAMPLE_ROWS
+    run_texts: int = RUN_TEXTS
 
     def __post_init__(self) -> None:
         if HUMAN not in self.sides or len(self.sides) < 2:
@@ -89,6 +95,7 @@ class Plan:
             "fields": asdict(self.named),
             "stored_as": self.stored_as,
             "sample_rows": self.sample_rows,
+            "run_texts": self.run_texts,
         }
 
     @classmethod
@@ -103,6 +110,7 @@ class Plan:
             named=Named(**values["fields"]),
             stored_as=values["stored_as"],
             sample_rows=values["sample_rows"],
+            run_texts=values["run_texts"],
         )
 
     def digest(self) -> str:

@@ -6,9 +6,12 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
-from mauve_core.base.config import EncoderConfig, ScoreConfig
+from mauve_core.base.config import SCORES, EncoderConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.validation import Count, NotNegative, Within
 from mauve_core.scoring.spread import Estimate
 
 
@@ -31,11 +34,11 @@ class ShardedSide:
     """
 
     name: str
-    shards: int
-    n: int
-    left_out: Mapping[str, int]
-    cut: int
-    tokens: int
+    shards: Annotated[int, Within(1)]
+    n: Count
+    left_out: Mapping[str, Count]
+    cut: Count
+    tokens: Count
     digest: str
 
 
@@ -65,12 +68,12 @@ class ShardedCandidate:
     """
 
     name: str
-    k: int
-    components: int
-    explained: float
-    sampled: int
-    iterations: tuple[int, ...]
-    objectives: tuple[float, ...]
+    k: Annotated[int, Within(2)]
+    components: Annotated[int, Within(1)]
+    explained: Annotated[float, Within(0, 1)]
+    sampled: Annotated[int, Within(1)]
+    iterations: tuple[Count, ...]
+    objectives: tuple[NotNegative, ...]
     counts: str
     scores: Mapping[str, Estimate]
 
@@ -91,10 +94,10 @@ class Pass:
     """
 
     name: str
-    tasks: int
-    done_before: int
-    seconds: float
-    peak_bytes: int
+    tasks: Count
+    done_before: Count
+    seconds: NotNegative
+    peak_bytes: Count
 
 
 @dataclass(frozen=True)
@@ -122,26 +125,15 @@ class ShardedComparison:
     def __getitem__(self, name: str) -> ShardedCandidate:
         return {candidate.name: candidate for candidate in self.candidates}[name]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain JSON values."""
-        return {
-            **self._decided(),
-            "digest": self.digest(),
-            "engine": self.engine,
-            "passes": [vars(one) for one in self.passes],
-        }
+    def check(self) -> None:
+        """Raise InputError unless every score lies in its range and belongs to its values."""
+        for candidate in self.candidates:
+            if set(candidate.scores) != set(SCORES):
+                raise InputError("Scores over shards are not complete", allowed=", ".join(SCORES))
+            for name, score in candidate.scores.items():
+                score.check(name)
 
     def digest(self) -> str:
         """SHA-256 of sides, settings, histograms and scores: equal on every engine, however often it was resumed."""
-        return hashlib.sha256(json.dumps(self._decided(), sort_keys=True).encode()).hexdigest()
-
-    def _decided(self) -> dict[str, Any]:
-        return {
-            "sides": [{**vars(side), "left_out": dict(side.left_out)} for side in self.sides],
-            "candidates": [
-                {**vars(one), "scores": {name: vars(score) for name, score in one.scores.items()}}
-                for one in self.candidates
-            ],
-            "encoder": None if self.encoder is None else self.encoder.as_dict(),
-            "score": self.score.as_dict(),
-        }
+        decided = {name: value for name, value in dataclass_to_json(self).items() if name not in ("engine", "passes")}
+        return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()
