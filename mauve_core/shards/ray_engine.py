@@ -7,6 +7,7 @@ nodes must see. Ray starts an actor again elsewhere when its node or process die
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +21,9 @@ RETRIES = 3
 
 _HERE = {"_node_ip_address": "127.0.0.1"}
 """A cluster of one machine is reached from nowhere else."""
+
+ANSWER_S = 10
+"""Seconds within which the machine of a cluster must answer."""
 
 EXTRA = "pip install 'mauve-lens[ray]'"
 
@@ -49,14 +53,12 @@ class RayEngine:
         self._ray = ray
         self._own = not ray.is_initialized()
         if self._own:
+            _require_answer(address)
             options: dict[str, Any] = {} if address else {"include_dashboard": False, "num_cpus": workers} | _HERE
             try:
                 ray.init(address=address, log_to_driver=False, logging_level="error", **options)
-            except (ConnectionError, RuntimeError, ValueError) as error:
-                raise InputError(
-                    f"The Ray cluster at {address} cannot be reached: {own_words_of(error)}",
-                    todo="Start it (ray start --head), or name its address",
-                ) from error
+            except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+                raise _unreachable(address, error) from error
         resources = ray.cluster_resources()
         self._gpus = int(resources.get("GPU", 0))
         self._workers = workers or self._gpus or int(resources.get("CPU", 1))
@@ -115,6 +117,32 @@ class _Actor:
 
     def carry_out(self, folder: str, name: str, args: tuple[Any, ...]) -> int:
         return carry_out(folder, name, args)
+
+    def process(self) -> int:
+        """The number of the process."""
+        return os.getpid()
+
+
+def _require_answer(address: str | None) -> None:
+    """Raise InputError at once if nothing listens there: Ray itself waits for minutes."""
+    host, colon, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not colon:
+        return
+    if not port.isdigit():
+        raise InputError(
+            "The address of a Ray cluster cannot be used", allowed="HOST:PORT or auto", received=repr(address)
+        )
+    try:
+        socket.create_connection((host, int(port)), timeout=ANSWER_S).close()
+    except (OSError, OverflowError) as error:
+        raise _unreachable(address, error) from error
+
+
+def _unreachable(address: str | None, error: Exception) -> InputError:
+    return InputError(
+        f"The Ray cluster at {address} cannot be reached: {own_words_of(error)}",
+        todo="Start it (ray start --head), or name its address",
+    )
 
 
 def _lost(task: Task, error: Exception) -> InputError:
