@@ -36,6 +36,7 @@ SEPARATE = {
     "mcp": ("mcp",),
     "mlflow": ("alembic", "mlflow", "sqlalchemy"),
     "peft": ("peft",),
+    "ray": ("ray",),
     "vllm": ("vllm",),
     "wandb": ("wandb",),
 }

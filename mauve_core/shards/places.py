@@ -8,6 +8,8 @@ are stored with the results.
 from __future__ import annotations
 
 import fnmatch
+import gzip
+import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,6 +30,9 @@ TEXT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 FEATURE_SUFFIXES = (".npy",)
 MANIFEST_SUFFIX = ".manifest"
 """A file with the path or URL of one shard on each line; relative paths begin at its folder."""
+
+READ_BYTES = 2**20
+"""Bytes of an object that are fetched at once where it is read from beginning to end."""
 
 MOST_SHARDS = 100_000
 
@@ -74,7 +79,7 @@ def list_shards(where: str | Path) -> tuple[str, ...]:
         raise InputError(
             f"The shards at {where} are of different kinds",
             allowed="either texts or features",
-            received=" and ".join(sorted({PurePosixPath(shard).suffix for shard in found})),
+            received=" and ".join(sorted({_suffix(shard) for shard in found})),
         )
     return tuple(found)
 
@@ -95,12 +100,15 @@ def opened_shard(shard: str) -> Iterator[IO[bytes]]:
     """
     path = Path(name_of(shard))
     packing = packing_of(path)
-    with _stream_of(shard) as stream:
-        if not packing:
-            yield stream
-            return
-        with opened(path, packing, stream) as unpacked:
-            yield unpacked
+    with _stream_of(shard) as stream, opened(path, packing, stream) as content:
+        try:
+            yield content
+        except gzip.BadGzipFile:
+            raise
+        except OSError as error:
+            if is_url(shard):
+                raise _unreadable(shard, error) from error
+            raise
 
 
 def _stream_of(shard: str) -> IO[bytes]:
@@ -108,10 +116,11 @@ def _stream_of(shard: str) -> IO[bytes]:
         if not is_url(shard):
             return Path(shard).open("rb")
         system, path = _system_of(shard)
-        stream: IO[bytes] = system.open_input_file(path)
+        stream: Any = system.open_input_file(path)
     except OSError as error:
         raise _unreadable(shard, error) from error
-    return stream
+    # Arrow's own files have no lines; those with parts of their own are read by exact ranges.
+    return stream if _suffix(shard) == ".parquet" else io.BufferedReader(stream, READ_BYTES)
 
 
 def _listed_on_disk(path: Path) -> list[str]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.base.errors import InputError, own_words_of
+from mauve_core.base.extras import require
 from mauve_core.shards.tasks import Task, carry_out
 
 RETRIES = 3
@@ -24,8 +25,6 @@ _HERE = {"_node_ip_address": "127.0.0.1"}
 
 ANSWER_S = 10
 """Seconds within which the machine of a cluster must answer."""
-
-EXTRA = "pip install 'mauve-lens[ray]'"
 
 
 class RayEngine:
@@ -46,10 +45,8 @@ class RayEngine:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it reports to its makers otherwise
-        try:
-            ray: Any = import_module("ray")
-        except ImportError as error:
-            raise InputError("The engine ray needs a package that is not installed", todo=EXTRA) from error
+        require("ray", other="or use --engine local")
+        ray: Any = import_module("ray")
         self._ray = ray
         self._own = not ray.is_initialized()
         if self._own:

@@ -90,7 +90,7 @@ def texts_of(shard: str, named: Named, tally: Tally) -> Iterator[Texts]:
         As :func:`mauve_core.corpus.read_corpus`, or the shard has vanished.
     """
     path = Path(name_of(shard))
-    with opened_shard(shard) as stream, refusals(path):
+    with refusals(path), opened_shard(shard) as stream:
         for table in _tables(stream, path):
             found = _usable(table, named, tally)
             if found.texts:
