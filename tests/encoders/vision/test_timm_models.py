@@ -17,6 +17,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders.catalogue import identify
 from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, timm_models, vision_recipe
+from tests.encoders.test_sentence_models import cached
 from tests.encoders.vision.test_vision_models import encoded, images
 
 torch = pytest.importorskip("torch")
@@ -108,6 +109,16 @@ def test_what_transformers_saved_of_timm_is_read_too(tmp_path: Path) -> None:
     before = encoded(opened(folder), found)
     change(folder, lambda config: config.update(model_type=timm_models.WRAPPED))
     np.testing.assert_array_equal(encoded(opened(folder), found), before)
+
+
+def test_a_model_of_the_hub_is_read_from_its_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, found = written(tmp_path / "resnet10t.random", "resnet10t"), images(2)
+    cached(folder, tmp_path / "cache")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    identity = identify("someone/resnet10t.random")
+    assert is_vision_model(identity)
+    ours = open_vision_model(EncoderConfig(model=identity.name), identity, "cpu")
+    np.testing.assert_array_equal(encoded(ours, found), encoded(opened(folder), found))
 
 
 def refused(folder: Path, match: str) -> None:
