@@ -185,8 +185,9 @@ def _all_weights_read(file: Path) -> Iterator[None]:
         hook.remove()
     missing = sorted({key for keys in reports for key in keys.missing_keys})
     if missing or not reports:
+        what = f"missing {len(missing)}: {missing[0]}" if missing else "none was read"
         raise ModelUnavailableError(
-            f"The weights in {file} do not match {CONFIG}; missing {len(missing)}: {', '.join(missing[:1])}",
+            f"The weights in {file} do not match {CONFIG}; {what}",
             todo="Copy or download the whole model again",
         )
 
