@@ -34,7 +34,7 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
             raise ModelUnavailableError(
                 f"The model {self.config.model} does not encode images",
                 allowed=f"{', '.join(IMAGE_ENCODERS)}, or a vision model's Hugging Face id or folder, such as "
-                "facebook/dinov2-small or openai/clip-vit-base-patch32",
+                "facebook/dinov2-small, openai/clip-vit-base-patch32 or timm/resnet50.a1_in1k",
                 todo="Name another encoder",
             )
         return identity, vision_recipe(identity, self.config.pooling)
