@@ -19,7 +19,7 @@ from typing import Protocol
 
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import open_regular
-from mauve_core.corpus import limits
+from mauve_core.corpus import limits, streams
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.images.decoding import MOST_BYTES, SUFFIXES, ImageRefusedError
 
@@ -128,7 +128,8 @@ def images_at(path: Path) -> ImagePlace:
         kinds = ", ".join(
             f"{count:,} {suffix or 'without suffix'}" for suffix, count in found.others.most_common(_KINDS_NAMED)
         )
-        raise InputError(f"{path} holds no images", allowed=", ".join(SUFFIXES), received=kinds or "no files")
+        todo = "" if path.is_dir() else "Unpack an archive of texts: a file of texts is read by itself"
+        raise InputError(f"{path} holds no images", allowed=", ".join(SUFFIXES), received=kinds or "no files", todo=todo)
     return found
 
 
@@ -175,7 +176,17 @@ def _files_below(folder: Path) -> Iterator[str]:
 def _members_of(path: Path) -> Iterator[str]:
     try:
         with zipfile.ZipFile(path) as archive:
-            yield from (member.filename for member in archive.infolist() if not member.is_dir())
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            most = max(streams.RATIO_FROM, streams.PACKED_RATIO * path.stat().st_size)
+            total = sum(member.file_size for member in members)
+            if total > most:
+                raise InputError(
+                    f"{path} unpacks to far more than images do",
+                    allowed=f"at most {most:,} bytes",
+                    received=f"{total:,} bytes",
+                    todo="Leave out what is no image, or unpack the archive and name its folder",
+                )
+            yield from (member.filename for member in members)
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise InputError(
             f"{path} is no zip archive that can be read",
