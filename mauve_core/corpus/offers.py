@@ -28,6 +28,8 @@ class Offer:
         What else can be typed, as a sentence; empty if nothing.
     settings : callable
         Model's name -> the fields of ``EncoderConfig`` that can differ from their defaults.
+    fetched : callable
+        (name, revision) -> whether a job would have to fetch it from the hub; the hub is not asked.
     check : callable
         (name, revision) -> None. Raises MauveLensError for what is known to be no encoder of such items; the hub is not
         asked.
@@ -36,4 +38,5 @@ class Offer:
     models: Callable[[], tuple[AvailableModel, ...]]
     others: str
     settings: Callable[[str], frozenset[str]]
+    fetched: Callable[[str, str | None], bool]
     check: Callable[[str, str | None], None]

@@ -22,7 +22,7 @@ from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, Perturb
 from mauve_core.corpus.perturbations.kinds import PROBES
 from mauve_core.corpus.properties import Property
 from mauve_core.corpus.text_properties import PROPERTIES, text_properties
-from mauve_core.encoders.catalogue import available_models, check_model, has_no_tokenizer
+from mauve_core.encoders.catalogue import available_models, check_model, has_no_tokenizer, must_be_fetched
 from mauve_core.encoders.encoder import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
@@ -40,11 +40,13 @@ def _models() -> tuple[AvailableModel, ...]:
     return available_models()
 
 
+TYPED = "Or type a Hugging Face id or the path of a folder or GGUF file."
+
 OFFER = Offer(
     models=_models,
-    others="Or type a Hugging Face id or the path of a folder or GGUF file. A file of word vectors (.txt or .vec, "
-    "optionally .gz) also works.",
+    others=f"{TYPED} A file of word vectors (.txt or .vec, optionally .gz) also works.",
     settings=_settings,
+    fetched=must_be_fetched,
     check=check_model,
 )
 

@@ -129,7 +129,9 @@ def images_at(path: Path) -> ImagePlace:
             f"{count:,} {suffix or 'without suffix'}" for suffix, count in found.others.most_common(_KINDS_NAMED)
         )
         todo = "" if path.is_dir() else "Unpack an archive of texts: a file of texts is read by itself"
-        raise InputError(f"{path} holds no images", allowed=", ".join(SUFFIXES), received=kinds or "no files", todo=todo)
+        raise InputError(
+            f"{path} holds no images", allowed=", ".join(SUFFIXES), received=kinds or "no files", todo=todo
+        )
     return found
 
 

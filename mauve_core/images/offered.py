@@ -51,5 +51,6 @@ OFFER = Offer(
     models=available_encoders,
     others="Or type the Hugging Face id or the folder of a vision model.",
     settings=lambda model: frozenset() if model in IMAGE_ENCODERS else _OF_TRANSFORMERS,
+    fetched=must_be_fetched,
     check=check_encoder,
 )

@@ -113,7 +113,7 @@ def is_image_table(path: Path, field: str | None = None) -> bool:
 
 
 def image_columns(path: Path, field: str | None = None) -> tuple[str, ...]:
-    """Return the columns that hold images as the module says, or the named one if it does; none for what is no table."""
+    """Return the columns that hold images, as the module says, or the named one if it does; none of no table."""
     # Whoever then reads the table as texts says what is wrong with it.
     with suppress(InputError, MissingPackageError, UnicodeDecodeError):
         columns = columns_of(path)

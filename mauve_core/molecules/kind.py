@@ -87,7 +87,7 @@ class MoleculeKind(Unperturbed):
     name: str = "molecule"
     words: Words = field(default_factory=lambda: real_items("molecule", "molecules"))
     model: str = CHEMNET
-    offer: Offer = field(default_factory=lambda: OFFER)
+    offer: Offer = field(default_factory=lambda: _offer())
     suffixes: tuple[str, ...] = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
     has_words: bool = False
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
@@ -178,7 +178,7 @@ def _identity(name: str) -> ModelIdentity:
     return identity_of_package(CHEMNET, PACKAGE)
 
 
-def _check(name: str, revision: str | None) -> None:  # noqa: ARG001 (a package has no revisions)
+def _check(name: str) -> None:
     _identity(name)
 
 
@@ -186,7 +186,9 @@ def _models() -> tuple[AvailableModel, ...]:
     return (AvailableModel(CHEMNET, PACKAGE.description, PACKAGE.locate() is not None, causal=False),)
 
 
-OFFER = Offer(_models, others="", settings=lambda _: frozenset(), check=_check)
+def _offer() -> Offer:
+    """ChemNet alone, in one way."""
+    return Offer(_models, "", lambda _: frozenset(), fetched=lambda *_: False, check=lambda name, _: _check(name))
 
 
 class Molecule(NamedTuple):
