@@ -19,7 +19,7 @@ from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import Kind, kind_at, kind_of
 from mauve_core.corpus.media import SIDES, Media, Thumbnails
 
-PICTURES = 6
+PICTURES = 5
 """Pictures on a card, spread over the file."""
 
 
@@ -92,8 +92,4 @@ def _items(path: str, field: str | None) -> Items | InputError:
 
 def _pictures(corpus: Corpus, media: Media) -> tuple[Picture, ...]:
     shown = range(0, len(corpus), max(1, -(-len(corpus) // PICTURES)))
-    names = corpus.texts if corpus.numbered else corpus.ids
-    return tuple(
-        Picture(media.picture(i, SIDES[0]), uploads.snippet(names[i]), f"{corpus.ids[i]}: {corpus.texts[i]}")
-        for i in shown
-    )
+    return tuple(Picture(media.picture(i, SIDES[0]), f"{corpus.ids[i]}: {corpus.texts[i]}") for i in shown)

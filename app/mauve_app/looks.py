@@ -14,10 +14,9 @@ from mauve_core.tasks.comparison import TextFile
 
 @dataclass(frozen=True)
 class Picture:
-    """The small picture of an item, in WebP, and what it is called in short and in full."""
+    """The small picture of an item, in WebP, and words for who cannot see it."""
 
     data: bytes
-    caption: str
     alt: str
 
 

@@ -249,11 +249,10 @@ def _looked(table: Table, text: str, prompt: str, identifier: str, by: str = "",
         notes=tuple(corpus.notes),
         doubt=doubt_about(corpus.texts),
         first={
-            title: tuple(map(snippet, values[:PREVIEWED])) for title, values in columns.items() if values is not None
+            title: tuple(map(_snippet, values[:PREVIEWED])) for title, values in columns.items() if values is not None
         },
     )
 
 
-def snippet(text: str) -> str:
-    """The beginning of a text."""
+def _snippet(text: str) -> str:
     return text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…"

@@ -53,15 +53,9 @@ def read(upload: Upload, name: str, field: str | None) -> ReadFile | None:
     if not are_enough(look):
         return None
     summary(upload, look)
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, gap="xsmall"):
         for picture in look.pictures:
-            st.image(
-                picture.data,
-                caption=escaped(picture.caption),
-                width=PICTURE_WIDTH,
-                output_format="PNG",
-                alt=picture.alt,
-            )
+            st.image(picture.data, width=PICTURE_WIDTH, output_format="PNG", alt=picture.alt)
     return ReadFile(name, TextFile(upload.path, text_field=field), look)
 
 
