@@ -1,20 +1,23 @@
 """Uploads of items that are not texts, such as images: which kind a file holds, and what a page shows of it.
 
-Reading decodes every item, so a file is read once; what is kept is a few pictures, and the digests that say whether its
-features are stored.
+Reading decodes every item, which may take minutes, so a file is read once, while the page shows how far it is; what is
+kept is a few pictures, and the digests that say whether its features are stored.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import streamlit as st
 
 from mauve_app import uploads
 from mauve_app.caching.bounded import kept
 from mauve_app.looks import Look, Picture
+from mauve_app.waiting import Waiting
 from mauve_core.base.errors import InputError
+from mauve_core.base.progress import Progress
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import Kind, kind_at, kind_of
 from mauve_core.corpus.media import SIDES, Media, Thumbnails
@@ -55,7 +58,7 @@ def columns_in(path: str) -> tuple[str, ...]:
 
 
 def items(path: str, field: str | None) -> Items:
-    """Read an uploaded file; this restarts the time until it expires.
+    """Read an uploaded file, or wait until it is read; this restarts the time until it expires.
 
     Raises
     ------
@@ -63,14 +66,27 @@ def items(path: str, field: str | None) -> Items:
         It cannot be read, none of its items can be used, or it is no longer stored.
     """
     uploads.require_stored(path)
-    return uploads.or_raised(_items(path, field))
+    key, kind = (path, field), kind_in(path, field)
+    found = _KNOWN.get(key)
+    if found is None:
+        found = _WAITING.result(key, lambda progress: _read(kind, path, field, progress))
+        _KNOWN[key] = found
+    return uploads.or_raised(_items(path, field, found))
 
 
-@kept(max_entries=256, show_spinner="Reading the file")
-def _items(path: str, field: str | None) -> Items | InputError:
-    fields = {} if field is None else {"text_field": field}
+_WAITING: Waiting[Items | InputError] = Waiting()
+_KNOWN: WeakValueDictionary[tuple[str, str | None], Items | InputError] = WeakValueDictionary()
+"""What was read and is still kept."""
+
+
+@kept(max_entries=256)
+def _items(path: str, field: str | None, _found: Items | InputError) -> Items | InputError:  # noqa: ARG001 (the key)
+    return _found
+
+
+def _read(kind: Kind, path: str, field: str | None, progress: Progress) -> Items | InputError:
     try:
-        corpus = kind_in(path, field).read(path, name=None, fields=fields)
+        corpus = kind.read(path, name=None, fields={} if field is None else {"text_field": field}, progress=progress)
     except InputError as error:
         return uploads.without_frames(error)
     if corpus.media is None:
