@@ -20,6 +20,7 @@ from mauve_app.components import model_picker
 from mauve_core.base.config import EncoderConfig
 from mauve_core.encoders import hub
 from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.images import files
 from mauve_core.images import kind as images
 from mauve_core.images.encoding import ImageEncoder
 from mauve_core.images.reading import ReadImages
@@ -294,6 +295,24 @@ def test_the_size_of_a_side_says_whether_its_images_are_encoded(own_home: Path, 
     ImageEncoder(encoder).encode(file.read("made"), store=FeatureStore())
     assert side_size(file, encoder).stored
     assert not side_size(file, EncoderConfig(model="facebook/dinov2-small")).stored, "the hub is not asked"
+
+
+def test_a_field_of_paths_chosen_as_text_is_one_of_images(
+    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = {path.name: path for path in pictures["made"].rglob("*.png")}
+    monkeypatch.setattr(files.Folder, "content", lambda self, name: shown[name].read_bytes())
+    rows = "".join(json.dumps({"file": name, "caption": f"Number {name} of them."}) + "\n" for name in shown)
+    app = open_page(VIEW)
+    upload(app, "human", ("captions.jsonl", rows.encode()))
+    upload(app, "models", ("made.zip", zipped(pictures["made"])))
+    assert start_button(app).disabled
+    key_of(app, "Text").set_value(0).run()
+    assert markdown(app).count(f"**{N}** images") == 2
+    start_button(app).click().run()
+    task = ComparisonTask.from_json(started[0])
+    assert task.config.encoder == EncoderConfig(model=images.IMAGE.model)
+    assert (task.human.text_field, task.human.prompt_field) == ("file", None)
 
 
 def smiles(n: int = N) -> bytes:

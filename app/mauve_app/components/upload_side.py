@@ -15,17 +15,21 @@ from mauve_app.looks import ReadFile
 from mauve_app.uploads import Upload
 from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.corpus import limits
-from mauve_core.corpus.kinds import KINDS, TEXT, Kind, kind_of
+from mauve_core.corpus.kinds import TEXT, Kind, kind_of
 from mauve_core.jobs.leftovers import remove_leftovers
 
 _INTAKE = "intakes"
 """Session key: upload count per uploader. A new widget key empties the uploader, because the cards list the files."""
 
 
-def show(
-    side: str, title: str, *, several: bool = False, split: bool = False, any_kind: bool = False
-) -> list[ReadFile | None]:
-    """Uploader and cards.
+def show(side: str, title: str, *, several: bool = False) -> list[ReadFile | None]:
+    """Uploader and cards of files of texts; parameters and result as those of :func:`uploader` and :func:`cards`."""
+    uploader(side, title, [TEXT], several=several)
+    return cards(side, human=not several)
+
+
+def uploader(side: str, title: str, kinds: Sequence[str], *, several: bool = False) -> None:
+    """Where files are dropped, and what they may be.
 
     Parameters
     ----------
@@ -33,19 +37,11 @@ def show(
         Name under which the session keeps the files.
     title : str
         What to upload, in words.
+    kinds : sequence of str
+        Of the items that the files may hold.
     several : bool
-        Take any number of files, each with its own name; otherwise a new file replaces the old one.
-    split : bool
-        The file may hold the texts of several sources.
-    any_kind : bool
-        Files may hold other items than texts.
-
-    Returns
-    -------
-    list of ReadFile or None
-        None for a file that cannot be used; its card says why. Of a file with several sources, the human one is first.
+        Take any number of files; otherwise a new file replaces the old one.
     """
-    kinds = [TEXT, *(kind for kind in KINDS if kind != TEXT)] if any_kind else [TEXT]
     key = f"upload_{side}_{st.session_state.get(_INTAKE, Counter())[side]}"
     st.file_uploader(
         title,
@@ -60,9 +56,25 @@ def show(
         f"{_endings(kinds)}. At most {limits.in_words()} Files are kept on the server for {limits.upload_days()} days "
         "after their last use."
     )
+
+
+def cards(side: str, *, human: bool, split: bool = False, any_kind: bool = False) -> list[ReadFile | None]:
+    """A card for each file.
+
+    Parameters
+    ----------
+    side : str
+    human, split, any_kind : bool
+        As for :func:`mauve_app.components.upload_card.show`.
+
+    Returns
+    -------
+    list of ReadFile or None
+        None for a file that cannot be used; its card says why. Of a file with several sources, the human one is first.
+    """
     read: list[ReadFile | None] = []
     for upload in _stored_uploads(side):
-        files, removed = upload_card.show(upload, human=not several, split=split, any_kind=any_kind)
+        files, removed = upload_card.show(upload, human=human, split=split, any_kind=any_kind)
         if removed:
             st.session_state[f"kept_{side}"] = [other for other in _stored_uploads(side) if other.uid != upload.uid]
             st.rerun()

@@ -27,7 +27,7 @@ from mauve_app.server import access
 from mauve_app.views.new_run import format_panel
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.corpus.kinds import Kind, common_kind
+from mauve_core.corpus.kinds import KINDS, TEXT, Kind, common_kind, kind_of
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.recompare import changed
@@ -71,24 +71,29 @@ def main() -> None:
         return
     left, right = st.columns(2, gap="medium")
     with left:
-        read = _side(
+        _uploader(
             HUMAN,
             kind,
-            help_text=f"The reference, P. One file{_SPLIT if kind.has_words else ''}; "
+            f"The reference, P. One file{_SPLIT if kind.has_words else ''}; "
             + said("1,000 texts or more to trust small gaps (JMLR 2023, section 8)."),
         )
-    human, parts = read[:1], read[1:]
     with right:
-        models = parts + _side(
+        _uploader(
             "models",
             kind,
-            help_text=said(
+            said(
                 "The candidates, Q. Any number of files, one per candidate, each with as many texts as the human "
                 "side: scores with different n cannot be compared."
             ),
-            parts=parts,
         )
+    with left:  # below both uploaders, because reading may take minutes
+        read = upload_side.cards(HUMAN, human=True, split=True, any_kind=True)
+    human, parts = read[:1], read[1:]
+    with right:
+        _say_parts(parts)
+        models = parts + upload_side.cards("models", human=False, any_kind=True)
     files = [file for file in (*human, *models) if file is not None]
+    kind = kind_of(files[0].look.kind) if files else kind
     checked = st.container()  # filled last, so that Start need not wait for it
     st.header("Settings", anchor=False)
     settings = _settings(files, kind)
@@ -103,14 +108,17 @@ def main() -> None:
             format_panel.show(files)
 
 
-def _side(side: str, kind: Kind, *, help_text: str, parts: Sequence[ReadFile | None] = ()) -> list[ReadFile | None]:
-    """Header, uploader and cards of a side; ``parts`` are candidates that the human file holds, too."""
+def _uploader(side: str, kind: Kind, help_text: str) -> None:
     title = kind.words.said(_SIDES[side])
     st.header(title, anchor=False, help=help_text)
+    upload_side.uploader(side, title, [TEXT, *(name for name in KINDS if name != TEXT)], several=side != HUMAN)
+
+
+def _say_parts(parts: Sequence[ReadFile | None]) -> None:
+    """Which candidates the human file holds, too."""
     if parts:
         known = (f"**{escaped(part.name)}** ({part.look.texts:,})" for part in parts if part is not None)
         st.markdown(f"From the file of the human texts: {', '.join(known)}")
-    return upload_side.show(side, title, several=side != HUMAN, split=side == HUMAN, any_kind=True)
 
 
 def _settings(files: Sequence[ReadFile], kind: Kind) -> Settings | None:
