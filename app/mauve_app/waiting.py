@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 @dataclass(eq=False)
 class _Work(Generic[_T]):
     result: Future[_T] = field(default_factory=Future)
-    told: tuple[str, int, int] = ("", 0, 0)
+    told: tuple[str, int, int] = ("Waiting for other files", 0, 0)
 
     def tell(self, stage: str, done: int, total: int) -> None:
         self.told = stage, done, total
@@ -66,6 +66,7 @@ class Waiting(Generic[_T]):
 
     def _do(self, begun: _Work[_T], work: Callable[[Progress], _T]) -> None:
         with self._slots:
+            begun.tell("Opening the file", 0, 0)
             try:
                 begun.result.set_result(work(begun.tell))
             except BaseException as error:  # noqa: BLE001 (whoever waits for the result gets it)
@@ -77,7 +78,7 @@ def _show(work: _Work[_T]) -> None:
     place, seconds = st.empty(), SHOWN_AFTER_S
     while not wait([work.result], seconds).done:
         stage, done, total = work.told
-        words = f"{stage}: {done:,} of {total:,}" if total else "Waiting for other files"
+        words = f"{stage}: {done:,} of {total:,}" if total else stage
         place.progress(done / total if total else 0.0, text=words)
         seconds = STEP_S
     place.empty()

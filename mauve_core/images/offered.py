@@ -11,7 +11,7 @@ _INCEPTION = {
     INCEPTION_FID: "Inception v3 with the resize of TensorFlow, as most published FIDs and KIDs have it",
     INCEPTION_CLEAN: "Inception v3 with the resize of clean-fid",
 }
-_PIXELS = "brightness, colors and edges by place: a baseline without a network (offline)"
+_PIXELS = "Brightness, colors and edges by place: a baseline without a network (offline)"
 _HUB = {
     "facebook/dinov2-small": "DINOv2 small, trained on images alone (hub)",
     "openai/clip-vit-base-patch32": "CLIP, trained on images and their captions (hub)",
