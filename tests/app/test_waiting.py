@@ -69,7 +69,7 @@ def test_progress_is_drawn_until_the_end() -> None:
 
         from mauve_app.waiting import Waiting
 
-        def work(progress: Progress) -> str:
+        def work(progress: object) -> str:
             progress("Reading images", 3, 12)
             time.sleep(1)
             return "read"
