@@ -10,6 +10,7 @@ from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.corpus.kinds import KINDS, kind_at, kind_of
 from mauve_core.encoders import checkpoints, hub
 from mauve_core.encoders.catalogue import IMAGE_ENCODERS
+from mauve_core.experiments.encoders import offered_encoders, usual_encoders
 from mauve_core.images.kind import IMAGE
 from mauve_core.images.offered import available_encoders
 from tests.images.made import draw_images
@@ -79,3 +80,9 @@ def test_columns_are_those_of_tables(tmp_path: Path) -> None:
     table.write_text("n,file\n1,even/0000.png\n2,odd/0001.png\n")
     assert IMAGE.columns(table) == ("file",)
     assert kind_of("text").columns(table) == ()
+
+
+def test_encoders_compared_by_default_are_those_of_the_kind_on_this_machine() -> None:
+    assert usual_encoders(IMAGE) == tuple(model.name for model in available_encoders() if model.ready)
+    assert set(usual_encoders(IMAGE)) <= set(offered_encoders(IMAGE))
+    assert usual_encoders(kind_of("text")) == usual_encoders()
