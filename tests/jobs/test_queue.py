@@ -202,7 +202,7 @@ def test_a_cancelled_job_is_resumed_and_its_log_tells_both_parts(task: Compariso
         datetime.strptime(line.split("  ", 1)[0], "%Y-%m-%d %H:%M:%S")
     assert sum(text.startswith("Worker ") for text in said) == 2
     assert any(text.startswith("Cancelled on request") for text in said)
-    assert "Reading texts: 4" in said
+    assert "Reading files: 4" in said
     assert said[-1].startswith("Done after ")
     assert said[-1].endswith("run study")
 
