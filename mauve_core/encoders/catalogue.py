@@ -27,6 +27,7 @@ from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError
 from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.base.server_names import FORM, names_server, parse_server_name
+from mauve_core.corpus.offers import AvailableModel
 from mauve_core.encoders import hub
 from mauve_core.encoders.adapters import ADAPTER_CONFIG, Adapter, read_adapter
 from mauve_core.encoders.checkpoints import INCEPTION, SHA256, URL, inception_weights
@@ -173,16 +174,6 @@ class ModelIdentity:
     def base(self) -> ModelIdentity:
         """The identity of the base model alone; of a model without an adapter, its own."""
         return self if self.adapter is None else replace(self, digest=self.base_digest, adapter=None, base_digest="")
-
-
-@dataclass(frozen=True)
-class AvailableModel:
-    """An entry of a model picker: whether the weights are on this machine, and whether the model can write texts."""
-
-    name: str
-    description: str
-    ready: bool
-    causal: bool = True
 
 
 def available_models() -> tuple[AvailableModel, ...]:
