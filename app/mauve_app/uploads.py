@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -19,27 +19,36 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from mauve_app.looks import Look, Outline
 from mauve_app.server import access
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus import Corpus, corpus_from_table, limits
 from mauve_core.corpus.by_source import Sources, guess_column, source_columns, sources_of, split_by
-from mauve_core.corpus.fields import Fields, guess_fields
+from mauve_core.corpus.fields import guess_fields
 from mauve_core.corpus.formats import read_file
+from mauve_core.corpus.kinds import KINDS, kind_of
 from mauve_core.corpus.looks import doubt_about
+from mauve_core.corpus.packing import PACKINGS
 from mauve_core.corpus.table import Table
 from mauve_core.jobs import leftovers
 
-SUFFIXES = ["jsonl", "ndjson", "json", "csv", "tsv", "parquet", "txt", "eval", "gz", "bz2", "zst"]
-"""File types that the browser offers; the last three may wrap any of the others."""
+PACKED = [packing.removeprefix(".") for packing in PACKINGS]
+"""Suffixes that may follow those of texts and molecules."""
 
 NAME_LENGTH = 150
 PREVIEWED = 3
 SNIPPET = 300
 """Characters of a text in the preview; Clusters and Map show the whole text."""
 
+
+def suffixes(kinds: Iterable[str] = KINDS) -> list[str]:
+    """Suffixes of files that can hold items of these kinds, without a dot and unpacked."""
+    return list(dict.fromkeys(suffix for kind in kinds for suffix in kind_of(kind).suffixes))
+
+
 _UNSAFE = re.compile(r"[^\w.-]+")
-_SUFFIX = re.compile(r"(\.(jsonl|ndjson|json|csv|tsv|parquet|txt|eval))?(\.(gz|bz2|zst))?$", re.IGNORECASE)
+_SUFFIX = re.compile(rf"(\.({'|'.join(suffixes())}))?(\.({'|'.join(PACKED)}))?$", re.IGNORECASE)
 
 
 _T = TypeVar("_T")
@@ -123,61 +132,6 @@ def safe_name(file_name: str) -> str:
     return name.removesuffix(ending)[: NAME_LENGTH - len(ending)] + ending
 
 
-@dataclass(frozen=True)
-class Look:
-    """What a page shows of a file under some fields, without the texts themselves.
-
-    Attributes
-    ----------
-    texts, left_out : int
-    scored : int
-        Texts that one score takes: those of one generation.
-    prompted : bool
-        Whether every text has a prompt.
-    notes : tuple of str
-    doubt : str
-        Why the texts may not be texts at all, also in the notes; empty if nothing suggests so.
-    first : mapping of str to tuple of str
-        Snippets of the first texts by column title.
-    """
-
-    texts: int
-    left_out: int
-    scored: int
-    prompted: bool
-    notes: tuple[str, ...]
-    doubt: str
-    first: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Outline:
-    """A file before anybody has chosen its fields.
-
-    Attributes
-    ----------
-    fields : tuple of str
-        Columns, and dotted paths to nested values.
-    guess : Fields or None
-        The fields that names and contents suggest; None without a guess.
-    problem : str
-        Why there is no guess.
-    look : Look or InputError or None
-        The file under the guess; None without one.
-    sources : mapping of str to Sources
-        Columns that may name the source of each row. Of the rows, only the numbers are right, not the places.
-    by : str or None
-        The one of them of which a value names human texts.
-    """
-
-    fields: tuple[str, ...]
-    guess: Fields | None
-    problem: str
-    look: Look | InputError | None
-    sources: Mapping[str, Sources]
-    by: str | None = None
-
-
 def outline(path: str) -> Outline:
     """Outline an uploaded file; this restarts the time until it expires.
 
@@ -186,13 +140,18 @@ def outline(path: str) -> Outline:
     InputError
         It cannot be read or is no longer stored.
     """
+    require_stored(path)
+    return or_raised(_outline(path))
+
+
+def require_stored(path: str) -> None:
+    """Raise InputError if the upload is gone; this restarts the time until it expires."""
     if not leftovers.use_upload(Path(path).parent):
         raise InputError(
             f"{path} is no longer stored",
             allowed=f"at most {limits.upload_days()} days without use",
             todo="Add the file again",
         )
-    return _or_raised(_outline(path))
 
 
 def look(path: str, text: str, prompt: str, identifier: str, by: str = "", source: str = "") -> Look:
@@ -207,13 +166,14 @@ def look(path: str, text: str, prompt: str, identifier: str, by: str = "", sourc
     if first.guess is not None and first.look is not None:
         guess = first.guess
         if not by and (text, prompt, identifier) == (guess.text, guess.prompt or "", guess.id or ""):
-            return _or_raised(first.look)
+            return or_raised(first.look)
     if by:
-        return _or_raised(_or_raised(_looks(path, text, prompt, identifier, by))[source])
-    return _or_raised(_look(path, text, prompt, identifier))
+        return or_raised(or_raised(_looks(path, text, prompt, identifier, by))[source])
+    return or_raised(_look(path, text, prompt, identifier))
 
 
-def _or_raised(result: _T | InputError) -> _T:
+def or_raised(result: _T | InputError) -> _T:
+    """What a cached reading returned; raised if it is an error."""
     if isinstance(result, InputError):
         raise result
     return result
@@ -228,7 +188,7 @@ def _outline(path: str) -> Outline | InputError:
     try:
         table = read_file(Path(path))
     except InputError as error:
-        return _kept(error)
+        return without_frames(error)
     try:
         guess = guess_fields(table)
     except InputError as error:
@@ -249,7 +209,7 @@ def _look(path: str, text: str, prompt: str, identifier: str) -> Look | InputErr
     try:
         return _looked(read_file(Path(path)), text, prompt, identifier)
     except InputError as error:
-        return _kept(error)
+        return without_frames(error)
 
 
 @st.cache_resource(max_entries=256, show_spinner="Reading the texts")
@@ -259,10 +219,10 @@ def _looks(path: str, text: str, prompt: str, identifier: str, by: str) -> dict[
         table = read_file(Path(path))
         return {source: _looked(table, text, prompt, identifier, by, source) for source in sources_of(table, by).rows}
     except InputError as error:
-        return _kept(error)
+        return without_frames(error)
 
 
-def _kept(error: InputError) -> InputError:
+def without_frames(error: InputError) -> InputError:
     """The error without its frames, which hold the file; raised if the system refused, which it may not do later."""
     if isinstance(error.__cause__, OSError) and error.__cause__.errno is not None:
         raise error

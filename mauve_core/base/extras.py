@@ -37,6 +37,7 @@ SEPARATE = {
     "mlflow": ("alembic", "mlflow", "sqlalchemy"),
     "peft": ("peft",),
     "ray": ("ray",),
+    "timm": ("timm",),
     "vllm": ("vllm",),
     "wandb": ("wandb",),
 }

@@ -50,7 +50,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="ENCODER",
         help="one or more: catalog name, Hugging Face id, local folder, GGUF file or LoRA adapter, or a file of "
         "word vectors; "
-        f"default: {', '.join(USUAL)}",
+        f"default: {', '.join(USUAL)}; of a run of other items, theirs on this machine",
     )
     parser.add_argument("--score", choices=SCORES, default=SCORES[0], help=f"score to print; default: {SCORES[0]}")
     add_device_option(parser)

@@ -18,6 +18,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import Words
+from mauve_core.corpus.offers import Offer
 from mauve_core.corpus.perturbations.perturbation import Perturbation, PerturbationKind, parse
 from mauve_core.corpus.properties import Property
 
@@ -89,6 +90,10 @@ class Kind(Protocol):
     words : Words
     model : str
         The encoder that is taken if none is named.
+    offer : Offer
+        What a form offers of the encoders.
+    suffixes : tuple of str
+        Of files that can hold such items, without the dot, for a form that takes files.
     has_words : bool
         Whether items are texts of a language, whose words can be counted, searched and changed.
     properties : mapping of str to Property
@@ -107,6 +112,12 @@ class Kind(Protocol):
 
     @property
     def model(self) -> str: ...
+
+    @property
+    def offer(self) -> Offer: ...
+
+    @property
+    def suffixes(self) -> tuple[str, ...]: ...
 
     @property
     def has_words(self) -> bool: ...
@@ -130,6 +141,10 @@ class Kind(Protocol):
 
     def recognizes(self, path: Path, field: str | None = None) -> bool:
         """Whether a file, a folder or the field of a table holds items of this kind; looks no further than it must."""
+        ...
+
+    def columns(self, path: Path) -> tuple[str, ...]:
+        """Return the columns of a table that hold such items without being named; none if the file has no columns."""
         ...
 
     def read(

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.progress import Progress, silent
+from mauve_core.base.words import Words
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.corpus.kinds import kind_of
 from mauve_core.encoders.catalogue import ModelIdentity
@@ -76,7 +77,7 @@ class ItemModel(Generic[Prepared]):
 class ContentEncoder(ABC, Generic[Prepared]):
     """One configuration for the items of any number of corpora; loads the model on first use.
 
-    A subclass names its kind of item and the stage of progress, and says what ``identify`` and ``open`` return.
+    A subclass names its kind of item, and says what ``identify`` and ``open`` return.
 
     Parameters
     ----------
@@ -93,7 +94,6 @@ class ContentEncoder(ABC, Generic[Prepared]):
     """
 
     kind: ClassVar[str]
-    stage: ClassVar[str]
     fixed: ClassVar[Mapping[str, object]] = {}
     """Further settings that have one value."""
 
@@ -107,6 +107,7 @@ class ContentEncoder(ABC, Generic[Prepared]):
                     todo="Leave it out",
                 )
         self.config, self._device = config, device
+        self.stage = encoding_stage(kind_of(self.kind).words)
         self._identity, self._recipe = self.identify()
         self._model: ItemModel[Prepared] | None = None
 
@@ -182,6 +183,11 @@ class ContentEncoder(ABC, Generic[Prepared]):
             for indices, items in batches:
                 rows.add(indices, model.run(items), model.device)
                 progress(self.stage, rows.tokens_done, len(corpus))
+
+
+def encoding_stage(words: Words) -> str:
+    """Return the stage of progress while items of a kind are encoded."""
+    return f"Encoding {words.items}"
 
 
 def _batches(n: int, size: int, missing: NDArray[np.int64]) -> list[NDArray[np.int64]]:

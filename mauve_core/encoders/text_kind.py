@@ -15,15 +15,40 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.building import read_texts
 from mauve_core.corpus.corpus import Corpus
+from mauve_core.corpus.formats import SUFFIXES
 from mauve_core.corpus.kinds import PerturbedCorpus
+from mauve_core.corpus.offers import AvailableModel, Offer
 from mauve_core.corpus.perturbations import PERTURBATIONS, Perturbation, PerturbationKind, perturb
 from mauve_core.corpus.perturbations.kinds import PROBES
 from mauve_core.corpus.properties import Property
 from mauve_core.corpus.text_properties import PROPERTIES, text_properties
+from mauve_core.encoders.catalogue import available_models, check_model, has_no_tokenizer, must_be_fetched
 from mauve_core.encoders.encoder import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
 from mauve_core.encoders.keys import feature_key
+
+OF_ANY, OF_NETWORKS = frozenset({"max_tokens", "with_prompt"}), frozenset({"pooling", "layer", "dtype", "revision"})
+"""Settings of every encoder, and those that word vectors and servers lack."""
+
+
+def _settings(model: str) -> frozenset[str]:
+    return OF_ANY if has_no_tokenizer(model) else OF_ANY | OF_NETWORKS
+
+
+def _models() -> tuple[AvailableModel, ...]:
+    return available_models()
+
+
+TYPED = "Or type a Hugging Face id or the path of a folder or GGUF file."
+
+OFFER = Offer(
+    models=_models,
+    others=f"{TYPED} A file of word vectors (.txt or .vec, optionally .gz) also works.",
+    settings=_settings,
+    fetched=must_be_fetched,
+    check=check_model,
+)
 
 
 @dataclass(frozen=True)
@@ -33,6 +58,8 @@ class TextKind:
     name: str = "text"
     words: Words = TEXTS
     model: str = DEFAULT_MODEL
+    offer: Offer = OFFER
+    suffixes: tuple[str, ...] = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
     has_words: bool = True
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
     perturbations: Mapping[str, PerturbationKind[str]] = field(default_factory=lambda: PERTURBATIONS)
@@ -46,6 +73,9 @@ class TextKind:
 
     def recognizes(self, path: Path, field: str | None = None) -> bool:  # noqa: ARG002 (as below)
         return True  # whatever is no other kind is read as texts, or refused
+
+    def columns(self, path: Path) -> tuple[str, ...]:  # noqa: ARG002 (which field holds texts is guessed from all rows)
+        return ()
 
     def read(
         self,

@@ -12,6 +12,12 @@ from mauve_core.store import Run
 ATTACHMENT = "shards"
 
 
+ABOUT = (
+    "MAUVE and MAUVE*: mean ± standard deviation over k-means seeds. Interval: bootstrap over groups of prompts, at this "
+    "number of texts and clusters. Scores at other numbers, such as those of the sample, cannot be compared with these."
+)
+
+
 def stored_over_shards(run: Run) -> ShardedComparison | None:
     """The scores over all texts, or None; StorageError or InputError if damaged."""
     values = run.attachment(ATTACHMENT)
@@ -31,6 +37,8 @@ def sample_sentence(run: Run, found: ShardedComparison) -> str:
     sizes = sorted({side.n for side in found.sides})
     of = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     shown = f"{run.comparison.human.n:,}"
+    if sizes == [run.comparison.human.n]:
+        return f"This run shows all {of} texts a side; k-means started from them in another order than over shards."
     return f"This run shows a sample of {shown} of {of} texts a side. Its scores are those of the sample."
 
 

@@ -26,17 +26,10 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
     """A vision model; parameters and errors as those of :class:`ContentEncoder`."""
 
     kind = "image"
-    stage = "Encoding images"
 
     def identify(self) -> tuple[ModelIdentity, str]:
         identity = identify(self.config.model, self.config.revision)
-        if not is_vision_model(identity):
-            raise ModelUnavailableError(
-                f"The model {self.config.model} does not encode images",
-                allowed=f"{', '.join(IMAGE_ENCODERS)}, or a vision model's Hugging Face id or folder, such as "
-                "facebook/dinov2-small or openai/clip-vit-base-patch32",
-                todo="Name another encoder",
-            )
+        require_takes_images(identity)
         return identity, vision_recipe(identity, self.config.pooling)
 
     def open(self, identity: ModelIdentity, device: str) -> ItemModel[NDArray[np.float32]]:
@@ -54,6 +47,17 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
 
         return ItemModel(
             reader, lambda images: model.run(np.stack(images)), model.device, _batch_size(model), model.notes
+        )
+
+
+def require_takes_images(identity: ModelIdentity) -> None:
+    """Raise ModelUnavailableError unless the model is one of images."""
+    if not is_vision_model(identity):
+        raise ModelUnavailableError(
+            f"The model {identity.name} does not encode images",
+            allowed=f"{', '.join(IMAGE_ENCODERS)}, or a vision model's Hugging Face id or folder, such as "
+            "facebook/dinov2-small, openai/clip-vit-base-patch32 or timm/resnet50.a1_in1k",
+            todo="Name another encoder",
         )
 
 

@@ -19,12 +19,14 @@ from typing import Protocol
 
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.base.files import open_regular
-from mauve_core.corpus import limits
+from mauve_core.corpus import limits, streams
 from mauve_core.corpus.folders import spelled_out
 from mauve_core.images.decoding import MOST_BYTES, SUFFIXES, ImageRefusedError
 
 UNREAD_SUFFIXES = (".heic", ".heif", ".avif", ".bmp", ".svg", ".jxl", ".jp2", ".ico", ".psd")
 """Of images that are not read; such a file is counted as left out, with the reason, and not as another file."""
+
+GONE = "Put it there, or store the images in a zip archive or in the cells of a Parquet file"
 
 _KINDS_NAMED = 5
 
@@ -82,7 +84,9 @@ class Folder(_NamedByPath):
             with open_regular(self.path / name) as stream:
                 return stream.read(MOST_BYTES + 1)  # one more byte shows that it is too long
         except (OSError, ValueError) as error:
-            raise ImageRefusedError(spelled_out(name), f"cannot be read: {words_of(error)}", "unreadable") from error
+            why = getattr(error, "strerror", None) or words_of(error)
+            todo = GONE if isinstance(error, FileNotFoundError) else ""
+            raise ImageRefusedError(spelled_out(name), f"cannot be read: {why}", "unreadable", todo=todo) from error
 
 
 @dataclass(frozen=True)
@@ -128,7 +132,10 @@ def images_at(path: Path) -> ImagePlace:
         kinds = ", ".join(
             f"{count:,} {suffix or 'without suffix'}" for suffix, count in found.others.most_common(_KINDS_NAMED)
         )
-        raise InputError(f"{path} holds no images", allowed=", ".join(SUFFIXES), received=kinds or "no files")
+        todo = "" if path.is_dir() else "Unpack an archive of texts: a file of texts is read by itself"
+        raise InputError(
+            f"{path} holds no images", allowed=", ".join(SUFFIXES), received=kinds or "no files", todo=todo
+        )
     return found
 
 
@@ -175,10 +182,20 @@ def _files_below(folder: Path) -> Iterator[str]:
 def _members_of(path: Path) -> Iterator[str]:
     try:
         with zipfile.ZipFile(path) as archive:
-            yield from (member.filename for member in archive.infolist() if not member.is_dir())
+            members = [member for member in archive.infolist() if not member.is_dir()]
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise InputError(
             f"{path} is no zip archive that can be read",
             allowed="a folder or a .zip of images",
             received=words_of(error),
         ) from error
+    most = max(streams.RATIO_FROM, streams.PACKED_RATIO * path.stat().st_size)
+    total = sum(member.file_size for member in members)
+    if total > most:
+        raise InputError(
+            f"{path} unpacks to far more than images do",
+            allowed=f"at most {most:,} bytes",
+            received=f"{total:,} bytes",
+            todo="Leave out what is no image, or unpack the archive and name its folder",
+        )
+    return (member.filename for member in members)

@@ -9,8 +9,7 @@ describe it (:mod:`mauve_core.images.describing`). Folders become metadata: ``ca
 from __future__ import annotations
 
 import os
-import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -30,13 +29,15 @@ from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.kinds import PerturbedCorpus, require_no_fields
 from mauve_core.corpus.media import Media
 from mauve_core.corpus.metadata import frame_of, numbers_in
+from mauve_core.corpus.offers import Offer
 from mauve_core.corpus.perturbations import Perturbation, PerturbationKind
 from mauve_core.corpus.properties import Property
 from mauve_core.images.decoding import SUFFIXES
+from mauve_core.images.offered import OFFER
 from mauve_core.images.perturbing import PERTURBATIONS, PROBES, perturb
 from mauve_core.images.properties import PROPERTIES
 from mauve_core.images.reading import ReadImages, read_images, read_place
-from mauve_core.images.tables import ImageTable, is_image_table, open_table
+from mauve_core.images.tables import ImageTable, image_columns, is_image_table, open_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,6 +58,8 @@ class ImageKind:
     name: str = "image"
     words: Words = field(default_factory=lambda: real_items("image", "images"))
     model: str = "efficientnet-lite0"
+    offer: Offer = OFFER
+    suffixes: tuple[str, ...] = ("zip", "parquet")
     has_words: bool = False
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
     perturbations: Mapping[str, PerturbationKind[Image.Image]] = field(default_factory=lambda: PERTURBATIONS)
@@ -70,14 +73,18 @@ class ImageKind:
         return corpus.texts
 
     def recognizes(self, path: Path, field: str | None = None) -> bool:
-        """Whether most files of a folder are images, counted against .txt files, or an archive or table holds some."""
+        """Whether most files of a folder are images, counted against .txt files; of a table, whether a column is.
+
+        A zip archive is always read as one of images, which says what is wrong with it.
+        """
         if path.is_dir():
             suffixes = [PurePosixPath(name).suffix.lower() for name in islice(_files_below(path), LOOKED_AT)]
             images = sum(suffix in SUFFIXES for suffix in suffixes)
             return images > suffixes.count(".txt")
-        if path.suffix.lower() == ".zip":
-            return path.is_file() and _holds_image(path)
-        return is_image_table(path, field)
+        return path.suffix.lower() == ".zip" or is_image_table(path, field)
+
+    def columns(self, path: Path) -> tuple[str, ...]:
+        return image_columns(path)
 
     def read(
         self, path: str | Path, *, name: str | None, fields: Mapping[str, Any], progress: Progress = silent
@@ -152,18 +159,6 @@ def _columns(found: ReadImages) -> dict[str, list[Any]]:
 def _files_below(folder: Path) -> Iterator[str]:
     for _, _, files in os.walk(folder):
         yield from files
-
-
-def _holds_image(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return _any_image(archive.namelist())
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError):
-        return False
-
-
-def _any_image(names: Iterable[str]) -> bool:
-    return any(PurePosixPath(name).suffix.lower() in SUFFIXES for name in names)
 
 
 IMAGE = ImageKind()

@@ -109,14 +109,20 @@ class ImageTable:
 
 def is_image_table(path: Path, field: str | None = None) -> bool:
     """Return whether a table's column holds images, or any column as the module says; False for what is no table."""
+    return bool(image_columns(path, field or _named_by(path)))
+
+
+def image_columns(path: Path, field: str | None = None) -> tuple[str, ...]:
+    """Return the columns that hold images, as the module says, or the named one if it does; none of no table."""
     # Whoever then reads the table as texts says what is wrong with it.
     with suppress(InputError, MissingPackageError, UnicodeDecodeError):
         columns = columns_of(path)
         if columns is not None:
             first = columns.beginning()
-            field = field or _named_by(path)
-            return bool(_image_columns(columns, first)) if field is None else _holds_images(columns, first, field)
-    return False
+            if field is None:
+                return tuple(_image_columns(columns, first))
+            return (field,) if _holds_images(columns, first, field) else ()
+    return ()
 
 
 def open_table(

@@ -25,7 +25,9 @@ from mauve_core.base.files import home, read_stored, write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Within
+from mauve_core.corpus.kinds import KINDS, kind_of
 from mauve_core.encoders import encoder, glove
+from mauve_core.encoders.by_content import encoding_stage
 from mauve_core.tasks.amounts import Amount
 
 TIMES = "times.json"
@@ -33,7 +35,7 @@ KEPT = 200
 """Jobs that are remembered, the newest."""
 
 ENCODING = (encoder.STAGE, glove.STAGE)
-"""Progress stages of encoders: of language models; of word vectors and servers."""
+"""Progress stages of encoders of texts: of language models; of word vectors and servers."""
 
 FARTHEST = 4.0
 """Largest ratio of two sizes from one of which the time of the other is estimated."""
@@ -96,8 +98,9 @@ def remember(kind: str, amount: Amount, seconds: float) -> None:
 
 
 def is_encoding(stage: str) -> bool:
-    """Whether a stage of work encodes texts, rather than take their features from the store."""
-    return any(name in stage for name in ENCODING)
+    """Whether a stage of work encodes items, rather than take their features from the store."""
+    others = (encoding_stage(kind_of(name).words) for name in KINDS)
+    return any(each in stage for each in (*ENCODING, *others))
 
 
 def this_machine() -> str:

@@ -33,6 +33,7 @@ from mauve_core.corpus.formats import title_of
 from mauve_core.corpus.kinds import Unperturbed, require_no_fields
 from mauve_core.corpus.media import SIDES, Media, Thumbnails
 from mauve_core.corpus.metadata import frame_of, numbers_in
+from mauve_core.corpus.offers import AvailableModel, Offer
 from mauve_core.corpus.packing import packing_of
 from mauve_core.corpus.properties import Property, comparative
 from mauve_core.corpus.streams import lines_of
@@ -86,6 +87,8 @@ class MoleculeKind(Unperturbed):
     name: str = "molecule"
     words: Words = field(default_factory=lambda: real_items("molecule", "molecules"))
     model: str = CHEMNET
+    offer: Offer = field(default_factory=lambda: _offer())
+    suffixes: tuple[str, ...] = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
     has_words: bool = False
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
 
@@ -97,6 +100,9 @@ class MoleculeKind(Unperturbed):
 
     def recognizes(self, path: Path, field: str | None = None) -> bool:  # noqa: ARG002 (molecules have no fields)
         return (path.with_suffix("") if packing_of(path) else path).suffix.lower() in SUFFIXES
+
+    def columns(self, path: Path) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
 
     def read(
         self, path: str | Path, *, name: str | None, fields: Mapping[str, Any], progress: Progress = silent
@@ -145,14 +151,10 @@ class MoleculeEncoder(ContentEncoder[str]):
     """ChemNet; parameters and errors as those of :class:`ContentEncoder`."""
 
     kind = "molecule"
-    stage = "Encoding molecules"
     fixed = {"pooling": "auto", "dtype": "float32"}
 
     def identify(self) -> tuple[ModelIdentity, str]:
-        if self.config.model != CHEMNET:
-            wrong = f"The model {self.config.model} does not encode molecules"
-            raise ModelUnavailableError(wrong, allowed=CHEMNET, todo="Name it, or leave out the encoder")
-        return identity_of_package(CHEMNET, PACKAGE), RECIPE
+        return _identity(self.config.model), RECIPE
 
     def open(self, identity: ModelIdentity, device: str) -> ItemModel[str]:
         import fcd
@@ -166,6 +168,27 @@ class MoleculeEncoder(ContentEncoder[str]):
                 return np.asarray(fcd.get_predictions(network, list(smiles), BATCH, 0, device), np.float32)
 
         return ItemModel(lambda corpus: corpus.texts.__getitem__, run, device, BATCH)
+
+
+def _identity(name: str) -> ModelIdentity:
+    """Return what ChemNet is; ModelUnavailableError for another name, or if its package is not installed."""
+    if name != CHEMNET:
+        wrong = f"The model {name} does not encode molecules"
+        raise ModelUnavailableError(wrong, allowed=CHEMNET, todo="Name it, or leave out the encoder")
+    return identity_of_package(CHEMNET, PACKAGE)
+
+
+def _check(name: str) -> None:
+    _identity(name)
+
+
+def _models() -> tuple[AvailableModel, ...]:
+    return (AvailableModel(CHEMNET, PACKAGE.description, PACKAGE.locate() is not None, causal=False),)
+
+
+def _offer() -> Offer:
+    """ChemNet alone, in one way."""
+    return Offer(_models, "", lambda _: frozenset(), fetched=lambda *_: False, check=lambda name, _: _check(name))
 
 
 class Molecule(NamedTuple):

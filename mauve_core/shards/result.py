@@ -125,6 +125,10 @@ class ShardedComparison:
     def __getitem__(self, name: str) -> ShardedCandidate:
         return {candidate.name: candidate for candidate in self.candidates}[name]
 
+    def __post_init__(self) -> None:
+        if [side.name for side in self.sides[1:]] != [candidate.name for candidate in self.candidates]:
+            raise InputError("Sides and candidates over shards do not belong together")
+
     def check(self) -> None:
         """Raise InputError unless every score lies in its range and belongs to its values."""
         for candidate in self.candidates:

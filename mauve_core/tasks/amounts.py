@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Within
+from mauve_core.base.words import TEXTS, Words
 
 Part = Literal["none", "some", "all"]
 
@@ -26,7 +27,7 @@ class Amount:
     words : str
         The size in words: ``500 texts``.
     encodes : {"none", "some", "all"}
-        Of the texts, those that have to be encoded because their features are not stored.
+        Of the items, those that have to be encoded because their features are not stored.
     """
 
     like: tuple[str, ...]
@@ -37,10 +38,11 @@ class Amount:
 
 @dataclass(frozen=True)
 class SideSize:
-    """Number of texts of one side, and whether their features are stored."""
+    """Number of items of one side, whether their features are stored, and what they are called."""
 
     texts: int
     stored: bool
+    words: Words = TEXTS
 
 
 def settings_in_words(settings: Any) -> str:
@@ -49,9 +51,9 @@ def settings_in_words(settings: Any) -> str:
 
 
 def amount_of_sides(like: tuple[str, ...], sides: Iterable[SideSize]) -> Amount:
-    """Return the amount of comparing these sides: the texts to encode, or all texts if there are none."""
+    """Return the amount of comparing these sides: the items to encode, or all items if there are none."""
     sides = list(sides)
     total, new = sum(side.texts for side in sides), sum(side.texts for side in sides if not side.stored)
     encodes: Part = "none" if new == 0 else "all" if new == total else "some"
     size = new or total
-    return Amount(like, size, f"{size:,} texts" + (" to encode" if encodes == "some" else ""), encodes)
+    return Amount(like, size, f"{size:,} {sides[0].words.items}" + (" to encode" if encodes == "some" else ""), encodes)

@@ -10,6 +10,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.encoders.catalogue import names_files
 from mauve_core.experiments.encoders import (
     EncoderTable,
@@ -40,7 +41,7 @@ class CompareEncodersTask(RunTask):
     kind: ClassVar[str] = "encoders"
     titled: ClassVar[str] = "encoders on"
     attachment: ClassVar[str] = ATTACHMENT
-    kept: ClassVar[str] = "texts already encoded"
+    kept: ClassVar[str] = "features already computed"
 
     encoders: tuple[NotBlank, ...] | None = None
     device: NotBlank = "auto"
@@ -78,5 +79,5 @@ class CompareEncodersTask(RunTask):
         return dataclasses.replace(table, results=tuple(known[each] for each in wanted), notes=())
 
     def _encoders(self, run: Run) -> list[EncoderConfig]:
-        specs = usual_encoders() if self.encoders is None else self.encoders
+        specs = usual_encoders(kind_of(run.comparison.human.kind)) if self.encoders is None else self.encoders
         return list(dict.fromkeys(parse_encoder(spec, run.comparison.config.encoder) for spec in specs))

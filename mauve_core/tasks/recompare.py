@@ -45,7 +45,7 @@ class RecompareTask(NewRunTask):
     """
 
     kind: ClassVar[str] = "again"
-    kept: ClassVar[str] = "texts already encoded"
+    kept: ClassVar[str] = "features already computed"
 
     run: NotBlank
     config: CompareConfig
@@ -69,7 +69,7 @@ class RecompareTask(NewRunTask):
         """
         run = RunStore().load(self.run)
         names = self._sources(run)
-        note = f"The texts of run {run.id}, compared again."
+        note = f"The {run.comparison.words.items} of run {run.id}, compared again."
         corpora = {
             name: dataclasses.replace(run.corpora[name], notes=(*run.corpora[name].notes, note)) for name in names
         }

@@ -18,14 +18,13 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components.job_panel import ENDINGS
 from mauve_app.components.sweep_panel import read_numbers
 from mauve_app.views.decoders.decoder_picker import AT_FIRST
-from mauve_core import encoders
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.formatting import UNBROKEN, with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.decoding import GenerationSettings
-from mauve_core.encoders import AvailableModel
+from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.experiments.methods import ESTIMATORS
 from mauve_core.experiments.sweeps import (
     EstimatorSweep,
@@ -168,7 +167,7 @@ def test_a_model_goes_along_with_measures_that_need_one(
 def test_an_unknown_model_is_said_and_nothing_starts(
     open_page: OpenPage, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoders, "available_models", lambda: (AvailableModel("no/such-model", "gone", ready=False),))
+    monkeypatch.setattr(text_kind, "available_models", lambda: (AvailableModel("no/such-model", "gone", ready=False),))
     app = open_page(VIEW)
     box(app, "perplexity").check().run()
     button(app, "Measure").click().run()
@@ -683,7 +682,7 @@ def test_a_server_may_write_if_its_texts_can_be_counted_in_tokens(
 ) -> None:
     name = "openai:http://localhost:8000/v1#tiny"
     offered = tuple(AvailableModel(each, "", ready=True) for each in (name, "minilm"))
-    monkeypatch.setattr(encoders, "available_models", lambda: offered)
+    monkeypatch.setattr(text_kind, "available_models", lambda: offered)
     app = open_page(VIEW, section="generate")
     app.multiselect(key="study_decoders").set_value(["greedy", "ancestral"]).run()
     assert not app.error
@@ -706,7 +705,7 @@ def test_a_server_may_write_if_its_texts_can_be_counted_in_tokens(
 def test_a_study_with_an_unknown_model_is_not_started(
     open_page: OpenPage, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encoders, "available_models", lambda: (AvailableModel("no/such-model", "gone", ready=False),))
+    monkeypatch.setattr(text_kind, "available_models", lambda: (AvailableModel("no/such-model", "gone", ready=False),))
     app = open_page(VIEW, section="generate")
     button(app, "Start").click().run()
     assert started == []

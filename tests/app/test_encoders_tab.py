@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.server import access
 from mauve_app.views.methods.encoder_table import shown_scores
+from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders import request as encoder_request
@@ -28,6 +29,7 @@ from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.registry import read_task
 from tests.encoder_tables import position_example
+from tests.images.made import make_dark_run
 from tests.word_files import by_chance, by_topic
 
 OpenPage = Callable[..., AppTest]
@@ -82,6 +84,25 @@ def test_the_tab_is_beside_the_estimators(open_page: OpenPage, run: Run) -> None
     assert "scored under one encoder only" in said(app)
     assert f"mauve-lens encoders {run.id}" in said(app)
     assert len(app.table) == 0
+
+
+def test_a_run_of_images_is_scored_under_encoders_of_images(
+    open_page: OpenPage, own_home: Path, started: list[Task]
+) -> None:
+    run = make_dark_run(own_home / "photos", n=24)
+    app = open_page(VIEW, run=run.id, vary="encoders")
+    assert not app.exception
+    assert "pixels" in chosen(app).value
+    assert not [option for option in chosen(app).options if option.startswith(("smollm2", "minilm"))]
+    chosen(app).set_value(["pixels"]).run()
+    app.button(key="encoders_start").click().run()
+    assert not app.error
+    (task,) = started
+    assert isinstance(task, CompareEncodersTask)
+    found = task.compute()
+    assert [each.encoder.model for each in found.results if each.encoder is not None] == ["pixels"]
+    with pytest.raises(ModelUnavailableError, match="does not encode images"):
+        CompareEncodersTask(run.id, ("minilm",)).compute()
 
 
 def test_the_encoders_on_this_machine_are_offered_and_start_as_one_job(

@@ -158,7 +158,7 @@ def test_an_estimate_stands_beside_the_button_once_such_a_job_was_done(
 def fill_in(app: AppTest) -> None:
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
-    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
 
 
 def test_another_run_can_be_set_up_while_one_is_at_work(open_page: OpenPage, own_home: Path) -> None:

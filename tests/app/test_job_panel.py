@@ -110,7 +110,7 @@ def test_an_interrupted_job_says_what_is_kept_and_is_resumed(
         pass  # the worker is gone
     app = open_page(VIEW)
     (warning,) = app.warning
-    assert "texts already encoded are kept" in warning.value
+    assert "features already computed are kept" in warning.value
     assert any("interrupted" in element.value for element in app.markdown)
     (button,) = [button for button in app.button if button.label == "Resume"]
     button.click().run()

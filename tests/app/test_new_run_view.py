@@ -21,14 +21,13 @@ from mauve_app.caching import format_check
 from mauve_app.components.job_panel import SHOWN
 from mauve_app.components.job_progress import progress_text
 from mauve_app.uploads import safe_name
-from mauve_core import encoders
 from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.format_steps import drawn_texts
 from mauve_core.analysis.preflight import Preflight, preflight
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.table import Table
-from mauve_core.encoders import AvailableModel
+from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.jobs import leftovers, queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.jobs.state import ALIVE
@@ -142,7 +141,7 @@ def test_fields_inside_of_others_are_guessed(
     shown = [caption.value.replace("\\", "") for caption in app.caption]
     assert (f"Text field: {layout.text}" in shown) == ("." in (layout.text or "")), "a path is shown whole"
     assert app.dataframe[1].value["Text"].tolist() == list(map(text, range(3)))
-    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
     start_button(app).click().run()
     file = next(iter(ComparisonTask.from_json(started[0]).candidates.values()))
     assert (file.text_field, file.prompt_field) == (layout.text, layout.prompt or "")
@@ -195,7 +194,7 @@ def test_what_is_started_is_what_was_chosen(open_page: OpenPage, started: list[d
     text = key_of(app, "Text")
     text.set_value(2).run()  # id, text, story, prompt
     app.toggle(key="with_prompt").set_value(True).run()
-    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
     app.number_input(key="max_tokens").set_value(160).run()
     app.number_input(key="seeds").set_value(3).run()
     app.number_input(key="k").set_value(4).run()
@@ -232,7 +231,7 @@ def test_k_is_left_to_the_core_and_a_map_drawn_unless_said_otherwise(
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
-    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
     start_button(app).click().run()
     task = ComparisonTask.from_json(started[0])
     assert task.config.score.k is None
@@ -399,11 +398,11 @@ def test_an_unknown_encoder_is_said_and_nothing_is_lost(
 ) -> None:
     # AppTest cannot type a new option, so it is offered one; the browser's test types it.
     offered = (AvailableModel("no/such-model", "gone since", ready=False),)
-    monkeypatch.setattr(encoders, "available_models", lambda: offered)
+    monkeypatch.setattr(text_kind, "available_models", lambda: offered)
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
-    app.selectbox(key="encoder_model").set_value("no/such-model").run()
+    app.selectbox(key="encoder_model_text").set_value("no/such-model").run()
     start_button(app).click().run()
     assert started == []
     assert "no/such-model" in app.error[0].value.replace("\\", "")
@@ -422,7 +421,7 @@ def test_a_job_that_cannot_start_is_said(
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
-    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
     start_button(app).click().run()
     assert app.error[0].value.replace("\\", "") == str(error)
 
@@ -656,7 +655,7 @@ def test_differences_of_format_are_shown_before_the_start(open_page: OpenPage) -
 
 def test_nothing_is_normalized_unless_someone_asks(open_page: OpenPage, started: list[dict[str, Any]]) -> None:
     app = with_files(open_page, "leading_space")
-    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
     start_button(app).click().run()
     assert ComparisonTask.from_json(started[0]).normalize is None
 
@@ -674,7 +673,7 @@ def test_a_press_ticks_the_flagged_steps_and_unticking_undoes_it(
     assert any("Normalized: No difference of format was found" in each.value for each in app.caption)
     app.number_input(key="normalize_words").set_value(20).run()
     assert "length of 20 words: changes" in markdown(app).replace("\\", "")
-    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
     start_button(app).click().run()
     assert ComparisonTask.from_json(started[0]).normalize == ("whitespace", "words:20")
     app.pills(key="normalize").set_value([]).run()

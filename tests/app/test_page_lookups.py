@@ -12,9 +12,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import model_picker
-from mauve_core import encoders
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
-from mauve_core.encoders import AvailableModel, hub
+from mauve_core.encoders import AvailableModel, hub, text_kind
 from mauve_core.encoders.catalogue import LAST_TOKEN_NOTE
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
@@ -83,11 +82,11 @@ def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monke
 
     monkeypatch.setattr(queue, "start", start)
     app = open_page(VIEW)
-    assert app.selectbox(key="encoder_model").value == DEFAULT_MODEL
+    assert app.selectbox(key="encoder_model_text").value == DEFAULT_MODEL
     assert any("4-bit quantized" in text for text in captions(app))
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
-    app.selectbox(key="encoder_model").set_value(PAPERS_MODEL).run()
+    app.selectbox(key="encoder_model_text").set_value(PAPERS_MODEL).run()
     said = captions(app)
     assert any("the encoder of the papers" in text and model_picker.TO_FETCH in text for text in said)
     start_button(app).click().run()
@@ -102,9 +101,9 @@ def test_a_typed_hub_id_says_how_it_comes(
 ) -> None:
     monkeypatch.setattr(hub, "_by_environment", offline)
     # AppTest cannot type a new option, so it is offered one whose description is empty.
-    monkeypatch.setattr(encoders, "available_models", lambda: (AvailableModel("some/model", "", ready=False),))
+    monkeypatch.setattr(text_kind, "available_models", lambda: (AvailableModel("some/model", "", ready=False),))
     app = open_page(VIEW)
-    app.selectbox(key="encoder_model").set_value("some/model").run()
+    app.selectbox(key="encoder_model_text").set_value("some/model").run()
     assert expected in captions(app)
 
 
@@ -122,7 +121,7 @@ def test_alternatives_to_a_last_token_stand_beside_encoders_that_have_one(
         st.session_state.setdefault("picked", model)
         model_picker.show("Model", key="picked", causal=causal)
 
-    monkeypatch.setattr(model_picker, "_models", lambda causal: {"gpt2": "described", "minilm": "described"})
+    monkeypatch.setattr(model_picker, "_models", lambda *_: {"gpt2": "described", "minilm": "described"})
     said = " ".join(captions(AppTest.from_function(page, args=(model, causal)).run()))
     assert "described" in said
     assert (LAST_TOKEN_NOTE in said) is noted

@@ -99,7 +99,7 @@ def test_an_upload_and_a_start_that_the_disk_refuses(
     app.run()
     upload(app, "models", ("greedy.jsonl", jsonl(prompt="another")))
     assert said(app) == []
-    app.selectbox(key="encoder_model").set_value("minilm").run()
+    app.selectbox(key="encoder_model_text").set_value("minilm").run()
     with refusing(own_home, code):
         start_button(app).click().run()
         assert any(WORDS[code] in line for line in said(app))

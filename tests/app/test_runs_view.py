@@ -16,8 +16,9 @@ from mauve_app.components import more_settings
 from mauve_app.components.more_settings import ENCODES_AGAIN
 from mauve_app.server.run_export import export_url
 from mauve_app.views.runs.run_cards import SHOWN
+from mauve_core import compare, read_corpus
 from mauve_core.analysis.comparability import differences, one_leaderboard
-from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.formatting import UNBROKEN, file_size
 from mauve_core.jobs import queue
@@ -28,6 +29,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.store.index import IndexWarning
 from mauve_core.tasks.recompare import RecompareTask
 from tests.handmade import make_comparison, make_corpora, make_features
+from tests.images.made import draw_images
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/runs/runs.py"
@@ -352,6 +354,25 @@ def test_features_that_were_given_can_be_made_by_an_encoder(
     encoder = started[0].config.encoder
     assert encoder is not None
     assert (encoder.model, encoder.max_tokens, started[0].name) == ("minilm", 64, "synthetic, minilm")
+
+
+def test_a_run_of_images_is_compared_again_with_another_encoder_of_images(
+    open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = {name: draw_images(tmp_path / name, 24, seed=seed) for seed, name in enumerate((HUMAN, "a"))}
+    sides = {name: read_corpus(folder, name=name) for name, folder in drawn.items()}
+    found = compare(sides[HUMAN], {"a": sides["a"]}, encoder="pixels", seeds=1, k=3, draw_map=False)
+    store.save("encoded", found, sides)
+    app, started = form_of_encoded(open_page, monkeypatch)
+    picker = app.selectbox(key="again_encoder_encoded")
+    assert (picker.value, "minilm" in picker.options) == ("pixels", False)
+    assert not [box for box in (*app.number_input, *app.selectbox) if box.label in ("Max tokens", "Pooling", "Layer")]
+    assert not [box for box in app.toggle if box.label == "Encode prompts too"]
+    assert "The images come from this run" in said(app)
+    picker.set_value("efficientnet-lite0").run()
+    assert "the images are encoded again" in said(app)
+    app.button(key="again_start_encoded").click().run()
+    assert started[0].config.encoder == EncoderConfig("efficientnet-lite0")
 
 
 def encoded_run(store: RunStore) -> Run:

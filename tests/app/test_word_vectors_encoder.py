@@ -11,8 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import model_picker
-from mauve_core import encoders
-from mauve_core.encoders import AvailableModel
+from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.jobs import queue
 from mauve_core.tasks.comparison import ComparisonTask
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
@@ -33,11 +32,11 @@ def with_encoder(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, path: Pat
 
     AppTest cannot type a new option, so it is offered one.
     """
-    monkeypatch.setattr(encoders, "available_models", lambda: (AvailableModel(str(path), "offered", ready=True),))
+    monkeypatch.setattr(text_kind, "available_models", lambda: (AvailableModel(str(path), "offered", ready=True),))
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
-    app.selectbox(key="encoder_model").set_value(str(path)).run()
+    app.selectbox(key="encoder_model_text").set_value(str(path)).run()
     return app
 
 
@@ -76,7 +75,7 @@ def test_the_picker_says_what_a_typed_file_is(monkeypatch: pytest.MonkeyPatch, c
         st.session_state.setdefault("picked", "~/glove.6B.300d.txt")
         st.text(model_picker.show("Encoder", key="picked", causal=causal))
 
-    monkeypatch.setattr(model_picker, "_models", lambda causal: {"minilm": "offline"})
+    monkeypatch.setattr(model_picker, "_models", lambda *_: {"minilm": "offline"})
     app = AppTest.from_function(page, args=(causal,)).run()
     assert not app.exception
     assert app.text[0].value == "~/glove.6B.300d.txt"

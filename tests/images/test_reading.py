@@ -145,6 +145,15 @@ def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
         read_images(path)
 
 
+def test_an_archive_that_unpacks_to_far_more_than_images_do_is_refused_unread(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(9):
+            archive.writestr(f"{number}.png", bytes(8_000_000))
+    with pytest.raises(InputError, match=r"far more than images do.*at most 67,108,864 bytes.*72,000,000 bytes"):
+        read_images(path)
+
+
 def test_more_images_than_allowed_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.ROWS_VARIABLE, "3")
     with pytest.raises(InputError, match="3"):

@@ -15,8 +15,9 @@ from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.jobs import estimates, queue, worker
-from mauve_core.jobs.estimates import FARTHEST, KEPT, estimate, is_known, remember
+from mauve_core.jobs.estimates import FARTHEST, KEPT, estimate, is_encoding, is_known, remember
 from mauve_core.jobs.state import AMOUNT, LOG, TASK, JobState, write_json, write_state
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
@@ -94,6 +95,25 @@ def test_texts_whose_features_are_stored_are_told_apart() -> None:
         ("some", 300, "300 texts to encode"),
         ("none", 400, "400 texts"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("stage", "encodes"),
+    [
+        ("Encoding tokens of human", True),
+        ("Encoding images of human", True),
+        ("Encoding molecules of made", True),
+        ("Encoding sides", False),
+        ("Reading images of human", False),
+    ],
+)
+def test_encoding_is_told_by_its_stage_for_every_kind(stage: str, encodes: bool) -> None:
+    assert is_encoding(stage) is encodes
+
+
+def test_the_amount_speaks_of_the_kind() -> None:
+    sides = [SideSize(300, stored=False, words=kind_of("image").words)] * 2
+    assert amount_of_sides(("x",), sides).words == "600 images"
 
 
 def test_a_job_with_stored_features_says_nothing_about_one_that_encodes(own_home: Path) -> None:

@@ -20,7 +20,7 @@ from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.tasks import Task, remaining
-from tests.shards.conftest import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
 
 
 @pytest.mark.parametrize("unit_rows", ["before", "after"])

@@ -21,8 +21,8 @@ from mauve_core.shards.compare import encode_tasks, plan_of
 from mauve_core.shards.places import list_shards, opened_shard
 from mauve_core.shards.plan import Work
 from mauve_core.shards.tasks import remaining
-from tests.shards.conftest import SCORE, Inline, carried_out, made_texts, written_features, written_texts
-from tests.shards.conftest import made_sides as made_features
+from tests.sharded import SCORE, Inline, carried_out, made_texts, written_features, written_texts
+from tests.sharded import made_sides as made_features
 from tests.word_files import by_topic
 
 KEY, SECRET = "AKIAEXAMPLEKEY", "example-secret-that-nobody-may-see"

@@ -12,7 +12,7 @@ from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.texts import Named
-from tests.shards.conftest import MadeUp, carried_out
+from tests.sharded import MadeUp, carried_out
 
 PLAN = Plan(
     {HUMAN: ("/a/1.jsonl",), "model": ("/b/1.jsonl", "/b/2.jsonl")},

@@ -16,7 +16,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.shards.compare import compare_shards
 from mauve_core.shards.engines import engine_for
 from mauve_core.shards.plan import Work
-from tests.shards.conftest import MadeUp
+from tests.sharded import MadeUp
 
 ray = pytest.importorskip("ray")
 

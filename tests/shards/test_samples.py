@@ -15,7 +15,7 @@ from mauve_core.shards.encoding import feature_rows
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.samples import Keeper, SampledText, sample_of, texts_path
 from mauve_core.tasks.over_shards import store_sample
-from tests.shards.conftest import carried_out
+from tests.sharded import carried_out
 
 
 def sampled(plan: Plan, folder: Path, size: int) -> dict[str, list[SampledText]]:

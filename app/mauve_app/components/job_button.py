@@ -79,6 +79,7 @@ def show(
     *,
     amount: Callable[[], Amount | None] = no_amount,
     models: Sequence[tuple[str, str | None]] = (),
+    check: Callable[[str, str | None], None] | None = None,
     filled: bool = True,
     icon: str = ":material/play_arrow:",
     primary: bool = True,
@@ -97,6 +98,8 @@ def show(
         How much work that is, for an estimate beside the button; may raise MauveLensError.
     models : sequence of (model, revision)
         Looked for before the job starts.
+    check : callable, optional
+        How one is looked for: (model, revision) -> None, or raises MauveLensError; default: as one of texts.
     filled : bool
         Whether the form is filled in, so that the button can be pressed.
     icon : str
@@ -135,7 +138,7 @@ def show(
             if job is not None and has_results:
                 job_panel.dismiss_button(job, slot.key)
         if pressed:
-            _start(slot, task, amount, models)
+            _start(slot, task, amount, models, check or check_model)
         if job is not None and job.status != "done":
             job_panel.show_ended(job, slot.key)
         is_done = job is not None and job.status == "done" and not boxed
@@ -212,12 +215,13 @@ def _start(
     task: Callable[[], Task],
     amount: Callable[[], Amount | None],
     models: Sequence[tuple[str, str | None]],
+    check: Callable[[str, str | None], None],
 ) -> None:
     def describe() -> tuple[Task, Amount | None]:
         described = task()
         with st.spinner("Looking for the models"):
             for model, revision in models:
-                check_model(model, revision)
+                check(model, revision)
         try:
             return described, amount()
         except MauveLensError:  # the job itself will say what is wrong

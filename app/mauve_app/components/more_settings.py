@@ -12,6 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 from mauve_app.components.settings_tree import LARGEST
 from mauve_core.base.config import CompareConfig, Dtype, EncoderConfig, Pooling, UnitRows
 from mauve_core.base.server_names import names_server
+from mauve_core.base.words import TEXTS, Words
+from mauve_core.corpus.kinds import Kind
 from mauve_core.encoders.catalogue import names_word_vectors
 
 ENCODES_AGAIN = "Changing this encodes the texts again."
@@ -26,6 +28,8 @@ MAP_HELP = (
 )
 
 _OF_THE_ENCODER = ("pooling", "layer", "dtype", "revision")
+"""In the order of their fields, those of which the chosen encoder has."""
+
 _POOLING = (
     "How token states become one vector. auto: as a sentence-transformers model specifies, else the last token of a "
     "causal model or the first of a masked one."
@@ -94,6 +98,7 @@ def show(
     key: str,
     before: CompareConfig,
     model: str | None,
+    kind: Kind,
     *,
     skipped: Sequence[str] = (),
     persist: bool = False,
@@ -109,6 +114,8 @@ def show(
         Initial values of the widgets.
     model : str or None
         The encoder chosen now; a new one resets its own settings. None leaves them out.
+    kind : Kind
+        Of the items that are compared.
     skipped : sequence of str
         Numbers of ``ScoreConfig`` that the page asks for elsewhere.
     persist : bool
@@ -123,13 +130,16 @@ def show(
     """
     options: dict[str, Any] = {"persist_state": "session"} if persist else {}
     with st.expander("More settings", icon=":material/tune:"):
-        changes = {} if model is None else _of_the_encoder(f"{key}_{model}", before.encoder, model, note, options)
-        return changes | _of_the_scores(key, before, skipped, options)
+        changes = {} if model is None else _of_the_encoder(f"{key}_{model}", before.encoder, model, kind, note, options)
+        return changes | _of_the_scores(key, before, skipped, kind.words, options)
 
 
-def number_field(container: DeltaGenerator, name: str, before: CompareConfig, *, key: str, **options: Any) -> float:
+def number_field(
+    container: DeltaGenerator, name: str, before: CompareConfig, *, key: str, words: Words = TEXTS, **options: Any
+) -> float:
     """A field for a number of ``ScoreConfig``, initially that of ``before``; an integer if that is one."""
     number = _NUMBERS[name]
+    help_text = words.said(number.help)
     value: float = getattr(before.score, name)
     if isinstance(value, int) and value > LARGEST:
         container.text_input(
@@ -137,7 +147,7 @@ def number_field(container: DeltaGenerator, name: str, before: CompareConfig, *,
             str(value),
             key=f"{key}_kept",
             disabled=True,
-            help=f"{number.help} This value cannot change here: browsers count only to {LARGEST:,}. The command line "
+            help=f"{help_text} This value cannot change here: browsers count only to {LARGEST:,}. The command line "
             "takes any value.",
         )
         return value
@@ -149,61 +159,66 @@ def number_field(container: DeltaGenerator, name: str, before: CompareConfig, *,
         number.step,
         None if isinstance(value, int) else "%.4g",
         key=key,
-        help=number.help,
+        help=help_text,
         **options,
     )
     return type(value)(chosen)
 
 
 def _of_the_encoder(
-    key: str, before: EncoderConfig | None, model: str, note: str, options: dict[str, Any]
+    key: str, before: EncoderConfig | None, model: str, kind: Kind, note: str, options: dict[str, Any]
 ) -> dict[str, Any]:
-    if names_server(model):
-        st.caption("The server decides pooling, layer and precision; texts are cut after so many words.")
-        return {name: getattr(EncoderConfig(), name) for name in _OF_THE_ENCODER}
     shown = EncoderConfig(model=model)
     if before is not None and before.model == model:
         shown = before
-    if names_word_vectors(model):
+    values: dict[str, Any] = {name: getattr(shown, name) for name in _OF_THE_ENCODER}
+    asked = [name for name in _OF_THE_ENCODER if name in kind.offer.settings(model)]
+    if kind.has_words and names_server(model):
+        st.caption("The server decides pooling, layer and precision; texts are cut after so many words.")
+        return {name: getattr(EncoderConfig(), name) for name in _OF_THE_ENCODER}
+    if kind.has_words and names_word_vectors(model):
         st.caption("Word vectors are averaged as they are: no pooling, layer, precision or revision.")
-        return {name: getattr(shown, name) for name in _OF_THE_ENCODER}
-    first, second, third, fourth = st.columns(_COLUMNS)
-    poolings, precisions = list(get_args(Pooling)), list(get_args(Dtype))
-    return {
-        "pooling": first.selectbox(
-            "Pooling",
-            poolings,
-            poolings.index(shown.pooling),
-            key=f"{key}_pooling",
-            help=_with(note, _POOLING),
-            **options,
-        ),
-        "layer": int(
-            second.number_input(
-                "Layer", -1000, 1000, shown.layer, key=f"{key}_layer", help=_with(note, _LAYER), **options
-            )
-        ),
-        "dtype": third.selectbox(
-            "Precision",
-            precisions,
-            precisions.index(shown.dtype),
-            key=f"{key}_dtype",
-            help=_with(note, _DTYPE),
-            **options,
-        ),
-        "revision": fourth.text_input(
-            "Revision", shown.revision or "", key=f"{key}_revision", help=_with(note, _REVISION), **options
-        ).strip()
-        or None,
-    }
+        return values
+    for name, column in zip(asked, st.columns(_COLUMNS) if asked else (), strict=False):
+        values[name] = _FIELDS[name](column, shown, f"{key}_{name}", note, options)
+    return values
 
 
-def _of_the_scores(key: str, before: CompareConfig, skipped: Sequence[str], options: dict[str, Any]) -> dict[str, Any]:
+def _pooling(column: DeltaGenerator, shown: EncoderConfig, key: str, note: str, options: dict[str, Any]) -> Pooling:
+    offered: list[Pooling] = list(get_args(Pooling))
+    place = offered.index(shown.pooling)
+    chosen: Pooling = column.selectbox("Pooling", offered, place, key=key, help=_with(note, _POOLING), **options)
+    return chosen
+
+
+def _layer(column: DeltaGenerator, shown: EncoderConfig, key: str, note: str, options: dict[str, Any]) -> int:
+    return int(column.number_input("Layer", -1000, 1000, shown.layer, key=key, help=_with(note, _LAYER), **options))
+
+
+def _dtype(column: DeltaGenerator, shown: EncoderConfig, key: str, note: str, options: dict[str, Any]) -> Dtype:
+    offered: list[Dtype] = list(get_args(Dtype))
+    place = offered.index(shown.dtype)
+    chosen: Dtype = column.selectbox("Precision", offered, place, key=key, help=_with(note, _DTYPE), **options)
+    return chosen
+
+
+def _revision(column: DeltaGenerator, shown: EncoderConfig, key: str, note: str, options: dict[str, Any]) -> str | None:
+    typed = column.text_input("Revision", shown.revision or "", key=key, help=_with(note, _REVISION), **options)
+    return typed.strip() or None
+
+
+_FIELDS = {"pooling": _pooling, "layer": _layer, "dtype": _dtype, "revision": _revision}
+
+
+def _of_the_scores(
+    key: str, before: CompareConfig, skipped: Sequence[str], words: Words, options: dict[str, Any]
+) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for index, name in enumerate(name for name in _NUMBERS if name not in skipped):
         if index % _COLUMNS == 0:
             columns = st.columns(_COLUMNS)
-        values[name] = number_field(columns[index % _COLUMNS], name, before, key=f"{key}_{name}", **options)
+        column = columns[index % _COLUMNS]
+        values[name] = number_field(column, name, before, key=f"{key}_{name}", words=words, **options)
     values["unit_rows"] = st.columns(_COLUMNS)[0].selectbox(
         "Unit length",
         list(_UNIT_ROWS),

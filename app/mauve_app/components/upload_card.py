@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
-from mauve_app import uploads
+from mauve_app import item_uploads, uploads
+from mauve_app.components import item_card
 from mauve_app.components.markup import escaped
-from mauve_app.uploads import Look, Outline, Upload
+from mauve_app.looks import Look, Outline, ReadFile
+from mauve_app.uploads import Upload
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.corpus.by_source import Sources, names_of, reference_among
-from mauve_core.scoring.partitioning import MIN_TEXTS
+from mauve_core.corpus.kinds import require_words
 from mauve_core.tasks.comparison import TextFile
 
 ONE_SOURCE = "(one source)"
@@ -23,16 +24,9 @@ _PARTS = {"Text": "", "Prompt": "(no prompts)", "Id": "(line numbers)"}
 """Titles of a table's parts, and the options that stand for none."""
 
 
-@dataclass(frozen=True)
-class ReadFile:
-    """A comparable file with the reader's choices; ``look`` holds the number of texts and whether they have prompts."""
-
-    name: str
-    file: TextFile
-    look: Look
-
-
-def show(upload: Upload, *, human: bool, split: bool = False) -> tuple[list[ReadFile | None], bool]:
+def show(
+    upload: Upload, *, human: bool, split: bool = False, any_kind: bool = False
+) -> tuple[list[ReadFile | None], bool]:
     """Draw the card.
 
     Parameters
@@ -42,6 +36,8 @@ def show(upload: Upload, *, human: bool, split: bool = False) -> tuple[list[Read
         Whether it is the human side, which has no name to choose.
     split : bool
         Whether the file may hold the texts of several sources.
+    any_kind : bool
+        Whether the file may hold other items than texts.
 
     Returns
     -------
@@ -72,17 +68,25 @@ def show(upload: Upload, *, human: bool, split: bool = False) -> tuple[list[Read
                 help="Remove this file",
             )
         try:
-            return _read(upload, name, split), removed
+            return _read(upload, name, split, any_kind), removed
         except MauveLensError as error:
             st.error(escaped(upload.without_folder(str(error))), icon=":material/error:")
             return [None], removed
 
 
-def _read(upload: Upload, name: str, split: bool) -> list[ReadFile | None]:
+def _read(upload: Upload, name: str, split: bool, any_kind: bool) -> list[ReadFile | None]:
+    items = item_card.show(upload, name) if any_kind else None
+    if items is not None:
+        return items
     outline = uploads.outline(upload.path)
     fields = _choose_fields(upload, outline)
     if fields is None:
         return [None]
+    kind = item_uploads.kind_in(upload.path, fields[0])
+    if not kind.has_words:
+        if any_kind:
+            return [item_card.read(upload, name, fields[0])]
+        require_words(kind.name, "This form")
     columns = {column: sources for column, sources in outline.sources.items() if column not in fields}
     by, chosen = _choose_sources(upload, columns, outline.by) if split and columns else (None, {"": name})
     files = [_read_source(upload, each, fields, by, source) for source, each in chosen.items()]
@@ -159,13 +163,7 @@ def _read_source(
     """The file, or the rows of one source in it; None, with a message, if they are too few."""
     text, prompt, identifier = fields
     look = uploads.look(upload.path, text, prompt, identifier, by or "", source)
-    if look.texts < MIN_TEXTS:
-        whose = f"{escaped(source)}: " if by else ""
-        st.error(
-            f"{whose}{look.texts} texts are too few to cluster. Allowed: at least {MIN_TEXTS}; 1,000 or more for small "
-            "gaps.",
-            icon=":material/error:",
-        )
+    if not item_card.are_enough(look, f"{escaped(source)}: " if by else ""):
         return None
     file = TextFile(
         upload.path,
@@ -207,10 +205,5 @@ def _choose_fields(upload: Upload, outline: Outline) -> tuple[str, str, str] | N
 
 
 def _preview(upload: Upload, look: Look) -> None:
-    st.markdown(f"**{look.texts:,}** texts" + (f", **{look.left_out:,}** left out" if look.left_out else ""))
-    if look.doubt:
-        st.warning(escaped(look.doubt), icon=":material/warning:")
-    for note in look.notes:
-        if note != look.doubt:
-            st.caption(escaped(upload.without_folder(note)))
+    item_card.summary(upload, look)
     st.dataframe(pd.DataFrame(dict(look.first)), hide_index=True, key=f"preview_{upload.uid}")

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.config import EncoderConfig, Precision
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.base.files import digest_of_file
 from mauve_core.encoders.catalogue import EFFICIENTNET, IMAGE_ENCODERS, PIXELS, ModelIdentity
 from mauve_core.encoders.checkpoints import INCEPTION, INCEPTION_CLEAN, INCEPTION_FID, SHA256
 from mauve_core.encoders.checkpoints import SIDE as INCEPTION_SIDE
 from mauve_core.encoders.loading import reading_weights
 from mauve_core.encoders.precision import checked_precision
-from mauve_core.encoders.vision import pixels
+from mauve_core.encoders.vision import pixels, timm_models, transformers_vision
 from mauve_core.encoders.vision.model import VisionModel
 from mauve_core.numerics.device.products import matrix_products
 
@@ -40,11 +40,23 @@ _INCEPTION = {
 }
 
 
-def is_vision_model(identity: ModelIdentity) -> bool:
-    """Return whether the model takes images; reads names and config.json, not weights."""
-    from mauve_core.encoders.vision import transformers_vision
+class _Library(Protocol):
+    """A module that opens the models of one library."""
 
-    return identity.name in IMAGE_ENCODERS or transformers_vision.takes_images(identity)
+    def recipe_of(self, identity: ModelIdentity, /) -> str: ...
+
+    def load(self, identity: ModelIdentity, dtype: Precision, device: str, /) -> VisionModel: ...
+
+
+def is_vision_model(identity: ModelIdentity) -> bool:
+    """Return whether the model takes images; reads names and config.json, not weights.
+
+    Raises
+    ------
+    InputError
+        It takes images, but not in a way that gives a feature of each.
+    """
+    return identity.name in IMAGE_ENCODERS or _library_of(identity) is not None
 
 
 def vision_recipe(identity: ModelIdentity, pooling: str = "auto") -> str:
@@ -70,9 +82,7 @@ def vision_recipe(identity: ModelIdentity, pooling: str = "auto") -> str:
         return _EFFICIENTNET
     if identity.name in INCEPTION:
         return _INCEPTION[identity.name]
-    from mauve_core.encoders.vision import transformers_vision
-
-    return transformers_vision.recipe_of(identity)
+    return _known_library(identity).recipe_of(identity)
 
 
 def open_vision_model(config: EncoderConfig, identity: ModelIdentity, device: str) -> VisionModel:
@@ -105,9 +115,24 @@ def open_vision_model(config: EncoderConfig, identity: ModelIdentity, device: st
         return VisionModel(identity, recipe, _prepare, run, device, 3 * _SIDE**2)
     if identity.name in INCEPTION:
         return _open_inception(identity, recipe, device)
-    from mauve_core.encoders.vision import transformers_vision
+    return _known_library(identity).load(identity, checked_precision(config.dtype, (device,)), device)
 
-    return transformers_vision.load(identity, checked_precision(config.dtype, (device,)), device)
+
+def _library_of(identity: ModelIdentity) -> _Library | None:
+    """Return what opens a folder or hub model by its config.json; None if it gives no features of images."""
+    config = transformers_vision.config_of(identity)
+    if config is None:
+        return None
+    if timm_models.is_of_timm(config):
+        return timm_models
+    return transformers_vision if transformers_vision.takes_images(config, identity.name) else None
+
+
+def _known_library(identity: ModelIdentity) -> _Library:
+    found = _library_of(identity)
+    if found is None:
+        raise ModelUnavailableError(f"The model {identity.name} does not encode images", todo="Name another encoder")
+    return found
 
 
 def _open_inception(identity: ModelIdentity, recipe: str, device: str) -> VisionModel:

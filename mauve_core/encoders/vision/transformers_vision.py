@@ -2,13 +2,15 @@
 
 Images are prepared by the model's own image processor, always with Pillow, so that a feature does not depend on which
 packages are installed. A model that embeds images and texts together gives its embedding of the image. Of other models
-it is the pooled output, or the first token where the pooled output is a dense layer on top, which many files lack.
+it is the pooled output, or the first token where the pooled output is a dense layer on top, which many files lack;
+without a class token, the average over places.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from mauve_core.base.config import Precision
-from mauve_core.base.errors import ModelUnavailableError
+from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.hub_files import hub_file
 from mauve_core.encoders.loading import SAFE, load_config, load_weights, third_party
@@ -33,6 +35,29 @@ PROCESSOR = "preprocessor_config.json"
 TOWERS = ("clip_vision_model", "dinov3_convnext", "dinov3_vit", "siglip_vision_model")
 """Types of models that give features of images alone, and so are in no list of transformers by task."""
 
+TYPES = frozenset((
+    "align", "altclip", "beit", "bit", "blip", "chinese_clip", "clip", "clipseg", "convnext", "convnextv2", "cvt",
+    "data2vec-vision", "deit", "dinat", "dinov2", "dinov2_with_registers", "donut-swin", "efficientnet", "focalnet",
+    "hiera", "ijepa", "levit", "metaclip_2", "mobilenet_v1", "mobilenet_v2", "mobilevit", "mobilevitv2", "poolformer",
+    "pvt", "pvt_v2", "regnet", "resnet", "segformer", "siglip", "swiftformer", "swin", "swinv2", "textnet", "vit",
+    "vit_msn", *TOWERS,
+))  # fmt: skip
+"""Types that give features of images; they are known before transformers is imported."""
+
+REFUSED = {
+    "hgnet_v2": "which gives maps of several depths",
+    "imagegpt": "which reads an image as a sequence of colors",
+    "perceiver": "which takes arrays of any kind, through a network of its own for each kind",
+    "pp_lcnet": "which transformers has with its classifier only",
+    "shieldgemma2": "which answers questions about an image",
+    "siglip2": "whose images keep their own proportions (NaFlex)",
+    "videoprism": "which takes videos",
+}
+"""Types that transformers lists among those above, and why they give no feature."""
+
+WITHOUT_CLASS_TOKEN = ("ijepa",)
+"""Types whose tokens are all places of the image, and without a pooled output."""
+
 _PROJECTED = "CLIPVisionModelWithProjection"
 
 
@@ -43,23 +68,41 @@ def find_in(identity: ModelIdentity) -> FindFile:
     return files_in(Path(identity.location))
 
 
-def takes_images(identity: ModelIdentity) -> bool:
-    """Return whether a folder or hub model is of a type that classifies images, embeds them with texts, or is a tower.
+def config_of(identity: ModelIdentity) -> dict[str, Any] | None:
+    """Return the content of the config.json of a folder or hub model; None if it has none or is of another kind."""
+    found = find_in(identity)(CONFIG) if identity.kind in ("folder", "hub") else None
+    return None if found is None else read_object(found)
+
+
+def takes_images(config: Mapping[str, Any], name: str) -> bool:
+    """Return whether a model is of a type that classifies images, embeds them with texts, or is a tower.
 
     Others that see images, such as masked autoencoders, which hide parts at random, or models that answer questions,
-    give no feature of an image.
+    give no feature of an image. transformers is asked about types that are not in ``TYPES``.
+
+    Raises
+    ------
+    InputError
+        The type is one of ``REFUSED``.
     """
-    if identity.kind not in ("folder", "hub"):
+    kind = config.get("model_type")
+    if not isinstance(kind, str):
         return False
+    if kind in REFUSED:
+        raise InputError(
+            f"The model {name} is of type {kind}, {REFUSED[kind]}",
+            allowed="models that give one vector for an image of fixed size",
+            todo="Name another encoder, such as facebook/dinov2-small or google/siglip2-base-patch16-224",
+        )
+    if kind in TYPES:
+        return True
     from transformers.models.auto.modeling_auto import (
         MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES,
         MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES,
     )
 
-    config = find_in(identity)(CONFIG)
-    kind = None if config is None else read_object(config).get("model_type")
     mappings = MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES, MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES
-    return isinstance(kind, str) and (kind in TOWERS or any(kind in names for names in mappings))
+    return any(kind in names for names in mappings)
 
 
 def recipe_of(identity: ModelIdentity) -> str:
@@ -72,7 +115,9 @@ def recipe_of(identity: ModelIdentity) -> str:
         )
     settings = json.dumps(read_object(found), sort_keys=True)
     digest = hashlib.sha256(settings.encode()).hexdigest()[:16]
-    return f"prepared as its {PROCESSOR} says ({digest}), pooled by the model's own rule"
+    averaged = (config_of(identity) or {}).get("model_type") in WITHOUT_CLASS_TOKEN
+    pooled = "averaged over places" if averaged else "pooled by the model's own rule"
+    return f"prepared as its {PROCESSOR} says ({digest}), {pooled}"
 
 
 @quiet_libraries()
@@ -91,10 +136,23 @@ def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
         folder, identity.name, config, torch_type, with_head=False, device=device, factory=factory
     ).eval()
 
-    def prepare(image: Image.Image) -> NDArray[np.float32]:
+    def prepared(image: Image.Image) -> NDArray[np.float32]:
         with third_party(f"An image for the model {identity.name}", identity.name, folder):
             values = processor(images=image, return_tensors="np")["pixel_values"][0]
         return np.ascontiguousarray(values, dtype=np.float32)
+
+    sample = prepared(Image.new("RGB", (64, 64)))
+
+    def prepare(image: Image.Image) -> NDArray[np.float32]:
+        values = prepared(image)
+        if values.shape != sample.shape:
+            raise InputError(
+                f"The {PROCESSOR} of the model {identity.name} prepares images of different shapes differently",
+                allowed=f"{' x '.join(map(str, sample.shape))} numbers for every image, as for a square",
+                received=f"{' x '.join(map(str, values.shape))} numbers for one of {image.width} x {image.height}",
+                todo="Set a height and a width as its size, or cut out a square (do_center_crop)",
+            )
+        return values
 
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
         with torch.inference_mode(), matrix_products(products_of(dtype), device):
@@ -102,7 +160,6 @@ def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
             found: NDArray[np.float32] = _pooled(model, pixels).float().cpu().numpy()
         return found
 
-    sample = prepare(Image.new("RGB", (64, 64)))
     return VisionModel(identity, recipe_of(identity), prepare, run, device, sample.size)
 
 
@@ -117,5 +174,7 @@ def _pooled(model: Any, pixels: Any) -> Any:
     pooled = getattr(output, "pooler_output", None)
     if pooled is None or hasattr(getattr(model, "pooler", None), "dense"):
         last = output.last_hidden_state
-        return last.mean(dim=(2, 3)) if last.ndim == 4 else last[:, 0]  # a map has places, and no first token
+        if last.ndim == 4:  # a map has places, and no first token
+            return last.mean(dim=(2, 3))
+        return last.mean(dim=1) if model.config.model_type in WITHOUT_CLASS_TOKEN else last[:, 0]
     return pooled.flatten(1)

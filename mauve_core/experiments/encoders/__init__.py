@@ -5,7 +5,7 @@ encoders_run(run, [parse_encoder("minilm", run.comparison.config.encoder)])
 
 from mauve_core.experiments.encoders.evaluation import encoders_run
 from mauve_core.experiments.encoders.references import Reference, references
-from mauve_core.experiments.encoders.request import USUAL, parse_encoder, usual_encoders, written
+from mauve_core.experiments.encoders.request import USUAL, offered_encoders, parse_encoder, usual_encoders, written
 from mauve_core.experiments.encoders.table import EncoderResult, EncoderTable, Reversal, stored_encoders
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Reference",
     "Reversal",
     "encoders_run",
+    "offered_encoders",
     "parse_encoder",
     "references",
     "stored_encoders",

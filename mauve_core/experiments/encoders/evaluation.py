@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.encoders.catalogue import check_model
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.precision import with_known_precision
 from mauve_core.experiments.encoders.request import encoder_titles
@@ -54,8 +54,9 @@ def encoders_run(
         received = ", ".join(encoder_titles(encoders))
         allowed = "one or more besides the run's own, no duplicates"
         raise InputError("The encoders cannot be used", allowed=allowed, received=received)
+    check = kind_of(run.comparison.human.kind).offer.check
     for encoder in others:
-        check_model(encoder.model, encoder.revision)
+        check(encoder.model, encoder.revision)
     store = FeatureStore() if feature_store is None else feature_store
     results, left_out = [_own(run)], dict[str, InputError]()
     for title, encoder in zip(encoder_titles([own, *others])[1:], others, strict=True):

@@ -10,7 +10,7 @@ import streamlit as st
 from mauve_app.caching.bounded import kept
 from mauve_app.components import folded, upload_side
 from mauve_app.components.markup import escaped
-from mauve_app.components.upload_card import ReadFile
+from mauve_app.looks import ReadFile
 from mauve_app.selection import rows_of_event
 from mauve_app.server import access
 from mauve_app.url.bound import selection_of

@@ -7,21 +7,22 @@ import streamlit as st
 from mauve_app.components import job_button
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.messages import or_error
-from mauve_core.experiments.encoders import USUAL, EncoderTable, parse_encoder, usual_encoders, written
+from mauve_core.corpus.kinds import kind_of
+from mauve_core.experiments.encoders import EncoderTable, offered_encoders, parse_encoder, usual_encoders, written
 from mauve_core.store import Run
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 
 
 def show(run: Run, table: EncoderTable | None) -> None:
     """The form, initially with the encoders of ``table``, else with those on this machine."""
-    own = run.comparison.config.encoder
+    own, kind = run.comparison.config.encoder, kind_of(run.comparison.human.kind)
     if table is None:
-        offered = [spec for spec in usual_encoders() if parse_encoder(spec, own) != own]
+        offered = [spec for spec in usual_encoders(kind) if parse_encoder(spec, own) != own]
     else:
         offered = [written(each.encoder, own) for each in table.results[1:] if each.encoder is not None]
     chosen: list[str] = st.multiselect(
         "Encoders besides the run's own",
-        list(dict.fromkeys([*offered, *(spec for spec in USUAL if parse_encoder(spec, own) != own)])),
+        list(dict.fromkeys([*offered, *(spec for spec in offered_encoders(kind) if parse_encoder(spec, own) != own)])),
         default=offered,
         accept_new_options=True,
         key=f"encoders_chosen_{run.id}_{table is not None}",
@@ -42,6 +43,7 @@ def show(run: Run, table: EncoderTable | None) -> None:
         "Compute",
         lambda: CompareEncodersTask(run.id, tuple(chosen)),
         models=[(encoder.model, encoder.revision) for encoder in read if encoder is not None],
+        check=kind.offer.check,
         filled=not unusable,
         boxed=table is not None,
     )

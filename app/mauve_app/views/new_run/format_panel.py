@@ -11,7 +11,7 @@ from mauve_app.caching.format_check import FormatCheck, format_check
 from mauve_app.components import normalize_choice
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
-from mauve_app.components.upload_card import ReadFile
+from mauve_app.looks import ReadFile
 from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.format_steps import steps_for
 from mauve_core.analysis.preflight import COLUMNS, flagged_lines, headline, rule_sentence, shown_rows

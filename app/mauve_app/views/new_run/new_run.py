@@ -1,12 +1,14 @@
-"""New run: upload human and model texts, choose an encoder, start the comparison, and watch it."""
+"""New run: upload the items of both sides, choose an encoder, start the comparison, and watch it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from mauve_app.caching.side_sizes import side_size
 from mauve_app.components import (
@@ -20,11 +22,12 @@ from mauve_app.components import (
 )
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
-from mauve_app.components.upload_card import ReadFile
+from mauve_app.looks import ReadFile
 from mauve_app.server import access
 from mauve_app.views.new_run import format_panel
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.corpus.kinds import KINDS, TEXT, Kind, common_kind, kind_of
 from mauve_core.tasks.amounts import Amount
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.recompare import changed
@@ -32,6 +35,11 @@ from mauve_core.tasks.recompare import changed
 _TOKENS_HELP = (
     "Longer texts are cut to this length on both sides. Texts of fewer than 256 tokens show less of what sets a model "
     "apart (JMLR 2023, section 8)."
+)
+_NOT_COMPARED = "Scores from different encoders cannot be compared."
+_PAPERS = (
+    "The papers use GPT-2 large; good encoders agree on rankings, but scores from different encoders cannot be "
+    "compared."
 )
 _SEEDS_HELP = (
     "k-means runs once per seed: the score is the mean, shown with its spread. The papers use 5; one seed gives no "
@@ -41,6 +49,8 @@ _K_HELP = f"{more_settings.K_HELP} Compare only scores with the same k."
 
 _SLOT = JobSlot("new_run_start", ComparisonTask.kind, adopts=True)
 _SIDES = {HUMAN: "Human texts", "models": "Model texts"}
+_SAME_PROMPTS = ", of the same prompts where sides share them"
+_SPLIT = ", which may hold the candidates, too"
 
 
 @dataclass(frozen=True)
@@ -53,61 +63,115 @@ class Settings:
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.head("New run", "How far are your model texts from your human ones?")
+    kind = upload_side.kind_of_first(list(_SIDES))
+    said = kind.words.said
+    page_chrome.head("New run", said("How far are your model texts from your human ones?"))
     if not access.may_change():
         st.info(access.READ_ONLY_TEXT, icon=":material/visibility:")
         return
     left, right = st.columns(2, gap="medium")
     with left:
-        read = _side(
+        _uploader(
             HUMAN,
-            help_text="The reference, P. One file, which may hold the candidates, too; 1,000 texts or more to trust "
-            "small gaps (JMLR 2023, section 8).",
+            kind,
+            f"The reference, P. One file{_SPLIT if kind.has_words else ''}; "
+            + said("1,000 texts or more to trust small gaps (JMLR 2023, section 8)."),
         )
+    with right:
+        _uploader(
+            "models",
+            kind,
+            said(
+                "The candidates, Q. Any number of files, one per candidate, each with as many texts as the human "
+                "side: scores with different n cannot be compared."
+            ),
+        )
+    with left:  # below both uploaders, because reading may take minutes
+        read = upload_side.cards(HUMAN, human=True, split=True, any_kind=True)
     human, parts = read[:1], read[1:]
     with right:
-        models = parts + _side(
-            "models",
-            help_text="The candidates, Q. Any number of files, one per candidate, each with as many texts as the "
-            "human side: scores with different n cannot be compared.",
-            parts=parts,
-        )
+        _say_parts(parts)
+        models = parts + upload_side.cards("models", human=False, any_kind=True)
     files = [file for file in (*human, *models) if file is not None]
+    kind = kind_of(files[0].look.kind) if files else kind
     checked = st.container()  # filled last, so that Start need not wait for it
     st.header("Settings", anchor=False)
-    settings = _settings(files)
-    equalize = _equalize(files)
-    problems = _problems(human, models)
-    _start(files, None if problems else settings, equalize)
+    settings = _settings(files, kind)
+    equalize = _equalize(files, kind)
+    problems = _problems(human, models, kind)
+    _start(files, kind, None if problems else settings, equalize)
     for problem in problems:
         st.caption(escaped(problem))
     job_panel.show()
-    if not problems:
+    if not problems and kind.has_words:
         with checked:
             format_panel.show(files)
 
 
-def _side(side: str, *, help_text: str, parts: Sequence[ReadFile | None] = ()) -> list[ReadFile | None]:
-    """Header, uploader and cards of a side; ``parts`` are candidates that the human file holds, too."""
-    st.header(_SIDES[side], anchor=False, help=help_text)
+def _uploader(side: str, kind: Kind, help_text: str) -> None:
+    title = kind.words.said(_SIDES[side])
+    st.header(title, anchor=False, help=help_text)
+    upload_side.uploader(side, title, [TEXT, *(name for name in KINDS if name != TEXT)], several=side != HUMAN)
+
+
+def _say_parts(parts: Sequence[ReadFile | None]) -> None:
+    """Which candidates the human file holds, too."""
     if parts:
         known = (f"**{escaped(part.name)}** ({part.look.texts:,})" for part in parts if part is not None)
         st.markdown(f"From the file of the human texts: {', '.join(known)}")
-    return upload_side.show(side, _SIDES[side], several=side != HUMAN, split=side == HUMAN)
 
 
-def _settings(files: Sequence[ReadFile]) -> Settings | None:
+def _settings(files: Sequence[ReadFile], kind: Kind) -> Settings | None:
     """Encoder, lengths, seeds, clusters, name of the run; None, with a message, if they are not usable."""
     first, second = st.columns([3, 2], gap="medium", vertical_alignment="center")
     with first:
         model = model_picker.show(
             "Encoder",
-            key="encoder_model",
-            help_text="Turns texts into features. The papers use GPT-2 large; good encoders agree on rankings, but "
-            "scores from different encoders cannot be compared.",
+            key=f"encoder_model_{kind.name}",
+            kind=kind,
+            help_text=kind.words.said("Turns texts into features.")
+            + f" {_PAPERS if kind.has_words else _NOT_COMPARED}",
         )
+    asked = kind.offer.settings(model)
+    encoder: dict[str, Any] = {"model": model}
+    if "with_prompt" in asked:
+        encoder["with_prompt"] = _with_prompt(second, files)
+    *tokens, seeds, clusters, name = st.columns([1, 1, 1, 2] if "max_tokens" in asked else [1, 1, 2])
+    for place in tokens:
+        encoder["max_tokens"] = int(
+            place.number_input(
+                "Max tokens", 1, 1_000_000, 1024, key="max_tokens", persist_state="session", help=_TOKENS_HELP
+            )
+        )
+    seed_count = seeds.number_input("k-means seeds", 1, 1000, 5, key="seeds", persist_state="session", help=_SEEDS_HELP)
+    k = clusters.number_input(
+        "Clusters k",
+        2,
+        1_000_000,
+        None,
+        key="k",
+        placeholder="n / 10",
+        persist_state="session",
+        help=kind.words.said(_K_HELP),
+    )
+    drawn = st.toggle(
+        more_settings.MAP, True, key="draw_map", persist_state="session", help=kind.words.said(more_settings.MAP_HELP)
+    )
+    more = more_settings.show("more", CompareConfig(), model, kind, persist=True)
+    suggested = _suggested_name(files, kind)
+    run_name = name.text_input("Name of the run", key="run_name", placeholder=suggested, persist_state="session")
+    try:
+        score = ScoreConfig(seeds=int(seed_count), k=None if k is None else int(k))
+        config = changed(CompareConfig(encoder=EncoderConfig(**encoder), score=score), {**more, "projection": drawn})
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return None
+    return Settings(config, (run_name or "").strip() or suggested)
+
+
+def _with_prompt(place: DeltaGenerator, files: Sequence[ReadFile]) -> bool:
     prompts = bool(files) and all(file.look.prompted for file in files)
-    with_prompt = second.toggle(
+    together = place.toggle(
         "Encode prompt and text together",
         key="with_prompt",
         persist_state="session",
@@ -116,56 +180,42 @@ def _settings(files: Sequence[ReadFile]) -> Settings | None:
         if not prompts
         else "The encoder reads the prompt before each text, so it sees when a text does not fit its prompt.",
     )
-    tokens, seeds, clusters, name = st.columns([1, 1, 1, 2])
-    max_tokens = tokens.number_input(
-        "Max tokens", 1, 1_000_000, 1024, key="max_tokens", persist_state="session", help=_TOKENS_HELP
-    )
-    seed_count = seeds.number_input("k-means seeds", 1, 1000, 5, key="seeds", persist_state="session", help=_SEEDS_HELP)
-    k = clusters.number_input(
-        "Clusters k", 2, 1_000_000, None, key="k", placeholder="n / 10", persist_state="session", help=_K_HELP
-    )  # fmt: skip
-    drawn = st.toggle(more_settings.MAP, True, key="draw_map", persist_state="session", help=more_settings.MAP_HELP)
-    more = more_settings.show("more", CompareConfig(), model, persist=True)
-    suggested = _suggested_name(files)
-    run_name = name.text_input("Name of the run", key="run_name", placeholder=suggested, persist_state="session")
-    try:
-        encoder = EncoderConfig(model=model, max_tokens=int(max_tokens), with_prompt=with_prompt and prompts)
-        score = ScoreConfig(seeds=int(seed_count), k=None if k is None else int(k))
-        config = changed(CompareConfig(encoder=encoder, score=score), {**more, "projection": drawn})
-    except MauveLensError as error:
-        st.error(escaped(str(error)), icon=":material/error:")
-        return None
-    return Settings(config, (run_name or "").strip() or suggested)
+    return together and prompts
 
 
-def _equalize(files: Sequence[ReadFile]) -> bool:
-    """Whether to draw equal numbers of texts, which is asked only if the sides differ in size."""
+def _equalize(files: Sequence[ReadFile], kind: Kind) -> bool:
+    """Whether to draw equal numbers of items, which is asked only if the sides differ in size."""
     sizes = {file.look.scored for file in files}
     if len(sizes) < 2:
         return False
     return st.toggle(
-        f"Draw {min(sizes):,} texts of every side",
+        kind.words.said(f"Draw {min(sizes):,} texts of every side"),
         key="equalize",
         persist_state="session",
-        help="The sides differ in size, and scores of different sizes cannot be compared. Draws as many texts of each "
-        "as the smallest has, at random, of the same prompts where sides share them.",
+        help="The sides differ in size, and scores of different sizes cannot be compared. Draws as many "
+        f"{kind.words.items} of each as the smallest has, at random{_SAME_PROMPTS if kind.has_words else ''}.",
     )
 
 
-def _suggested_name(files: Sequence[ReadFile]) -> str:
+def _suggested_name(files: Sequence[ReadFile], kind: Kind) -> str:
     names = [file.name for file in files if file.name != HUMAN]
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"human vs {', '.join(names[:3])}{more}" if names else "human vs model"
+    return f"{kind.words.reference} vs {', '.join(names[:3])}{more}" if names else f"{kind.words.reference} vs model"
 
 
-def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None]) -> list[str]:
+def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None], kind: Kind) -> list[str]:
     problems = []
     if not human:
-        problems.append("Add the human texts.")
+        problems.append(kind.words.said("Add the human texts."))
     if not models:
-        problems.append("Add the texts of at least one model.")
+        problems.append(kind.words.said("Add the texts of at least one model."))
     if None in (*human, *models):
         problems.append("Correct or remove the file that cannot be used.")
+    read = [file for file in (*human, *models) if file is not None]
+    try:
+        common_kind({file.name: file.look.kind for file in read} or {HUMAN: kind.name})
+    except InputError as error:
+        problems.append(str(error))
     names = [file.name for file in models if file is not None]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
@@ -175,14 +225,14 @@ def _problems(human: Sequence[ReadFile | None], models: Sequence[ReadFile | None
     return problems
 
 
-def _start(files: Sequence[ReadFile], settings: Settings | None, equalize: bool) -> None:
+def _start(files: Sequence[ReadFile], kind: Kind, settings: Settings | None, equalize: bool) -> None:
     """The button; ``settings`` are None while the form is not filled in."""
     if settings is None or settings.config.encoder is None:
         job_button.show(_SLOT, "Start", _no_task, filled=False)
         return
     name, config, encoder = settings.name, settings.config, settings.config.encoder
     human, *models = files
-    steps = normalize_choice.ticked(format_panel.STEPS)
+    steps = normalize_choice.ticked(format_panel.STEPS) if kind.has_words else ()
 
     def task() -> ComparisonTask:
         candidates = {model.name: model.file for model in models}
@@ -193,7 +243,7 @@ def _start(files: Sequence[ReadFile], settings: Settings | None, equalize: bool)
         return described.amount({side: side_size(file, encoder) for side, file in described.files.items()})
 
     models_needed = [(encoder.model, encoder.revision)]
-    job_button.show(_SLOT, "Start", task, amount=amount, models=models_needed)
+    job_button.show(_SLOT, "Start", task, amount=amount, models=models_needed, check=kind.offer.check)
 
 
 def _no_task() -> ComparisonTask:
