@@ -13,8 +13,9 @@ ATTACHMENT = "shards"
 
 
 ABOUT = (
-    "MAUVE and MAUVE*: mean ± standard deviation over k-means seeds. Interval: bootstrap over groups of prompts, at this "
-    "number of texts and clusters. Scores at other numbers, such as those of the sample, cannot be compared with these."
+    "MAUVE and MAUVE*: mean ± standard deviation over k-means seeds. Interval: bootstrap over groups of prompts, at "
+    "this number of texts and clusters. Scores at other numbers, such as those of the sample, cannot be compared "
+    "with these."
 )
 
 
