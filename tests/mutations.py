@@ -14,8 +14,10 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
 from mauve_core.experiments.methods.method import PRESETS
+from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.shards.result import Pass, ShardedCandidate, ShardedComparison, ShardedSide
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
@@ -57,8 +59,21 @@ def add_everything(run: Run, home: Path) -> Run:
     ids = run.corpora[HUMAN].ids[::2]
     table = table_of(run, {"typos": {ids[0]: 1}, "drop-articles": {ids[1]: 0}})
     RunStore(run.path.parent).attach(run.id, PROBES, dataclass_to_json(table))
+    RunStore(run.path.parent).attach(run.id, OVER_SHARDS, dataclass_to_json(over_shards_example(run)))
     RunStore(run.path.parent).describe(run.id, tags=["a"], notes="notes")
     return run
+
+
+def over_shards_example(run: Run) -> ShardedComparison:
+    """Scores of a run as if they were those over all texts of shards."""
+    comparison = run.comparison
+    sides = tuple(ShardedSide(source.name, 2, source.n, {"empty": 1}, 0, 9, "0" * 64) for source in comparison.sources)
+    candidates = tuple(
+        ShardedCandidate(each.name, 4, 2, 0.9, 20, (2, 2), (1.5, 1.5), "0" * 64, each.scores)
+        for each in comparison.candidates
+    )
+    passes = (Pass("encode", 2, 0, 1.5, 2**20),)
+    return ShardedComparison(sides, candidates, None, comparison.config.score, "local, 2 workers", passes)
 
 
 def leaves(value: Any, place: Place = ()) -> Iterator[Place]:

@@ -31,6 +31,7 @@ from mauve_core.experiments.text_measures.over_lengths import LengthTable
 from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
 from mauve_core.experiments.text_measures.stored import Measurements
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan
+from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run, RunStore
 from mauve_core.store.about import MAX_NAME, MAX_TAG, MAX_TAGS, About
 from mauve_core.store.folder import ATTACHED, RunRecord, read_run
@@ -46,6 +47,7 @@ DOCUMENTS: Mapping[str, type] = {
     "neighbours": NeighbourTable,
     "positions": PositionTable,
     "probes": ProbeTable,
+    "shards": ShardedComparison,
     "sweep-scale": Sweep,
 }
 """What stands beside a run, by the name of its file."""
@@ -60,6 +62,9 @@ RULED: Mapping[str, str] = {
     "left_digest": "of the texts, and checked",
     "right_digest": "of the texts, and checked",
     "features_key": "of the features",
+    "counts": "a digest",
+    "engine": "one of the program's words",
+    "Pass.name": "one of the program's words",
     "files": "digests of the arrays, and checked",
     "run": "the id of a run",
     "kind": "one of the program's words, checked",

@@ -28,6 +28,7 @@ ORDER = (
     "decoding",
     "judgments",
     "scoring",
+    "shards",
     "store",
     "analysis",
     "experiments",

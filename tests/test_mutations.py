@@ -18,6 +18,7 @@ from mauve_core.experiments.attributes_over_k.table import stored_attributes
 from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.encoders.positions import stored_positions
 from mauve_core.experiments.methods.table import stored_methods
+from mauve_core.experiments.over_shards import stored_over_shards
 from mauve_core.experiments.robustness.table import stored_probes
 from mauve_core.experiments.sweeps.sweep import stored_sweep
 from mauve_core.experiments.text_measures import over_lengths, over_neighbours
@@ -29,6 +30,7 @@ from mauve_core.reporting import attached_sections as sections
 from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.reporting.encoders_section import encoders_blocks, positions_blocks
 from mauve_core.reporting.html_report import html_report
+from mauve_core.reporting.over_shards_section import over_shards_blocks
 from mauve_core.scoring import serialization
 from mauve_core.scoring.result import Candidate, Comparison, Partition
 from mauve_core.store import Run, RunStore
@@ -74,6 +76,7 @@ ATTACHED: dict[str, tuple[Reader, Reader]] = {
     "attributes": (stored_attributes, attributes_blocks),
     "encoders": (stored_encoders, encoders_blocks),
     "positions": (stored_positions, positions_blocks),
+    "shards": (stored_over_shards, over_shards_blocks),
 }
 """What reads a document, and what draws it."""
 

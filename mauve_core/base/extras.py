@@ -36,6 +36,7 @@ SEPARATE = {
     "mcp": ("mcp",),
     "mlflow": ("alembic", "mlflow", "sqlalchemy"),
     "peft": ("peft",),
+    "ray": ("ray",),
     "timm": ("timm",),
     "vllm": ("vllm",),
     "wandb": ("wandb",),

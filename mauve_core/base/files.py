@@ -52,6 +52,7 @@ PARTS = frozenset(
         "likelihoods",
         "models",
         "runs",
+        "shards",
         "signed-out",
         "studies",
         "unfinished",

@@ -9,6 +9,10 @@ from mauve_core.cli.parser import Commands, Parser
 
 COMMANDS: dict[str, dict[str, str | None]] = {
     "comparing": {"compare": "score model texts against human texts and store the run"},
+    "sharding": {
+        "shard-run": "encode one part of corpora in shards, on one of several machines",
+        "shard-merge": "finish a comparison over shards, score it and store a sample as a run",
+    },
     "gating": {"gate": "test in a pipeline whether a candidate is farther from the reference than a baseline"},
     "studying": {
         "study": "continue human texts with a model and several decoders, compare and measure them, store the run"

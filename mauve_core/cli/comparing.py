@@ -26,6 +26,7 @@ from mauve_core.cli.options import (
     source_fields,
 )
 from mauve_core.cli.parser import QUOTE_PATTERNS
+from mauve_core.cli.sharding import add_engine_options, compare_in_shards
 from mauve_core.cli.standard_input import file_of, files_of
 from mauve_core.corpus import Table, read_table
 from mauve_core.corpus.by_source import guess_column, names_of, reference_among, source_columns, sources_of
@@ -62,10 +63,13 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"use these features instead of an encoder; one for {HUMAN} and one per model",
     )
     add_score_options(parser)
+    add_engine_options(parser)
     parser.set_defaults(run=_compare)
 
 
 def _compare(args: argparse.Namespace) -> int:
+    if args.engine is not None:
+        return compare_in_shards(args)
     task = task_of(args)
     if not args.features:
         name_default_encoder(args, task.human.path, task.human.text_field)

@@ -131,7 +131,8 @@ def _format_of(path: Path) -> tuple[str, str]:
     return SUFFIXES[suffix], packing
 
 
-def _read_jsonl(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
+def json_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Table:
+    """Return the objects of numbered lines of a JSONL file; InputError for a line that holds none."""
     rows = Rows(path)
     blank = 0
     for number, line in lines:
@@ -307,8 +308,8 @@ def _read_inspect_log(path: Path, packed: bool) -> Table:
 
 
 _READERS: dict[str, Callable[[Path, Iterator[tuple[int, str]]], Table]] = {
-    "json": _read_jsonl,
-    "jsonl": _read_jsonl,
+    "json": json_lines,
+    "jsonl": json_lines,
     "csv": lambda path, lines: _read_cells(path, lines, "csv"),
     "tsv": lambda path, lines: _read_cells(path, lines, "tsv"),
     "text": _read_text,

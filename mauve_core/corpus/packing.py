@@ -28,8 +28,10 @@ def packing_of(path: Path) -> str:
     return suffix if suffix in PACKINGS else ""
 
 
-def opened(path: Path, packing: str) -> IO[bytes]:
+def opened(path: Path, packing: str, stream: IO[bytes] | None = None) -> IO[bytes]:
     """Open the file as a stream of bytes, unpacked if ``packing`` is one of ``PACKINGS``.
+
+    ``stream`` is the file itself if it is open already.
 
     Raises
     ------
@@ -38,13 +40,14 @@ def opened(path: Path, packing: str) -> IO[bytes]:
     OSError
         The file cannot be opened. Reading raises one of ``damages()``, or OSError, for damaged content.
     """
+    source = path if stream is None else stream
     if packing == ".gz":
-        return gzip.open(path, "rb")  # type: ignore[return-value]
+        return gzip.open(source, "rb")  # type: ignore[return-value]
     if packing == ".bz2":
-        return bz2.open(path, "rb")
+        return bz2.open(source, "rb")
     if packing == ".zst":
-        return zstandard(path).open(path, "rb")  # type: ignore[no-any-return]
-    return path.open("rb")
+        return zstandard(path).open(source, "rb")  # type: ignore[no-any-return]
+    return path.open("rb") if stream is None else stream
 
 
 def zstandard(path: Path) -> Any:

@@ -42,6 +42,8 @@ from mauve_core.reporting.blocks import Block, Chart, Remarks, Section, Table
 from mauve_core.reporting.encoders_section import encoders_blocks
 from mauve_core.reporting.judgments_section import judgments_blocks
 from mauve_core.reporting.measure_rankings import measure_rankings
+from mauve_core.reporting.over_shards_section import TITLE as OVER_SHARDS
+from mauve_core.reporting.over_shards_section import over_shards_blocks
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run
@@ -232,6 +234,7 @@ def _notes(notes: tuple[str, ...]) -> tuple[Block, ...]:
 
 
 ATTACHED: Mapping[str, tuple[str, Callable[[Run], tuple[Block, ...]]]] = {
+    "shards": (OVER_SHARDS, over_shards_blocks),
     "captured": (CAPTURED, attributes_blocks),
     "judgments": ("What people prefer", judgments_blocks),
     "measures": ("Text measures", _measures),

@@ -253,7 +253,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
                 "k": candidate.partitions[0].k,
                 "rank": places[candidate.name].rank,
                 "letters": places[candidate.name].letters,
-                **_scores_json(candidate.scores),
+                **scores_json(candidate.scores),
                 "like_for_like": _like_for_like_json(comparison.at_size_of_halves(candidate.name)),
             }
             for candidate in comparison.candidates
@@ -292,14 +292,15 @@ def difference_json(difference: Difference) -> dict[str, Any]:
 
 
 def _halves_json(halves: Candidate) -> dict[str, Any]:
-    return {"n": halves.source.n, "k": halves.partitions[0].k, **_scores_json(halves.scores)}
+    return {"n": halves.source.n, "k": halves.partitions[0].k, **scores_json(halves.scores)}
 
 
 def _like_for_like_json(found: LikeForLike | None) -> dict[str, Any] | None:
-    return None if found is None else {"n": found.n, "k": found.k, **_scores_json(found.scores)}
+    return None if found is None else {"n": found.n, "k": found.k, **scores_json(found.scores)}
 
 
-def _scores_json(scores: Mapping[str, Estimate]) -> dict[str, Any]:
+def scores_json(scores: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Return the scores of a candidate, each with its spread and interval."""
     return {score: _estimate_json(scores[score]) for score in SCORES}
 
 

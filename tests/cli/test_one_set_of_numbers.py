@@ -53,6 +53,7 @@ AS_COMPARE = {"compare", "study", "demo"}
 NO_SCORE = {
     "attributes", "encode", "gate", "generate", "measure", "published", "ratings", "app", "password", "work", "jobs",
     "debug", "mcp", "completion", "schema", "log", "explain", "diversity",
+    "shard-run", "shard-merge",
 }  # fmt: skip
 
 

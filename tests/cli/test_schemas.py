@@ -16,12 +16,16 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mauve_core.__main__ import build_parser, main
+from mauve_core.base.config import ScoreConfig
 from mauve_core.cli.outputs import FIELD, SHAPES, schema_of, shape_of, without_descriptions
+from mauve_core.shards.compare import plan_of
+from mauve_core.shards.plan import Work
 from tests.cli.test_ratings import rate
 from tests.files_on_disk import write_study
 from tests.job_folders import job
 from tests.planted_modes import store_modes
 from tests.repeated import store_repeated
+from tests.sharded import made_sides, written_features
 from tests.synthetic import make_run
 from tests.word_files import by_chance
 from tests.word_runs import encoded_run
@@ -30,6 +34,7 @@ DIGESTS = {
     "mauve-lens/compare/1": "653e48328b117aa4",
     "mauve-lens/compare/2": "b862811f38e4197b",
     "mauve-lens/gate/1": "37ebe95930043581",
+    "mauve-lens/shard-merge/1": "e9518bfe75b5e322",
     "mauve-lens/measure/1": "f6c03b7ee331aff4",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",
     "mauve-lens/encoders/1": "87d41583e3e56441",
@@ -87,6 +92,7 @@ CALLS = {
         "test synthetic --measure length",
         "test synthetic --a close --b shifted --measure length",
     ),
+    "shard-merge": ("shard-merge --work sharded",),
     "ratings rank": ("ratings rank synthetic --bootstrap 100",),
     "probe": ("probe one --perturbation typos --splits 2",),
     "attributes": ("attributes synthetic --k 4 --splits 2", "attributes one --k 4 --splits 2 --clusters-from two"),
@@ -109,7 +115,18 @@ CALLS = {
 AS_COMPARE = {"study"}
 """It prints a run by the same function as ``compare``, after hours of work on real texts."""
 
-QUIET = ("compare", "runs again", "gate", "measure", "methods", "encoders", "probe", "attributes", "sweep")
+QUIET = (
+    "compare",
+    "runs again",
+    "gate",
+    "measure",
+    "methods",
+    "encoders",
+    "probe",
+    "attributes",
+    "sweep",
+    "shard-merge",
+)
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +143,9 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, l
         for seed, name in enumerate(("one", "two", "gone")):
             encoded_run(folder / "home", name, seed)
         by_chance(folder / "other.txt")
+        shards = written_features(folder / "shards", made_sides(60), 2)
+        plan = plan_of(shards["human"], {"model": shards["model"]}, encoder=None, score=ScoreConfig(k=4, seeds=2))
+        Work.begin(folder / "sharded", plan)
         assert main(["runs", "delete", "gone"]) == 0
         with (
             job(1, status="done", run="one"),

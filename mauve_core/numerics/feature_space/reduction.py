@@ -252,10 +252,14 @@ def reduce_sides(sides: Sequence[Side], *, explained_variance: float = 0.9, devi
     with single_threaded_blas():
         mean, variances, directions = _principal_axes(sides)
     components, explained = components_for(variances, explained_variance, sum(len(side.fitted) for side in sides))
-    basis = directions[:, :components]
-    basis = basis * np.where(basis[np.abs(basis).argmax(axis=0), np.arange(components)] < 0, -1.0, 1.0)
-    projection = Projection(mean, basis, explained, sides[0].common_length)
+    projection = Projection(mean, oriented(directions[:, :components]), explained, sides[0].common_length)
     return Reduced(_coordinates([(side.table, side.lengths) for side in sides], projection), projection)
+
+
+def oriented(directions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The (d, c) directions, each with the sign that makes its largest entry in size positive."""
+    largest = directions[np.abs(directions).argmax(axis=0), np.arange(directions.shape[1])]
+    return directions * np.where(largest < 0, -1.0, 1.0)
 
 
 def components_for(variances: NDArray[np.float64], explained_variance: float, n: int) -> tuple[int, float]:

@@ -105,7 +105,12 @@ class Lloyd:
 
 def means_by_label(rows: NDArray[np.float32], labels: NDArray[np.integer], k: int) -> NDArray[np.float64]:
     """(k, d) means of the (n, d) rows of each label; none may be empty."""
-    return _sums(rows, np.arange(len(rows)), labels, k) / np.bincount(labels, minlength=k)[:, None]
+    return sums_by_label(rows, labels, k) / np.bincount(labels, minlength=k)[:, None]
+
+
+def sums_by_label(rows: NDArray[np.float32], labels: NDArray[np.integer], k: int) -> NDArray[np.float64]:
+    """(k, d) sums of the (n, d) rows of each label."""
+    return _sums(rows, np.arange(len(rows)), labels, k)
 
 
 def _sums(

@@ -14,6 +14,7 @@ from mauve_app.views.compare import (
     differences_panel,
     findings_panel,
     like_for_like_panel,
+    over_shards_panel,
     paper_panel,
     preflight_panel,
     ranked_list,
@@ -36,6 +37,7 @@ def main() -> None:
         tour_panel.offer()
         score_controls.sensitivity(state, run.comparison)
     answer = st.container()
+    over_shards_panel.show(run)
     preflight_panel.show(run)
     advice.show_serious(run.comparison)
     left, right = st.columns(_SHARES, gap="small")

@@ -1,0 +1,29 @@
+"""Scores over all texts of corpora in shards, where the run is a sample of these texts."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from mauve_app.components.markup import escaped
+from mauve_core.base.errors import MauveLensError
+from mauve_core.experiments.over_shards import ABOUT, over_all_rows, sample_sentence, stored_over_shards
+from mauve_core.figures.theme import short_name
+from mauve_core.store import Run
+
+
+def show(run: Run) -> None:
+    """That the run is a sample, and the scores over all texts; nothing for other runs."""
+    try:
+        found = stored_over_shards(run)
+    except MauveLensError as error:
+        st.error(escaped(str(error)), icon=":material/error:")
+        return
+    if found is None:
+        return
+    columns, rows = over_all_rows(found)
+    with st.container(border=True, key="over_shards"):
+        st.header("Over all texts", anchor=False, help=ABOUT)
+        st.markdown(escaped(sample_sentence(run, found)))
+        cells = [(f"**{escaped(short_name(name))}**", *rest) for name, *rest in rows]
+        st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)

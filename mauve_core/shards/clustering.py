@@ -1,0 +1,253 @@
+"""The passes of k-means: coordinates and a sample of each shard, starts on the sample, exact iterations over shards.
+
+The start is k-means++ with Lloyd's iterations on the sample, which :mod:`mauve_core.numerics.kmeans.clustering` does as
+for features in memory. The iterations over all rows follow Lloyd's own rule: every row to its nearest center, every
+center to the mean of its rows. Counts and sums of shards are added in the order of the shards.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.files import write_array, write_atomically
+from mauve_core.numerics.feature_space.reduction import Projection
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.numerics.kmeans.lloyd import sums_by_label
+from mauve_core.numerics.kmeans.nearest import Rows
+from mauve_core.scoring.partitioning import clustering_seeds
+from mauve_core.shards.drawing import mixed
+from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows
+from mauve_core.shards.plan import GROUPS, Work, write_arrays
+
+
+class Sums(NamedTuple):
+    """Additive results of one Lloyd iteration for s seeds.
+
+    Attributes
+    ----------
+    counts : (s, k) int64 array
+    sums : (s, k, c) float64 array
+    objective : (s,) float64 array
+        Sum of squared distances to the centers that the iteration began with.
+    """
+
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    objective: NDArray[np.float64]
+
+
+class State(NamedTuple):
+    """Where the iterations of s seeds are.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations that are done by the last active seed.
+    centers : (s, k, c) float64 array
+    iterations : (s,) int64 array
+    objectives : (s,) float64 array
+        As in :class:`Sums`, of the last iteration; infinite before the first.
+    finished : (s,) bool array
+        Seeds that iterate no more.
+    """
+
+    iteration: int
+    centers: NDArray[np.float64]
+    iterations: NDArray[np.int64]
+    objectives: NDArray[np.float64]
+    finished: NDArray[np.bool_]
+
+
+def pair_sources(candidate: str) -> tuple[str, str]:
+    """The two sides of a candidate's partition."""
+    return HUMAN, candidate
+
+
+def projection_path(work: Work, candidate: str) -> Path:
+    """Where the projection of a pair is."""
+    return work.path("pairs", work.number(candidate), "projection.npz")
+
+
+def write_projection(work: Work, candidate: str, projection: Projection) -> None:
+    """Store the projection of a pair."""
+    length = np.nan if projection.common_length is None else projection.common_length
+    write_arrays(
+        projection_path(work, candidate),
+        mean=projection.mean,
+        axes=projection.axes,
+        explained=projection.explained,
+        length=length,
+    )
+
+
+def read_projection(work: Work, candidate: str) -> Projection:
+    """Read the projection of a pair."""
+    stored = work.arrays(projection_path(work, candidate))
+    length = float(stored["length"])
+    return Projection(stored["mean"], stored["axes"], float(stored["explained"]), None if np.isnan(length) else length)
+
+
+def coordinates_path(work: Work, candidate: str, source: str, index: int) -> Path:
+    """Where the coordinates of a shard are."""
+    return work.path("pairs", work.number(candidate), "coordinates", work.number(source), index).with_suffix(".npy")
+
+
+def sample_path(work: Work, candidate: str, source: str, index: int) -> Path:
+    """Where the coordinates of the sampled rows of a shard are; written after all coordinates."""
+    return work.path("pairs", work.number(candidate), "sample", work.number(source), index).with_suffix(".npy")
+
+
+def project_shard(work: Work, candidate: str, source: str, index: int, sampled: int) -> None:
+    """Write the coordinates of a shard, and those of ``sampled`` rows of it, drawn without regard to their place."""
+    projection = read_projection(work, candidate)
+    with feature_rows(work, source, index) as table:
+        shape = len(table), projection.axes.shape[1]
+
+        def write(stream: object) -> None:
+            described = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(stream, described)  # type: ignore[arg-type]
+            for _, rows in table.blocks(ROWS_AT_ONCE):
+                stream.write(projection.transform(rows).astype("<f4").data)  # type: ignore[attr-defined]
+
+        path = coordinates_path(work, candidate, source, index)
+        write_atomically(path, write)
+    _, order = drawing(work, source, index)
+    seeded = mixed(order ^ mixed(np.array([work.plan.score.seed], dtype=np.uint64)))
+    chosen = np.sort(np.argsort(seeded, kind="stable")[:sampled])
+    write_array(sample_path(work, candidate, source, index), np.load(path, mmap_mode="r")[chosen])
+
+
+def centers_path(work: Work, candidate: str, iteration: int) -> Path:
+    """Where the (seeds, k, c) centers are with which an iteration begins."""
+    return work.path("pairs", work.number(candidate), "centers", iteration).with_suffix(".npy")
+
+
+def start_path(work: Work, candidate: str, seed_index: int) -> Path:
+    """Where the centers of one start are."""
+    return work.path("pairs", work.number(candidate), "start", seed_index).with_suffix(".npy")
+
+
+def start(work: Work, candidate: str, seed_index: int, k: int) -> None:
+    """Cluster the sample under one seed, and write its centers."""
+    score, sides = work.plan.score, work.plan.sides
+    parts = [
+        np.load(sample_path(work, candidate, source, index))
+        for source in pair_sources(candidate)
+        for index in range(len(sides[source]))
+    ]
+    _, pairwise = clustering_seeds(score, len(work.plan.candidates))
+    seed = pairwise[work.plan.candidates.index(candidate)][seed_index]
+    found = kmeans(np.concatenate(parts), k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed)
+    write_array(start_path(work, candidate, seed_index), found.centers)
+
+
+def sums_path(work: Work, candidate: str, iteration: int, source: str, index: int) -> Path:
+    """Where an iteration's sums over a shard are."""
+    return work.path("pairs", work.number(candidate), "sums", iteration, work.number(source), index).with_suffix(".npz")
+
+
+def sum_shard(work: Work, candidate: str, iteration: int, source: str, index: int, active: Sequence[int]) -> None:
+    """Assign the rows of a shard to the nearest centers under each active seed, and add them up."""
+    centers = np.load(centers_path(work, candidate, iteration))
+    k, c = centers.shape[1:]
+    counts = np.zeros((len(active), k), dtype=np.int64)
+    sums, objective = np.zeros((len(active), k, c)), np.zeros(len(active))
+    for rows in _blocks(coordinates_path(work, candidate, source, index)):
+        measured = Rows(rows)
+        for place, seed in enumerate(active):
+            labels, distances = measured.nearest(centers[seed].astype(np.float32))
+            counts[place] += np.bincount(labels, minlength=k)
+            sums[place] += sums_by_label(rows, labels, k)
+            objective[place] += distances.sum(dtype=np.float64)
+    write_arrays(sums_path(work, candidate, iteration, source, index), counts=counts, sums=sums, objective=objective)
+
+
+def read_sums(work: Work, candidate: str, iteration: int) -> Sums:
+    """Add the sums of all shards, the human side's first, each side's in order; one shard is read at a time."""
+    paths = (
+        sums_path(work, candidate, iteration, source, index)
+        for source in pair_sources(candidate)
+        for index in range(len(work.plan.sides[source]))
+    )
+    total = Sums(**work.arrays(next(paths)))
+    for path in paths:
+        more = Sums(**work.arrays(path))
+        total = Sums(total.counts + more.counts, total.sums + more.sums, total.objective + more.objective)
+    return total
+
+
+def forget_sums(work: Work, candidate: str, iteration: int) -> None:
+    """Remove the sums of an iteration that the state has taken in."""
+    shutil.rmtree(sums_path(work, candidate, iteration, HUMAN, 0).parents[1], ignore_errors=True)
+
+
+def read_state(work: Work, candidate: str) -> State | None:
+    """Read where the iterations are; None before the first."""
+    path = _state_path(work, candidate)
+    if not path.exists():
+        return None
+    stored = work.arrays(path)
+    return State(int(stored.pop("iteration")), **stored)
+
+
+def write_state(work: Work, candidate: str, state: State) -> None:
+    """Write the centers for the next tasks, then where the iterations are."""
+    write_array(centers_path(work, candidate, state.iteration), state.centers)
+    write_arrays(_state_path(work, candidate), **state._asdict())
+
+
+def _state_path(work: Work, candidate: str) -> Path:
+    return work.path("pairs", work.number(candidate), "state.npz")
+
+
+def labels_path(work: Work, candidate: str, source: str, index: int) -> Path:
+    """Where the (seeds, n) labels of a shard are."""
+    return work.path("pairs", work.number(candidate), "labels", work.number(source), index).with_suffix(".npy")
+
+
+def tallies_path(work: Work, candidate: str, source: str, index: int) -> Path:
+    """Where the counts of a shard by group and cluster are; written after the labels."""
+    return labels_path(work, candidate, source, index).with_suffix(".npz")
+
+
+def label_shard(work: Work, candidate: str, iteration: int, source: str, index: int) -> None:
+    """Write the cluster of each row of a shard under each seed, and count rows by group and cluster."""
+    centers = np.load(centers_path(work, candidate, iteration))
+    k = centers.shape[1]
+    path = coordinates_path(work, candidate, source, index)
+    kind = np.uint16 if k <= 2**16 else np.int32
+    parts = [
+        np.stack([measured.nearest(one.astype(np.float32))[0] for one in centers]).astype(kind)
+        for measured in map(Rows, _blocks(path))
+    ]
+    labels = np.concatenate(parts, axis=1)
+    write_array(labels_path(work, candidate, source, index), labels)
+    groups = (drawing(work, source, index)[0] % np.uint64(GROUPS)).astype(np.int64)
+    found = [np.unique(groups * k + own, return_counts=True) for own in labels.astype(np.int64)]
+    arrays = {f"cells{seed}": cells for seed, (cells, _) in enumerate(found)}
+    arrays |= {f"counts{seed}": counts for seed, (_, counts) in enumerate(found)}
+    write_arrays(tallies_path(work, candidate, source, index), **arrays)
+
+
+def grouped_counts(work: Work, candidate: str, source: str, k: int) -> NDArray[np.int32]:
+    """(seeds, GROUPS, k) rows of a side by seed, group and cluster."""
+    seeds = work.plan.score.seeds
+    total = np.zeros((seeds, GROUPS * k), dtype=np.int32)
+    for index in range(len(work.plan.sides[source])):
+        stored = work.arrays(tallies_path(work, candidate, source, index))
+        for seed in range(seeds):
+            total[seed, stored[f"cells{seed}"]] += stored[f"counts{seed}"].astype(np.int32)
+    return total.reshape(seeds, GROUPS, k)
+
+
+def _blocks(path: Path) -> list[NDArray[np.float32]]:
+    """The rows of a file a block at a time, mapped rather than read."""
+    table = np.load(path, mmap_mode="r")
+    return [np.asarray(table[start : start + ROWS_AT_ONCE]) for start in range(0, len(table), ROWS_AT_ONCE)]

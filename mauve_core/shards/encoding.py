@@ -1,0 +1,253 @@
+"""The first pass: features of a shard, their moments, and what is needed to draw from its rows."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
+from mauve_core.encoders import Encoder
+from mauve_core.numerics.feature_space.moments import Moments, added
+from mauve_core.numerics.feature_space.stacked import Stacked
+from mauve_core.shards.drawing import mixed
+from mauve_core.shards.places import is_url, opened_shard
+from mauve_core.shards.plan import Plan, Work, write_arrays
+from mauve_core.shards.samples import Keeper, texts_path
+from mauve_core.shards.texts import Tally, digests_of, texts_of
+
+TEXTS_AT_ONCE = 4096
+"""Texts that are encoded together: enough to sort them by length."""
+
+ROWS_AT_ONCE = 65_536
+
+
+class ShardInfo(NamedTuple):
+    """What the first pass found in a shard.
+
+    Attributes
+    ----------
+    n : int
+        Usable rows.
+    left_out : dict of str to int
+        Other rows by reason.
+    digest : str
+        SHA-256 of ids, prompts and texts, or of the features.
+    cut : int
+        Texts that the encoder cut.
+    tokens : int
+        Tokens that it read; 0 for features.
+    """
+
+    n: int
+    left_out: dict[str, int]
+    digest: str
+    cut: int = 0
+    tokens: int = 0
+
+
+def info_path(work: Work, source: str, index: int) -> Path:
+    """Where the first pass says that it is done with a shard."""
+    return work.path("sides", work.number(source), index).with_suffix(".json")
+
+
+def shard_info(work: Work, source: str, index: int) -> ShardInfo:
+    """What the first pass found."""
+    return ShardInfo(**json.loads(info_path(work, source, index).read_text("utf-8")))
+
+
+def encode_shard(work: Work, source: str, index: int, device: str) -> None:
+    """Encode the texts of a shard, or check its features; write moments, groups and the order of drawing."""
+    shard = work.plan.sides[source][index]
+    if work.plan.encoder is None:
+        info, moments, groups, order = _measured(work.plan, shard, index)
+    else:
+        keeper = Keeper(work.plan.run_texts, len(work.plan.sides[source]), work.plan.score.seed)
+        place = work.path("sides", work.number(source), index).with_suffix(".npy")
+        info, moments, groups, order = _encoded(work.plan, work.plan.encoder, device, shard, place, keeper)
+        keeper.write(texts_path(work, source, index))
+    place = work.path("sides", work.number(source), index)
+    write_arrays(
+        place.with_suffix(".npz"),
+        groups=groups,
+        order=order,
+        n=moments.n,
+        length=moments.length,
+        total=moments.total,
+        scatter=moments.scatter,
+    )
+    content = json.dumps(info._asdict()).encode()
+    write_atomically(info_path(work, source, index), lambda stream: stream.write(content))
+
+
+def moments_of(work: Work, source: str) -> Moments:
+    """The moments of a side, added in the order of its shards; one shard is read at a time."""
+    return added(
+        Moments(int(stored["n"]), float(stored["length"]), stored["total"], stored["scatter"])
+        for stored in map(work.arrays, _array_paths(work, source))
+    )
+
+
+def drawing(work: Work, source: str, index: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """(n,) group of each row of a shard for the bootstrap, and the order in which rows are drawn for samples."""
+    stored = work.arrays(work.path("sides", work.number(source), index).with_suffix(".npz"))
+    return stored["groups"], stored["order"]
+
+
+@contextmanager
+def feature_rows(work: Work, source: str, index: int) -> Iterator[Stacked]:
+    """The features of a shard, in the precision on disk; those on this machine's disks are read as they are needed."""
+    if work.plan.encoder is not None:
+        yield Stacked([np.load(work.path("sides", work.number(source), index).with_suffix(".npy"), mmap_mode="r")])
+        return
+    shard = work.plan.sides[source][index]
+    yield Stacked([_table(shard)], name=f"features of {shard}")
+
+
+def _array_paths(work: Work, source: str) -> list[Path]:
+    return [
+        work.path("sides", work.number(source), index).with_suffix(".npz")
+        for index in range(len(work.plan.sides[source]))
+    ]
+
+
+def _encoded(
+    plan: Plan, config: EncoderConfig, device: str, shard: str, place: Path, keeper: Keeper
+) -> tuple[ShardInfo, Moments, NDArray[np.uint64], NDArray[np.uint64]]:
+    tally, encoder = Tally(), _encoder(json.dumps(config.as_dict()), device)
+    groups, order = [], []
+    moments: Moments | None = None
+    cut = tokens = 0
+
+    def write(stream: IO[bytes]) -> None:
+        nonlocal cut, tokens, moments
+        writer: _RowWriter | None = None
+        for texts, prompts, ids, own_groups in _pieces(shard, plan, tally):
+            found = encoder.encode(_inputs(config, texts, prompts, shard))
+            rows = found.array.astype(plan.stored_as)
+            writer = writer or _RowWriter(stream, rows.shape[1], rows.dtype)
+            writer.add(rows)
+            moments = _plus(moments, Moments.of(rows, plan.score.unit_rows, name=f"features of {shard}"))
+            keeper.add(own_groups, ids, prompts, texts)
+            groups.append(own_groups)
+            order.append(digests_of(ids))
+            cut, tokens = cut + int(found.cut.sum()), tokens + int(found.lengths.sum(dtype=np.int64))
+        if writer is not None:
+            writer.finish()
+
+    write_atomically(place, write)
+    if moments is None:
+        raise InputError(f"The shard {shard} holds no texts", received=f"{sum(tally.left_out.values()):,} left out")
+    info = ShardInfo(moments.n, tally.left_out, tally.digest.hexdigest(), cut, tokens)
+    return info, moments, np.concatenate(groups), np.concatenate(order)
+
+
+def _plus(moments: Moments | None, more: Moments) -> Moments:
+    return more if moments is None else added((moments, more))
+
+
+def _inputs(config: EncoderConfig, texts: list[str], prompts: list[str] | None, shard: str) -> list[str]:
+    if not config.with_prompt:
+        return texts
+    if prompts is None:
+        raise InputError(f"The shard {shard} has no prompts, which with_prompt needs", todo="Name the field of prompts")
+    return [prompt + text for prompt, text in zip(prompts, texts, strict=True)]
+
+
+def _pieces(
+    shard: str, plan: Plan, tally: Tally
+) -> Iterator[tuple[list[str], list[str] | None, tuple[str, ...], NDArray[np.uint64]]]:
+    """Gather the texts of a shard to pieces of ``TEXTS_AT_ONCE``, whatever the batches of the file are."""
+    texts: list[str] = []
+    prompts: list[str] = []
+    ids: list[str] = []
+    prompted = True
+
+    def piece(size: int) -> tuple[list[str], list[str] | None, tuple[str, ...], NDArray[np.uint64]]:
+        taken = texts[:size], prompts[:size] if prompted else None, tuple(ids[:size])
+        del texts[:size], ids[:size], prompts[:size]
+        return *taken, digests_of(tuple(taken[1]) if taken[1] is not None else taken[2])
+
+    for found in texts_of(shard, plan.named, tally):
+        prompted = found.prompts is not None
+        texts += found.texts
+        ids += found.ids
+        prompts += found.prompts or ()
+        while len(texts) >= TEXTS_AT_ONCE:
+            yield piece(TEXTS_AT_ONCE)
+    if texts:
+        yield piece(len(texts))
+
+
+def _measured(plan: Plan, shard: str, index: int) -> tuple[ShardInfo, Moments, NDArray[np.uint64], NDArray[np.uint64]]:
+    """Moments of features that are given; rows have no prompts, so each is drawn by its own number."""
+    array = _table(shard)
+    digest = hashlib.sha256(f"{array.dtype.str} {array.shape[1:]}".encode())
+    moments: Moments | None = None
+    for start in range(0, len(array), ROWS_AT_ONCE):
+        rows = np.ascontiguousarray(array[start : start + ROWS_AT_ONCE])
+        digest.update(rows.data)
+        moments = _plus(moments, Moments.of(rows, plan.score.unit_rows, name=f"features of {shard}"))
+    if moments is None:
+        raise InputError(f"The shard {shard} holds no rows")
+    numbers = mixed(np.arange(len(array), dtype=np.uint64) + np.uint64(index << 40))
+    return ShardInfo(len(array), {}, digest.hexdigest()), moments, numbers, mixed(numbers)
+
+
+def _table(shard: str) -> NDArray[np.floating]:
+    """The features of a shard; mapped if it is on a disk, read if it is in a store."""
+    try:
+        if is_url(shard):
+            with opened_shard(shard) as stream:
+                array: Any = np.load(io.BytesIO(stream.read()), allow_pickle=False)
+        else:
+            array = np.load(shard, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"The shard {shard} cannot be read as an array", allowed="a .npy file of numbers") from error
+    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
+        raise InputError(
+            f"The shard {shard} is not a table of features",
+            allowed="an array of floats, of shape (n, d)",
+            received=f"{getattr(array, 'dtype', type(array).__name__)} of shape {getattr(array, 'shape', ())}",
+        )
+    return array
+
+
+class _RowWriter:
+    """Writes a .npy file whose number of rows is known at the end; NumPy's header leaves room for it."""
+
+    def __init__(self, stream: IO[bytes], width: int, dtype: np.dtype[Any]) -> None:
+        self._stream, self._width, self._dtype, self._rows = stream, width, dtype, 0
+        self._header()
+
+    def add(self, rows: NDArray[Any]) -> None:
+        self._stream.write(np.ascontiguousarray(rows).data)
+        self._rows += len(rows)
+
+    def finish(self) -> None:
+        self._stream.seek(0)
+        self._header()
+
+    def _header(self) -> None:
+        described = {
+            "descr": np.lib.format.dtype_to_descr(self._dtype),
+            "fortran_order": False,
+            "shape": (self._rows, self._width),
+        }
+        np.lib.format.write_array_header_1_0(self._stream, described)
+
+
+@lru_cache(maxsize=1)
+def _encoder(settings: str, device: str) -> Encoder:
+    """The encoder of this process: its model is loaded for the first shard and kept."""
+    return Encoder(EncoderConfig.from_dict(json.loads(settings)), device=device)

@@ -1,0 +1,252 @@
+"""Where shards are: a folder, a pattern, a manifest or one file, on this machine's disks or in an object store.
+
+Object stores are reached by URL (``s3://bucket/human/*.parquet``, ``gs://``, ``hf://``) through Arrow's file systems,
+which read ranges of an object. Their credentials come from the environment and are never part of a URL, because URLs
+are stored with the results.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import gzip
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from mauve_core.base.errors import InputError, own_words_of
+from mauve_core.corpus.packing import PACKINGS, opened, packing_of
+from mauve_core.corpus.reading import WILD
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+TEXT_SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+FEATURE_SUFFIXES = (".npy",)
+MANIFEST_SUFFIX = ".manifest"
+"""A file with the path or URL of one shard on each line; relative paths begin at its folder."""
+
+READ_BYTES = 2**20
+"""Bytes of an object that are fetched at once where it is read from beginning to end."""
+
+MOST_SHARDS = 100_000
+
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_WILD_IN_URL = re.compile(r"[*\[]")
+_QUERY = ("endpoint_override", "region", "scheme")
+"""What a URL may say of the store beside the place."""
+
+
+def is_url(where: str) -> bool:
+    """Whether a place is a URL rather than a path."""
+    return _URL.match(where) is not None
+
+
+def list_shards(where: str | Path) -> tuple[str, ...]:
+    """Return the shards of a side in the order of their names; of a manifest, in its own order.
+
+    Parameters
+    ----------
+    where : str or Path
+        A folder, of which all files with a known suffix count; a pattern with ``*`` or ``**``; a manifest; or a shard.
+        All but a manifest may be a URL.
+
+    Returns
+    -------
+    tuple of str
+        Absolute paths and URLs: all of texts, or all of features.
+
+    Raises
+    ------
+    InputError
+        There is no shard, there are too many, shards of texts and of features are mixed, the store cannot be reached,
+        or a URL holds credentials.
+    """
+    where = str(where)
+    found = _listed_in_store(where) if is_url(where) else _listed_on_disk(Path(where).absolute())
+    if not found:
+        raise InputError(f"There are no shards at {where}", allowed=", ".join((*TEXT_SUFFIXES, *FEATURE_SUFFIXES)))
+    if len(found) > MOST_SHARDS:
+        raise InputError(
+            f"There are too many shards at {where}", allowed=f"at most {MOST_SHARDS:,}", received=f"{len(found):,}"
+        )
+    if len({holds_features(shard) for shard in found}) > 1:
+        raise InputError(
+            f"The shards at {where} are of different kinds",
+            allowed="either texts or features",
+            received=" and ".join(sorted({_suffix(shard) for shard in found})),
+        )
+    return tuple(found)
+
+
+def holds_features(shard: str) -> bool:
+    """Whether a shard holds features, not texts."""
+    return _suffix(shard) in FEATURE_SUFFIXES
+
+
+@contextmanager
+def opened_shard(shard: str) -> Iterator[IO[bytes]]:
+    """Open a shard for reading; of an object, only the ranges that are read travel.
+
+    Raises
+    ------
+    InputError
+        The shard has vanished since it was listed, or cannot be read; the error names it.
+    """
+    path = Path(name_of(shard))
+    packing = packing_of(path)
+    with _stream_of(shard) as stream, opened(path, packing, stream) as content:
+        try:
+            yield content
+        except gzip.BadGzipFile:
+            raise
+        except OSError as error:
+            if is_url(shard):
+                raise _unreadable(shard, error) from error
+            raise
+
+
+def _stream_of(shard: str) -> IO[bytes]:
+    try:
+        if not is_url(shard):
+            return Path(shard).open("rb")
+        system, path = _system_of(shard)
+        stream: Any = system.open_input_file(path)
+    except OSError as error:
+        raise _unreadable(shard, error) from error
+    # Arrow's own files have no lines; those with parts of their own are read by exact ranges.
+    return stream if _suffix(shard) == ".parquet" else io.BufferedReader(stream, READ_BYTES)
+
+
+def _listed_on_disk(path: Path) -> list[str]:
+    if path.suffix == MANIFEST_SUFFIX:
+        return _listed_in_manifest(path)
+    if path.is_dir():
+        return sorted(str(each) for each in path.rglob("*") if each.is_file() and _is_shard(str(each)))
+    if WILD.search(str(path)) and not path.exists():
+        fixed = Path(*[part for part, wild in _parts_before_pattern(path) if not wild])
+        pattern = str(path.relative_to(fixed))
+        return sorted(str(each) for each in fixed.glob(pattern) if each.is_file() and _is_shard(str(each)))
+    if not path.exists():
+        raise InputError(f"{path} does not exist", todo="Check the name and the folder")
+    if not _is_shard(str(path)):
+        raise InputError(
+            f"{path} is not a shard",
+            allowed=f"{', '.join((*TEXT_SUFFIXES, *FEATURE_SUFFIXES))}, a folder or pattern, or {MANIFEST_SUFFIX}",
+            received=repr(path.suffix),
+        )
+    return [str(path)]
+
+
+def _parts_before_pattern(path: Path) -> list[tuple[str, bool]]:
+    wild, found = False, []
+    for part in path.parts:
+        wild = wild or WILD.search(part) is not None
+        found.append((part, wild))
+    return found
+
+
+def _listed_in_manifest(path: Path) -> list[str]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(str(path), error) from error
+    named = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    shards = [name if is_url(name) else str((path.parent / name).absolute()) for name in named]
+    repeated = {shard for shard in shards if shards.count(shard) > 1} if len(set(shards)) < len(shards) else set()
+    wrong = sorted(repeated) or [shard for shard in shards if not _is_shard(shard)]
+    if wrong:
+        what = "names shards twice" if repeated else "names files that are not shards"
+        raise InputError(f"The manifest {path} {what}", received=", ".join(wrong[:3]))
+    for shard in filter(is_url, shards):
+        _checked_url(shard)
+    return shards
+
+
+def _listed_in_store(where: str) -> list[str]:
+    from pyarrow.fs import FileSelector
+
+    url = _checked_url(where)
+    system, path = _system_of(where)
+    if _is_shard(path) and not _WILD_IN_URL.search(path):
+        return [where]
+    parts = path.rstrip("/").split("/")
+    wild = next((index for index, part in enumerate(parts) if _WILD_IN_URL.search(part)), len(parts))
+    try:
+        infos = system.get_file_info(FileSelector("/".join(parts[:wild]), recursive=True, allow_not_found=True))
+    except OSError as error:
+        raise _unreadable(where, error) from error
+    wanted = [*parts, "**", "*"] if wild == len(parts) else parts
+    names = sorted(info.path for info in infos if info.is_file and _matches(info.path.split("/"), wanted))
+    return [urlunsplit((url.scheme, "", f"//{name}", url.query, "")) for name in names if _is_shard(name)]
+
+
+def _matches(parts: list[str], pattern: list[str]) -> bool:
+    """Whether a path matches a pattern part by part; ``**`` stands for any number of parts."""
+    if not pattern:
+        return not parts
+    if pattern[0] == "**":
+        return any(_matches(parts[skipped:], pattern[1:]) for skipped in range(len(parts) + 1))
+    return bool(parts) and fnmatch.fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
+
+
+def _checked_url(where: str) -> Any:
+    url = urlsplit(where)
+    unknown = [name for name, _ in parse_qsl(url.query) if name not in _QUERY]
+    if url.username or url.password or unknown:
+        shown = urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path, "", ""))
+        raise InputError(
+            f"The URL of {shown} says more than where the shards are",
+            allowed=f"no user and no key; after the question mark only {', '.join(_QUERY)}",
+            todo="Give credentials in the environment, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+        )
+    return url
+
+
+def _system_of(where: str) -> tuple[FileSystem, str]:
+    """Return Arrow's file system of a URL, and the path in it."""
+    url = _checked_url(where)
+    root = urlunsplit((url.scheme, url.netloc, "", url.query, ""))
+    try:
+        system = _system(root, url.scheme)
+    except (OSError, ImportError, ValueError) as error:
+        raise _unreadable(where, error) from error
+    return system, f"{url.netloc}{url.path}"
+
+
+@cache
+def _system(root: str, scheme: str) -> FileSystem:
+    from pyarrow import fs
+
+    if scheme in ("s3", "gs", "gcs"):
+        return fs.FileSystem.from_uri(root)[0]
+    fsspec = import_module("fsspec")
+    return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme)))
+
+
+def _unreadable(shard: str, error: Exception) -> InputError:
+    return InputError(
+        f"The shard {shard} cannot be read: {own_words_of(error)}",
+        todo="Check that it is still there and may be read, then start again: finished shards are kept",
+    )
+
+
+def name_of(shard: str) -> str:
+    """The path or URL of a shard without what its URL says of the store."""
+    return shard.split("?")[0] if is_url(shard) else shard
+
+
+def _is_shard(shard: str) -> bool:
+    name = PurePosixPath(name_of(shard)).name
+    return not name.startswith((".", "_")) and _suffix(shard) in (*TEXT_SUFFIXES, *FEATURE_SUFFIXES)
+
+
+def _suffix(shard: str) -> str:
+    """The suffix of a shard's format; that of a compression may follow the format of lines."""
+    path = PurePosixPath(name_of(shard))
+    return (path.with_suffix("") if path.suffix.lower() in PACKINGS else path).suffix.lower()

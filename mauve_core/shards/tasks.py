@@ -1,0 +1,83 @@
+"""Tasks by name: what an engine carries out, anywhere and in any order within a pass."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from mauve_core.numerics.threads import single_threaded_blas
+from mauve_core.shards import clustering, encoding
+from mauve_core.shards.plan import Work
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of a pass.
+
+    Attributes
+    ----------
+    name : str
+        As in ``TASKS``.
+    args : tuple
+        Plain values, after the work folder.
+    output : Path
+        The file that is written last; a task whose output exists is done.
+    what : str
+        What it works on, for messages.
+    """
+
+    name: str
+    args: tuple[Any, ...]
+    output: Path
+    what: str
+
+
+TASKS: Mapping[str, Callable[..., None]] = {
+    "encode": encoding.encode_shard,
+    "project": clustering.project_shard,
+    "start": clustering.start,
+    "sum": clustering.sum_shard,
+    "label": clustering.label_shard,
+}
+
+
+def remaining(tasks: Sequence[Task]) -> list[Task]:
+    """The tasks that are not done."""
+    return [task for task in tasks if not task.output.exists()]
+
+
+def carry_out(folder: str, name: str, args: tuple[Any, ...]) -> int:
+    """Carry out one task in this process, on one thread; return the most memory it has had so far, in bytes.
+
+    The last digit of a sum depends on how it is divided over threads, so every engine gives a task one.
+    """
+    _one_thread(name)
+    with single_threaded_blas():
+        TASKS[name](_work(folder), *args)
+    return peak_memory()
+
+
+def peak_memory() -> int:
+    """The most resident memory that this process has had, in bytes; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@lru_cache(maxsize=1)
+def _work(folder: str) -> Work:
+    return Work.open(Path(folder))
+
+
+def _one_thread(name: str) -> None:
+    os.environ["OMP_NUM_THREADS"] = "1"
+    if name == "encode":
+        import torch
+
+        torch.set_num_threads(1)

@@ -1,0 +1,161 @@
+"""Read the texts of a shard a few at a time, so that memory does not grow with the shard."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.corpus.entries import Exclusion, id_of, keep, pick, require_texts
+from mauve_core.corpus.fields import Fields, choose_fields
+from mauve_core.corpus.formats import json_lines
+from mauve_core.corpus.metadata import plain
+from mauve_core.corpus.misreadings import failed_requests
+from mauve_core.corpus.parquet import ParquetTable, values_of
+from mauve_core.corpus.streams import decoded_lines, refusals
+from mauve_core.corpus.table import Table
+from mauve_core.shards.places import name_of, opened_shard
+
+ROWS_AT_A_TIME = 1024
+"""Rows of a file that are held as Python objects."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """The fields that the caller named; None is guessed from the first rows of each shard, "" means none."""
+
+    text: str | None = None
+    prompt: str | None = None
+    id: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Some usable texts of a shard.
+
+    Attributes
+    ----------
+    texts : tuple of str
+    prompts : tuple of str or None
+        None where the shard has no field of prompts.
+    ids : tuple of str
+        Those of the id field; otherwise the first 16 hexadecimal digits of the text's SHA-256, so that an id does not
+        depend on how texts are divided into shards. Equal texts then have equal ids.
+    """
+
+    texts: tuple[str, ...]
+    prompts: tuple[str, ...] | None
+    ids: tuple[str, ...]
+
+    def groups(self) -> NDArray[np.uint64]:
+        """(n,) digests of the prompts, or of the ids where there are none: texts with equal ones are drawn together."""
+        return digests_of(self.ids if self.prompts is None else self.prompts)
+
+
+@dataclass
+class Tally:
+    """What was seen of a shard so far.
+
+    Attributes
+    ----------
+    left_out : dict of str to int
+        Rows that were left out, by reason.
+    fields : Fields or None
+    digest : hash
+        SHA-256 of ids, prompts and texts, in order.
+    """
+
+    left_out: dict[str, int] = field(default_factory=dict)
+    fields: Fields | None = None
+    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
+
+    def _add(self, exclusions: tuple[Exclusion, ...]) -> None:
+        for exclusion in exclusions:
+            self.left_out[exclusion.reason] = self.left_out.get(exclusion.reason, 0) + exclusion.count
+
+
+def texts_of(shard: str, named: Named, tally: Tally) -> Iterator[Texts]:
+    """Yield the usable texts of a shard in order, at most ``ROWS_AT_A_TIME`` at once; ``tally`` counts the others.
+
+    Raises
+    ------
+    InputError
+        As :func:`mauve_core.corpus.read_corpus`, or the shard has vanished.
+    """
+    path = Path(name_of(shard))
+    with refusals(path), opened_shard(shard) as stream:
+        for table in _tables(stream, path):
+            found = _usable(table, named, tally)
+            if found.texts:
+                yield found
+
+
+def digests_of(words: tuple[str, ...]) -> NDArray[np.uint64]:
+    """(n,) first eight bytes of the SHA-256 of each string, as numbers."""
+    data = b"".join(hashlib.sha256(word.encode()).digest()[:8] for word in words)
+    return np.frombuffer(data, dtype="<u8").astype(np.uint64)
+
+
+def _usable(table: Table, named: Named, tally: Tally) -> Texts:
+    if tally.fields is None:
+        tally.fields, _ = choose_fields(table, named.text, named.prompt, named.id, ())
+    fields = tally.fields
+    texts = [None] * len(table.rows) if table.find(fields.text) is None else table.values(fields.text)
+    require_texts(texts, f"The field {fields.text!r} of {table.path}", table.location)
+    kept, exclusions = keep(texts, table.location, f"without the field {fields.text!r}", failed_requests(table))
+    tally._add(exclusions)
+    chosen = tuple(pick(texts, kept))
+    ids = _ids(table, fields.id, kept, chosen)
+    prompts = None
+    if fields.prompt is not None:
+        values = table.find(fields.prompt) or [None] * len(table.rows)
+        require_texts(values, f"The field {fields.prompt!r} of {table.path}", table.location)
+        prompts = tuple(value or "" for value in pick(values, kept))
+    for parts in zip(ids, prompts or ("",) * len(ids), chosen, strict=True):
+        for part in parts:
+            data = part.encode()
+            tally.digest.update(len(data).to_bytes(8, "little") + data)
+    return Texts(chosen, prompts, ids)
+
+
+def _ids(table: Table, name: str | None, kept: list[int], texts: tuple[str, ...]) -> tuple[str, ...]:
+    given = None if name is None else table.find(name)
+    if given is None:
+        return tuple(hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts)
+    ids = [id_of(given[index]) for index in kept]
+    if None in ids:
+        raise InputError(
+            f"The id field {name!r} of {table.path} has no usable id at {table.location(kept[ids.index(None)])}",
+            allowed="a text or a whole number",
+            todo='Name no id field (--id-field ""): ids then come from the texts',
+        )
+    return tuple(map(str, ids))
+
+
+def _tables(stream: IO[bytes], path: Path) -> Iterator[Table]:
+    """Yield the rows of an open shard in order, a few at a time."""
+    if path.suffix.lower() == ".parquet":
+        yield from _parquet_tables(stream, path)
+        return
+    lines = decoded_lines(stream, path, packed=False)
+    while True:
+        some = list(islice(lines, ROWS_AT_A_TIME))
+        if not some:
+            return
+        yield json_lines(path, iter(some))
+
+
+def _parquet_tables(stream: IO[bytes], path: Path) -> Iterator[Table]:
+    content, before = ParquetTable(stream, path, passing=True), 0
+    for batch in content.batches(rows=ROWS_AT_A_TIME):
+        columns = [[plain(value) for value in values_of(column)] for column in batch.columns]
+        rows = [dict(zip(content.names, values, strict=True)) for values in zip(*columns, strict=True)]
+        yield Table([(before + number, row) for number, row in enumerate(rows, 1)], content.names, path, "parquet")
+        before += len(rows)

@@ -1,0 +1,109 @@
+"""Store a run of texts from shards: a sample to read and look at, beside the scores over all texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import CompareConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.base.progress import Progress, silent
+from mauve_core.corpus.building import corpus_from_texts
+from mauve_core.corpus.corpus import Corpus
+from mauve_core.experiments.over_shards import ATTACHMENT
+from mauve_core.shards.encoding import feature_rows
+from mauve_core.shards.plan import Work
+from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.samples import SampledText, sample_of
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Stored, unheeded
+from mauve_core.tasks.comparison import compare_and_store
+
+
+def store_sample(
+    name: str,
+    work: Work,
+    found: ShardedComparison,
+    *,
+    projection: bool = True,
+    progress: Progress = silent,
+    stored: Stored = unheeded,
+) -> Run:
+    """Compare a sample of every side with features from the work folder, and store it with the scores over all texts.
+
+    Parameters
+    ----------
+    name : str
+        Name of the run.
+    work : Work
+        Where ``found`` was computed; of texts.
+    found : ShardedComparison
+    projection : bool
+        Whether the run gets a map.
+    progress, stored : see :meth:`mauve_core.tasks.base.Task.perform`
+
+    Returns
+    -------
+    Run
+        Of at most ``Plan.run_texts`` texts a side. Its scores are those of the sample.
+
+    Raises
+    ------
+    InputError
+        The shards hold features, so there are no texts.
+    StorageError
+        The disk refuses.
+    """
+    encoder = work.plan.encoder
+    if encoder is None:
+        raise InputError("Shards of features have no texts to show", todo="Read the scores: shard-merge --json")
+    samples = {source: sample_of(work, source, work.plan.run_texts) for source in work.plan.sources}
+    corpora = {source: _corpus(source, texts) for source, texts in samples.items()}
+    features = {source: _features(work, source, texts) for source, texts in samples.items()}
+    config = CompareConfig(
+        encoder=None, score=work.plan.score, projection=projection, features_from=f"{encoder.model}, over shards"
+    )
+
+    def attach(run: Run) -> None:
+        RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(found))
+        stored(run)
+
+    return compare_and_store(name, corpora, config, features=features, progress=progress, stored=attach)
+
+
+def _corpus(source: str, texts: Sequence[SampledText]) -> Corpus:
+    prompts = [text.prompt for text in texts]
+    return corpus_from_texts(
+        [text.text for text in texts],
+        name=source,
+        ids=_distinct([text.id for text in texts]),
+        prompts=None if None in prompts else prompts,
+        origin=f"a sample of {source} in shards",
+    )
+
+
+def _distinct(ids: Sequence[str]) -> list[str]:
+    """Number ids that repeat: equal texts without an id of their own have equal ones."""
+    seen: dict[str, int] = {}
+    found = []
+    for identifier in ids:
+        seen[identifier] = seen.get(identifier, 0) + 1
+        found.append(identifier if seen[identifier] == 1 else f"{identifier}-{seen[identifier]}")
+    return found
+
+
+def _features(work: Work, source: str, texts: Sequence[SampledText]) -> NDArray[np.float32]:
+    """(n, d) features of the texts, from the shards that hold them."""
+    shards = np.array([text.shard for text in texts])
+    rows = np.array([text.row for text in texts])
+    parts: dict[int, NDArray[np.float32]] = {}
+    for index in np.unique(shards).tolist():
+        with feature_rows(work, source, index) as table:
+            parts[index] = table.take(rows[shards == index])
+    found = np.empty((len(texts), next(iter(parts.values())).shape[1]), dtype=np.float32)
+    for index, part in parts.items():
+        found[shards == index] = part
+    return found

@@ -1,0 +1,91 @@
+"""Intervals from histograms by group, beside a plain loop and beside those from labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.divergences.frontier import divergence_frontier, trapezoid_area
+from mauve_core.numerics.divergences.smoothing import probabilities
+from mauve_core.scoring.estimates import estimates_of, spreads_of
+from mauve_core.scoring.grouped import BINS_AT_ONCE, basis_of_groups
+
+SCORE = ScoreConfig(bootstrap=200)
+
+
+def drawn(groups: int = 64, k: int = 6, seeds: int = 2, n: int = 20, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    p = rng.multinomial(n, rng.dirichlet(np.full(k, 3.0)), size=(seeds, groups))
+    q = rng.multinomial(n, rng.dirichlet(np.full(k, 3.0)), size=(seeds, groups))
+    return p, q
+
+
+def test_scores_and_resamples_are_those_of_a_plain_loop() -> None:
+    p, q = drawn()
+    found = spreads_of(basis_of_groups(p, q, SCORE, np.random.SeedSequence(3)), 5.0)
+    weights = np.random.default_rng(np.random.SeedSequence(3)).multinomial(64, np.full(64, 1 / 64), size=200)
+    for name, smoothing in (("mauve", "none"), ("mauve_star", "krichevsky-trofimov")):
+        for seed in range(2):
+            sides = [probabilities(side[seed].sum(axis=0), smoothing) for side in (p, q)]
+            assert found[name].values[seed] == pytest.approx(trapezoid_area(*divergence_frontier(*sides).curve(5.0)))
+            for place in (0, 7, 199):
+                sides = [probabilities(weights[place] @ side[seed], smoothing) for side in (p, q)]
+                plain = trapezoid_area(*divergence_frontier(*sides).curve(5.0))
+                assert found[name].resampled[place, seed] == pytest.approx(plain)
+
+
+def test_blocks_of_resamples_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, q = drawn()
+    whole = basis_of_groups(p, q, SCORE, np.random.SeedSequence(1))
+    assert 200 * p.shape[0] * p.shape[2] < BINS_AT_ONCE
+    monkeypatch.setattr("mauve_core.scoring.grouped.BINS_AT_ONCE", 7 * p.shape[0] * p.shape[2])
+    parts = basis_of_groups(p, q, SCORE, np.random.SeedSequence(1))
+    np.testing.assert_array_equal(parts.mid.resampled, whole.mid.resampled)
+    np.testing.assert_array_equal(parts.star[1].type_1, whole.star[1].type_1)
+
+
+def test_the_interval_covers_the_expected_score() -> None:
+    """Of 100 pairs of samples, a 90 % interval covers the mean score of such samples in about 90."""
+    rng = np.random.default_rng(5)
+    left, right = (rng.dirichlet(np.full(8, 4.0)) for _ in range(2))
+    score, groups, n = ScoreConfig(bootstrap=200, confidence=0.9), 100, 4000
+
+    def sample() -> tuple[np.ndarray, np.ndarray]:
+        sizes = rng.multinomial(n, np.full(groups, 1 / groups))
+        return tuple(np.stack([rng.multinomial(size, side) for size in sizes])[np.newaxis] for side in (left, right))  # type: ignore[return-value]
+
+    found = []
+    for number in range(100):
+        basis = basis_of_groups(*sample(), score, np.random.SeedSequence(number))
+        found.append(estimates_of(basis, score.scale, score.confidence)["frontier_integral"])
+    expected = np.mean([each.mean for each in found])
+    covered = sum(each.low <= expected <= each.high for each in found)
+    assert 80 <= covered <= 98  # 90 of 100, three standard errors
+
+
+def test_texts_of_one_prompt_widen_the_interval() -> None:
+    """Where all texts of a group lie in one cluster, there are as many independent texts as groups."""
+    rng = np.random.default_rng(2)
+    alone = np.stack([rng.multinomial(20, np.full(4, 0.25), size=200)])
+    together = np.zeros_like(alone)
+    together[0, np.arange(200), rng.integers(0, 4, 200)] = 20
+    other = np.stack([rng.multinomial(20, [0.4, 0.3, 0.2, 0.1], size=200)])
+    widths = []
+    for p in (alone, together):
+        score = estimates_of(basis_of_groups(p, other, SCORE, np.random.SeedSequence(0)), 5.0, 0.95)[
+            "frontier_integral"
+        ]
+        widths.append(score.high - score.low)
+    assert widths[1] > 2 * widths[0]
+
+
+def test_histograms_that_cannot_be_used() -> None:
+    p, q = drawn()
+    with pytest.raises(InputError, match="do not match"):
+        basis_of_groups(p, q[:, :, :-1], SCORE, np.random.SeedSequence(0))
+    single = np.zeros_like(p)
+    single[:, 3] = p[:, 3]
+    with pytest.raises(InputError, match="one prompt"):
+        basis_of_groups(single, q, SCORE, np.random.SeedSequence(0))

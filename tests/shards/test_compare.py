@@ -1,0 +1,228 @@
+"""A comparison over shards beside the same in memory, and on every engine."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
+from mauve_core.base.errors import InputError
+from mauve_core.numerics.kmeans.clustering import kmeans
+from mauve_core.scoring.compare import compare
+from mauve_core.shards import compare as over_shards
+from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
+from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
+from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.tasks import Task, remaining
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
+
+
+@pytest.mark.parametrize("unit_rows", ["before", "after"])
+def test_scores_are_those_in_memory(made_up: MadeUp, tmp_path: Path, unit_rows: str) -> None:
+    score = dataclasses.replace(SCORE, unit_rows=unit_rows)  # type: ignore[arg-type]
+    found = carried_out(dataclasses.replace(made_up.plan, score=score), tmp_path / "work")["model"]
+    texts = {name: [f"{name} {row}" for row in range(len(x))] for name, x in made_up.sides.items()}
+    config = CompareConfig(encoder=None, score=score)
+    plain = compare(
+        texts[HUMAN], {"model": texts["model"]}, config, features=made_up.sides, draw_map=False, progress="none"
+    )["model"]
+    for name, estimate in plain.scores.items():
+        assert found.scores[name].values == pytest.approx(estimate.values, abs=1e-12)
+        width, ours = estimate.high - estimate.low, found.scores[name].high - found.scores[name].low
+        assert ours == pytest.approx(width, rel=0.3)
+    assert found.k == plain.partitions[0].k
+
+
+def test_default_settings_are_those_in_memory(tmp_path: Path) -> None:
+    sides = made_sides(300)
+    places = written_features(tmp_path / "features", sides)
+    found = carried_out(plan_of(places[HUMAN], {"model": places["model"]}, encoder=None), tmp_path / "work")["model"]
+    texts = {name: [f"{name} {row}" for row in range(len(x))] for name, x in sides.items()}
+    plain = compare(
+        texts[HUMAN],
+        {"model": texts["model"]},
+        CompareConfig(encoder=None),
+        features=sides,
+        draw_map=False,
+        progress="none",
+    )["model"]
+    for name, estimate in plain.scores.items():
+        assert found.scores[name].values == pytest.approx(estimate.values, abs=1e-12)
+
+
+def test_iterations_over_shards_lower_the_objective_of_a_sample(made_up: MadeUp, tmp_path: Path) -> None:
+    small = dataclasses.replace(made_up.plan, sample_rows=100)
+    found = carried_out(small, tmp_path / "work")["model"]
+    assert found.sampled == 100
+    assert min(found.iterations) >= 2
+    work = Work.open(tmp_path / "work")
+    coordinates = np.concatenate(
+        [
+            np.load(path)
+            for side in ("00000", "00001")
+            for path in sorted(work.path("pairs", 1, "coordinates", side).iterdir())
+        ]
+    )
+    for seed, objective in enumerate(found.objectives):
+        start = np.load(work.path("pairs", 1, "start", seed).with_suffix(".npy"))
+        before = float(((coordinates[:, None] - start) ** 2).sum(axis=2).min(axis=1).sum())
+        assert objective < before
+    whole = kmeans(coordinates, found.k, seed=0).objective
+    assert min(found.objectives) < 1.1 * whole
+
+
+def test_a_plain_iteration_gives_the_same_centers(made_up: MadeUp, tmp_path: Path) -> None:
+    once = dataclasses.replace(SCORE, max_iterations=1)
+    carried_out(dataclasses.replace(made_up.plan, sample_rows=100, score=once), tmp_path / "work")
+    work = Work.open(tmp_path / "work")
+    coordinates = np.concatenate(
+        [
+            np.load(path)
+            for side in ("00000", "00001")
+            for path in sorted(work.path("pairs", 1, "coordinates", side).iterdir())
+        ]
+    ).astype(np.float64)
+    before, after = (np.load(work.path("pairs", 1, "centers", step).with_suffix(".npy")) for step in (0, 1))
+    for seed in range(SCORE.seeds):
+        labels = ((coordinates[:, None] - before[seed]) ** 2).sum(axis=2).argmin(axis=1)
+        plain = [
+            coordinates[labels == own].mean(axis=0) if (labels == own).any() else before[seed, own] for own in range(12)
+        ]
+        np.testing.assert_allclose(after[seed], plain, atol=1e-9)
+
+
+def test_an_empty_cluster_keeps_its_center() -> None:
+    from mauve_core.shards.clustering import State, Sums
+
+    state = State(0, np.array([[[1.0], [9.0]]]), np.zeros(1, np.int64), np.array([np.inf]), np.zeros(1, np.bool_))
+    moved = over_shards._next(state, [0], Sums(np.array([[2, 0]]), np.array([[[6.0], [0.0]]]), np.array([1.0])))
+    assert moved.centers.tolist() == [[[3.0], [9.0]]]
+    assert (moved.iteration, moved.iterations.tolist(), moved.finished.tolist()) == (1, [1], [False])
+
+
+def test_digests_are_equal_for_any_number_of_workers_and_parts(made_up: MadeUp, tmp_path: Path) -> None:
+    alone = made_up.compared(tmp_path / "1")
+    assert made_up.compared(tmp_path / "2", workers=2).digest() == alone.digest()
+    for part in ((1, 3), (0, 3), (2, 3)):
+        work = Work.begin(tmp_path / "parts", made_up.plan)
+        Inline(part[0]).run(work.folder, remaining(encode_tasks(work, part=part)), lambda task, memory: None)
+    assert not remaining(encode_tasks(work))
+    merged = made_up.compared(tmp_path / "parts")
+    assert merged.digest() == alone.digest()
+    assert next(one for one in merged.passes if one.name == "encode").done_before == 8
+    assert alone["model"].counts == merged["model"].counts
+
+
+@pytest.mark.parametrize("pass_name", ["encode", "sum"])
+def test_a_killed_worker_changes_nothing(made_up: MadeUp, tmp_path: Path, pass_name: str) -> None:
+    expected = made_up.compared(tmp_path / "undisturbed").digest()
+    engine, killed = LocalEngine(2), []
+
+    def kill(name: str, done: int, total: int) -> None:
+        if name == pass_name and done == 1 and not killed:
+            assert engine._pool is not None
+            killed.append(next(iter(engine._pool._processes)))
+            os.kill(killed[0], signal.SIGKILL)
+
+    found = compare_shards(Work.begin(tmp_path / "killed", made_up.plan), engine, progress=kill)
+    engine.close()
+    assert killed
+    assert found.digest() == expected
+
+
+def test_a_task_that_kills_its_workers_ends_with_an_error(made_up: MadeUp, tmp_path: Path) -> None:
+    engine = LocalEngine(1)
+    task = Task("encode", (HUMAN, 0, "cpu"), tmp_path / "never", "shard 00.npy")
+    work = Work.begin(tmp_path / "work", made_up.plan)
+    deadly = dataclasses.replace(task, name="die")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mauve_core.shards.engines.carry_out", _die)
+        with pytest.raises(InputError, match=f"worker of shard 00.npy died {MOST_DEATHS} times"):
+            engine.run(work.folder, [deadly], lambda task, memory: None)
+    engine.close()
+
+
+def _die(*_: object) -> int:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+@pytest.mark.parametrize(
+    "lost", ["sides/00000/00001.json", "pairs/00001/start/00000.npy", "pairs/00001/labels/00001/00002.npz"]
+)
+def test_what_is_finished_is_not_done_again(made_up: MadeUp, tmp_path: Path, lost: str) -> None:
+    first = made_up.compared(tmp_path / "work")
+    (tmp_path / "work" / lost).unlink()
+    again = made_up.compared(tmp_path / "work")
+    assert again.digest() == first.digest()
+    assert sum(one.tasks - one.done_before for one in again.passes) == 1
+
+
+def test_an_interrupted_iteration_goes_on(made_up: MadeUp, tmp_path: Path) -> None:
+    plan = dataclasses.replace(made_up.plan, sample_rows=60)
+    expected = carried_out(plan, tmp_path / "undisturbed")
+
+    def stop(name: str, done: int, total: int) -> None:
+        if (
+            name == "sum"
+            and done == total
+            and Work.open(tmp_path / "stopped").path("pairs", 1, "centers", 1).with_suffix(".npy").exists()
+        ):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare_shards(Work.begin(tmp_path / "stopped", plan), Inline(), progress=stop)
+    found = carried_out(plan, tmp_path / "stopped")
+    assert found.digest() == expected.digest()
+    assert found["model"].iterations == expected["model"].iterations
+
+
+def test_texts_give_the_scores_in_memory(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
+    plan = text_plan(3)
+    found = carried_out(plan, tmp_path / "work")
+    rows = {name: [dict(line) for line in _rows(plan, name)] for name in plan.sources}
+    assert plan.encoder is not None
+    plain = compare(
+        [row["text"] for row in rows[HUMAN]],
+        {"model": [row["text"] for row in rows["model"]]},
+        CompareConfig(encoder=plan.encoder, score=SCORE),
+        draw_map=False,
+        progress="none",
+    )["model"]
+    for name, estimate in plain.scores.items():
+        assert found["model"].scores[name].values == pytest.approx(estimate.values, abs=1e-12)
+    assert [side.n for side in found.sides] == [240, 240]
+
+
+def _rows(plan: Plan, name: str) -> list[dict[str, str]]:
+    import json
+
+    return [json.loads(line) for shard in plan.sides[name] for line in Path(shard).read_text().splitlines()]
+
+
+def test_sharding_changes_neither_counts_nor_scores_by_more_than_rounding(
+    text_plan: Callable[..., Plan], tmp_path: Path
+) -> None:
+    few, many = (carried_out(text_plan(shards), tmp_path / str(shards)) for shards in (2, 5))
+    assert few["model"].counts == many["model"].counts
+    assert few["model"].scores["mauve"].mean == pytest.approx(many["model"].scores["mauve"].mean, abs=1e-12)
+
+
+def test_a_side_that_is_too_small_is_refused(tmp_path: Path) -> None:
+    places = written_features(tmp_path / "features", made_sides(12), shards=2)
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=ScoreConfig(k=2))
+    with pytest.raises(InputError, match="'human' has too few texts"):
+        carried_out(plan, tmp_path / "work")
+
+
+def test_engines_by_name() -> None:
+    assert engine_for("local", 3).name == "local, 3 workers"
+    for unknown in ("dask", "local:here", ""):
+        with pytest.raises(InputError, match="engine is unknown"):
+            engine_for(unknown)

@@ -1,0 +1,120 @@
+"""The engine on Ray: one node, then two nodes of which one is killed; equal digests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mauve_core.base.errors import InputError
+from mauve_core.shards.compare import compare_shards
+from mauve_core.shards.engines import engine_for
+from mauve_core.shards.plan import Work
+from tests.sharded import MadeUp
+
+ray = pytest.importorskip("ray")
+
+pytestmark = pytest.mark.timeout(240)
+
+
+@pytest.fixture(scope="module")
+def expected(made_up: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return made_up.compared(tmp_path_factory.mktemp("expected") / "work").digest()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_cluster_of_this_machine_gives_the_same(made_up: MadeUp, tmp_path: Path, expected: str, workers: int) -> None:
+    engine = engine_for("ray", workers)
+    try:
+        found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine)
+        assert found.engine == f"ray, {workers} worker{'s' if workers > 1 else ''} on 1 node"
+        assert found.digest() == expected
+    finally:
+        engine.close()
+    assert not ray.is_initialized()
+
+
+@pytest.fixture
+def cluster() -> Iterator[tuple[str, Any]]:
+    """Two nodes on the loopback, one core each, and the second of them."""
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    second = made.add_node(num_cpus=1)
+    try:
+        yield made.address, second
+    finally:
+        ray.shutdown()
+        made.shutdown()
+
+
+def test_a_node_killed_in_mid_pass_changes_nothing(
+    made_up: MadeUp, tmp_path: Path, expected: str, cluster: tuple[str, Any]
+) -> None:
+    address, second = cluster
+    engine = engine_for(f"ray:{address}", 2)
+    assert engine.name == "ray, 2 workers on 2 nodes"
+    killed = []
+
+    def kill(name: str, done: int, total: int) -> None:
+        if name == "encode" and done == 2 and not killed:
+            killed.append(second.all_processes["raylet"][0].process.pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    try:
+        found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine, progress=kill)
+    finally:
+        engine.close()
+    assert killed
+    assert found.digest() == expected
+
+
+def test_a_worker_killed_in_an_iteration_changes_nothing(made_up: MadeUp, tmp_path: Path, expected: str) -> None:
+    engine, killed = engine_for("ray", 2), []
+
+    def kill(name: str, done: int, total: int) -> None:
+        if name == "sum" and done == 1 and not killed:
+            killed.append(ray.get(engine._actors[0].process.remote()))  # type: ignore[attr-defined]
+            os.kill(killed[0], signal.SIGKILL)
+
+    try:
+        found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine, progress=kill)
+    finally:
+        engine.close()
+    assert killed
+    assert found.digest() == expected
+
+
+def test_an_error_of_a_task_is_raised_as_it_is(made_up: MadeUp, tmp_path: Path) -> None:
+    import dataclasses
+
+    sides = {**made_up.plan.sides, "model": (*made_up.plan.sides["model"], str(tmp_path / "gone.npy"))}
+    engine = engine_for("ray", 1)
+    try:
+        with pytest.raises(InputError, match=r"gone\.npy cannot be read"):
+            compare_shards(Work.begin(tmp_path / "work", dataclasses.replace(made_up.plan, sides=sides)), engine)
+    finally:
+        engine.close()
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    with pytest.raises(InputError, match=r"Ray cluster at 127\.0\.0\.1:1 cannot be reached"):
+        engine_for("ray:127.0.0.1:1")
+    with pytest.raises(InputError, match="HOST:PORT or auto"):
+        engine_for("ray:head:here")
+
+
+def test_nothing_is_reported_to_the_makers_of_ray() -> None:
+    code = (
+        "import os; from mauve_core.shards.engines import engine_for; engine_for('ray', 1).close(); "
+        "print(os.environ['RAY_USAGE_STATS_ENABLED'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "RAY_USAGE_STATS_ENABLED"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-1] == "0"
