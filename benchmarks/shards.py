@@ -1,0 +1,216 @@
+"""Comparisons over shards: equal digests on every engine, and what each pass takes beside a single process.
+
+    python benchmarks/shards.py --workdir FOLDER [--rows 10000000] [--shards 40] [--dimension 64] [--k 500] [--seeds 2]
+        [--ways "local:1 local:2 ray:1 ray:2 ray:4 parts:4 killed:2"] [--sizes 100000,1000000,10000000]
+        [--out benchmarks/results/shards.md]
+
+Features are made up: overlapping topics, float32, in .npy shards of two sides. Each way is a process of its own, so
+that the driver's memory is its own; ``parts`` is shard-run on n parts one after the other and then the rest, ``killed``
+kills a worker in the middle of an iteration. What is measured stands in FOLDER/points.json, and a second call takes it
+from there. The overhead is that of two workers: twice their time beside that of one, less 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from log_plot import figure, panel, slope
+
+from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.files import write_atomically
+from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
+from mauve_core.shards.engines import LocalEngine, engine_for
+from mauve_core.shards.plan import Work
+from mauve_core.shards.tasks import peak_memory, remaining
+
+TOPICS = 400
+WAYS = "local:1 local:2 ray:1 ray:2 ray:4 parts:4 killed:2"
+PASSES = ("encode", "project", "start", "sum", "label")
+
+
+def made(folder: Path, rows: int, shards: int, d: int) -> dict[str, Path]:
+    """Half of the rows on each side, and half of the shards."""
+    places = {name: folder / f"{rows}x{d}" / name for name in (HUMAN, "model")}
+    middle = np.random.default_rng(d).normal(size=(TOPICS, d)).astype(np.float32) * 0.35 + 0.5
+    for side, (name, place) in enumerate(places.items()):
+        if (place / "done").exists():
+            continue
+        place.mkdir(parents=True, exist_ok=True)
+        weights = np.random.default_rng(side).dirichlet(np.full(TOPICS, 4.0))
+        for index, part in enumerate(np.array_split(np.arange(rows // 2), shards // 2)):
+            rng = np.random.default_rng([side, index])
+            noise = rng.standard_normal((len(part), d), dtype=np.float32)
+            np.save(place / f"{index:03}.npy", noise + middle[rng.choice(TOPICS, len(part), p=weights)])
+        (place / "done").touch()
+        print(f"{name}: {rows // 2:,} rows", file=sys.stderr, flush=True)
+    return places
+
+
+def carried_out(way: str, places: dict[str, str], score: ScoreConfig, work: Path) -> dict[str, Any]:
+    """One way, in this process as the driver."""
+    kind, _, count = way.partition(":")
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=score)
+    folder = Work.begin(work, plan)
+    began, killed = time.monotonic(), []
+    if kind == "parts":
+        for part in range(int(count)):
+            engine = LocalEngine(1)
+            engine.run(work, remaining(encode_tasks(folder, part=(part, int(count)))), lambda *_: None)
+            engine.close()
+    chosen = LocalEngine(2 if kind == "parts" else int(count)) if kind in ("local", "parts", "killed") else None
+    engine = chosen or engine_for("ray", int(count))
+
+    def watch(name: str, done: int, _: int) -> None:
+        if kind == "killed" and name == "sum" and done == 1 and not killed and chosen is not None:
+            killed.append(next(iter(chosen._pool._processes)))  # type: ignore[union-attr]
+            os.kill(killed[0], signal.SIGKILL)
+
+    found = compare_shards(folder, engine, progress=watch)
+    engine.close()
+    return {
+        "way": way,
+        "engine": found.engine,
+        "digest": found.digest(),
+        "counts": found["model"].counts,
+        "mauve": str(found["model"].scores["mauve"]),
+        "iterations": list(found["model"].iterations),
+        "seconds": {one.name: one.seconds for one in found.passes},
+        "worker_bytes": max(one.peak_bytes for one in found.passes if one.tasks),
+        "driver_bytes": peak_memory(),
+        "total": time.monotonic() - began,
+        "killed": bool(killed),
+    }
+
+
+def measured(args: argparse.Namespace, rows: int, way: str, shards: int) -> dict[str, Any]:
+    """A way in a process of its own, or what was measured before."""
+    path = args.workdir / "points.json"
+    points = json.loads(path.read_text()) if path.exists() else {}
+    key = f"{rows} {shards} {args.dimension} {args.k} {args.seeds} {way}"
+    if key not in points:
+        places = {name: str(place) for name, place in made(args.workdir, rows, shards, args.dimension).items()}
+        work = args.workdir / "work"
+        shutil.rmtree(work, ignore_errors=True)
+        asked = {"way": way, "places": places, "k": args.k, "seeds": args.seeds, "work": str(work)}
+        call = [sys.executable, __file__, "--one", json.dumps(asked)]
+        done = subprocess.run(call, check=True, capture_output=True, text=True)
+        points[key] = json.loads(done.stdout.splitlines()[-1])
+        shutil.rmtree(work, ignore_errors=True)
+        text = json.dumps(points, indent=1)
+        write_atomically(path, lambda stream: stream.write(text.encode()))
+        print(f"{key}: {points[key]['total']:.0f} s, {points[key]['digest'][:12]}", file=sys.stderr, flush=True)
+    return points[key]
+
+
+def ways_table(found: list[dict[str, Any]]) -> list[str]:
+    header = ["engine", *PASSES, "all", "driver, peak", "worker, peak", "digest"]
+    lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}"]
+    for one in found:
+        name = {"parts": f"{one['way'][6:]} parts, then local", "killed": "local, 2 workers, one killed"}
+        first = name.get(one["way"].partition(":")[0], one["engine"])
+        seconds = [f"{one['seconds'][each]:.1f} s" for each in PASSES]
+        memory = [f"{one[part] / 2**30:.2f} GiB" for part in ("driver_bytes", "worker_bytes")]
+        whole = f"{one['total']:.0f} s"
+        lines.append(f"| {' | '.join([first, *seconds, whole, *memory, one['digest'][:12]])} |")
+    return lines
+
+
+def overhead(found: list[dict[str, Any]]) -> str:
+    by_way = {one["way"]: one for one in found}
+    lines = []
+    for engine in ("local", "ray"):
+        one, two = by_way.get(f"{engine}:1"), by_way.get(f"{engine}:2")
+        if one and two:
+            each = {name: 2 * two["seconds"][name] / one["seconds"][name] - 1 for name in PASSES}
+            whole = 2 * sum(two["seconds"].values()) / sum(one["seconds"].values()) - 1
+            parts = ", ".join(f"{name} {share:+.0%}" for name, share in each.items())
+            lines.append(f"Overhead of two workers on {engine}: **{whole:+.0%}** ({parts}).")
+    return "\n".join(lines)
+
+
+def scaling(found: list[tuple[int, dict[str, Any]]]) -> tuple[list[str], str]:
+    """Table of exponents, and a plot of seconds and memory against rows."""
+    rows = [n for n, _ in found]
+    curves = {name: [one["seconds"][name] for _, one in found] for name in PASSES}
+    memory = {name: [one[f"{name}_bytes"] / 2**30 for _, one in found] for name in ("driver", "worker")}
+    lines = ["| | " + " | ".join(f"{n:,}" for n in rows) + " | exponent |", f"|{' --- |' * (len(rows) + 2)}"]
+    for name, values, unit in [(n, v, "s") for n, v in curves.items()] + [(n, v, "GiB") for n, v in memory.items()]:
+        b, error = slope(rows, values)
+        cells = " | ".join(f"{value:.2f} {unit}" for value in values)
+        lines.append(f"| {name} | {cells} | {b:.2f} ± {error:.2f} |")
+    panels = [
+        panel("seconds of each pass", "s", {n: list(zip(rows, v, strict=True)) for n, v in curves.items()},
+              min(map(min, curves.values())), max(map(max, curves.values())), named=True),
+        panel("peak memory", "GiB", {n: list(zip(rows, v, strict=True)) for n, v in memory.items()},
+              min(map(min, memory.values())), max(map(max, memory.values())), named=True),
+    ]  # fmt: skip
+    return lines, figure("Corpora in shards, two workers", panels, ())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--workdir", type=Path)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--shards", type=int, default=40)
+    parser.add_argument("--dimension", type=int, default=64)
+    parser.add_argument("--k", type=int, default=500)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--ways", default=WAYS)
+    parser.add_argument("--sizes", default="100000,300000,1000000,3000000,10000000")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results/shards.md"))
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.one:
+        asked = json.loads(args.one)
+        score = ScoreConfig(k=asked["k"], seeds=asked["seeds"])
+        print(json.dumps(carried_out(asked["way"], asked["places"], score, Path(asked["work"]))))
+        return
+    found = [measured(args, args.rows, way, args.shards) for way in args.ways.split()]
+    digests = {one["digest"] for one in found}
+    sizes = [
+        (n, measured(args, n, "local:2", args.shards)) for n in map(int, args.sizes.split(",") if args.sizes else ())
+    ]
+    text = [
+        "# Corpora in shards",
+        "",
+        f"Made by `python benchmarks/shards.py --workdir FOLDER --rows {args.rows} --shards {args.shards} --dimension "
+        f"{args.dimension} --k {args.k} --seeds {args.seeds}` on {platform.machine()} with {os.cpu_count()} cores.",
+        "",
+        f"{args.rows:,} rows of {args.dimension} columns in {args.shards} shards, k = {args.k}, {args.seeds} seeds, "
+        f"{found[0]['iterations']} iterations over all rows, MAUVE {found[0]['mauve']}. "
+        f"{'All digests are equal.' if len(digests) == 1 else f'**{len(digests)} different digests.**'}",
+        "",
+        *ways_table(found),
+        "",
+        overhead(found),
+    ]
+    if len(sizes) > 2:
+        lines, plot = scaling(sizes)
+        plot_path = args.out.with_suffix(".svg")
+        write_atomically(plot_path, lambda stream: stream.write(plot.encode()))
+        text += [
+            "",
+            "## Against the number of rows",
+            "",
+            f"Two workers. ![Seconds and memory]({plot_path.name})",
+            "",
+            *lines,
+        ]
+    content = "\n".join(text) + "\n"
+    write_atomically(args.out, lambda stream: stream.write(content.encode()))
+    print(content)
+
+
+if __name__ == "__main__":
+    main()
