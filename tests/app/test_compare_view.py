@@ -26,9 +26,11 @@ from mauve_core.analysis.sentences import Name, Sentence
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
+from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.words import TEXTS
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.experiments.findings import Finding
+from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.figures.theme import as_label
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
@@ -53,6 +55,7 @@ from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.recompare import RecompareTask
+from tests.mutations import over_shards_example
 from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
 from tests.synthetic import make_crowd, make_run
@@ -693,3 +696,28 @@ def test_warnings_that_put_all_scores_in_doubt_are_not_folded(open_page: OpenPag
     assert [each.value for each in folded.text] == list(mild)
     assert serious in [each.value for each in app.text]
     assert not any(serious == each.value for part in app.expander for each in part.text)
+
+
+def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
+    open_page: OpenPage, own_home: Path
+) -> None:
+    run = make_run(own_home, n=60, seeds=2, projection=False)
+    whole = over_shards_example(run)
+    sides = tuple(dataclasses.replace(side, n=5_000_000) for side in whole.sides)
+    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(dataclasses.replace(whole, sides=sides)))
+    app = open_page(run=run.id)
+    assert "Over all texts" in [header.value for header in app.header]
+    assert any("a sample of 60 of 5,000,000 texts a side" in text.value for text in app.markdown)
+    table = next(each.value for each in app.table if "Texts" in each.value.columns)
+    own = run.comparison.candidates[0].scores["mauve"]
+    assert table["Texts"].tolist() == ["5,000,000"] * len(run.comparison.candidates)
+    assert table["MAUVE"].iloc[0] == f"{own}"
+
+
+def test_damaged_scores_over_all_texts_leave_the_page(open_page: OpenPage, own_home: Path) -> None:
+    run = make_run(own_home, n=60, seeds=2, projection=False)
+    RunStore().attach(run.id, OVER_SHARDS, {"sides": []})
+    app = open_page(run=run.id)
+    assert not app.exception
+    assert app.error
+    assert leaderboard(app)

@@ -1,0 +1,110 @@
+"""``compare --engine``, ``shard-run`` and ``shard-merge`` as they are called."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mauve_core.__main__ import main
+from mauve_core.base.config import HUMAN
+from mauve_core.shards.plan import Work
+from mauve_core.store import RunStore
+from tests.sharded import Inline, made_sides, made_texts, written_features, written_texts
+from tests.word_files import by_topic
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mauve_core.shards.engines.LocalEngine", lambda workers=None: Inline())
+    by_topic(tmp_path / "words.txt")
+    written_texts(tmp_path / "texts", made_texts(), 3)
+    written_features(tmp_path / "features", made_sides(300), 2)
+    return tmp_path
+
+
+TEXTS = ["--human", "texts/human/*.jsonl", "--model", "ours=texts/model", "--encoder", "words.txt"]
+FEATURES = ["--human", "features/human", "--model", "ours=features/model"]
+SCORES = ["--seeds", "2", "--bootstrap", "100", "--k", "10"]
+SAME = ["--no-map", "--quiet"]
+
+
+def merged(capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, object]:
+    capsys.readouterr()
+    assert main(["shard-merge", "--work", "work", "--json", *SAME, *more]) == 0
+    found: dict[str, object] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_compare_prints_both_scores_and_stores_the_sample(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--run-texts", "60", "--out", "mine", *SAME]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    assert "Over all texts: 240 human texts in 3 shards" in out
+    assert "Stored as run mine, a sample" in out
+    run = RunStore().load("mine")
+    assert len(run.corpora[HUMAN]) == 60
+    (work,) = (folder / "home/shards").iterdir()
+    assert Work.open(work).plan.candidates == ("ours",)
+    assert main([*call[:-3], "again", *SAME]) == 0  # finished tasks are not repeated
+    assert out.split("Digest: ")[1][:64] == capsys.readouterr().out.split("Digest: ")[1][:64]
+
+
+def test_parts_and_merge_give_the_digest_of_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = [*TEXTS, *SCORES, "--work", "work", "--quiet"]
+    for part in ("2/2", "1/2"):
+        assert main(["shard-run", part, *plan]) == 0
+        assert f"Part {part}: 3 shards are encoded" in capsys.readouterr().out
+    found = merged(capsys)
+    assert (found["schema"], found["run"]) == ("mauve-lens/shard-merge/1", "human-vs-ours")
+    assert main(["compare", "--engine", "local", *TEXTS, *SCORES, "--json", *SAME]) == 0
+    assert json.loads(capsys.readouterr().out)["digest"] == found["digest"]
+
+
+def test_features_give_scores_and_no_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--engine", "local", *FEATURES, *SCORES, "--work", "work", "--json", *SAME]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["run"] is None
+    assert [side["n"] for side in found["sides"]] == [300, 300]
+    assert merged(capsys)["digest"] == found["digest"]
+    assert not list(RunStore().list())
+
+
+def test_progress_counts_shards(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--engine", "local", *FEATURES, *SCORES, "--no-map"]) == 0
+    assert "encode" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--engine", "dask"], "This engine is unknown"),
+        (["--engine", "local", "--equalize"], "--equalize cannot be combined with --engine"),
+        (["--engine", "local", "--normalize", "quotes"], "--normalize cannot be combined with --engine"),
+        (["--engine", "local", "--text-field", "a", "--text-field", "b"], "--text-field is given 2 times"),
+        (["--engine", "local", "--workers", "0"], "'0' is not a whole number above 0"),
+    ],
+)
+def test_what_cannot_be_combined(
+    folder: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.undo()
+        assert main(["compare", *TEXTS, *SCORES, *SAME, *more]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", ["0/2", "3/2", "2", "a/b", "1/0"])
+def test_parts_that_do_not_exist(folder: Path, capsys: pytest.CaptureFixture[str], part: str) -> None:
+    assert main(["shard-run", part, *TEXTS, "--work", "work"]) == 2
+    assert "I/N with I from 1 to N" in capsys.readouterr().err
+
+
+def test_a_side_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--engine", "local", "--human", "texts/human"]) == 2
+    assert "--engine needs both sides" in capsys.readouterr().err
+    assert main(["shard-merge", "--work", "nowhere"]) == 2
+    assert "is not the folder of a comparison over shards" in capsys.readouterr().err
