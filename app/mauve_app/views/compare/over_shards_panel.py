@@ -24,6 +24,6 @@ def show(run: Run) -> None:
     columns, rows = over_all_rows(found)
     with st.container(border=True, key="over_shards"):
         st.header("Over all texts", anchor=False, help=ABOUT)
-        st.markdown(escaped(sample_sentence(run, found)))
+        st.markdown(sample_sentence(run, found))
         cells = [(f"**{escaped(short_name(name))}**", *rest) for name, *rest in rows]
         st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)
