@@ -1,7 +1,8 @@
 """Comparisons over shards: equal digests on every engine, and what each pass takes beside a single process.
 
     python benchmarks/shards.py --workdir FOLDER [--rows 10000000] [--shards 40] [--dimension 64] [--k 500] [--seeds 2]
-        [--ways "local:1 local:2 ray:1 ray:2 ray:4 parts:4 killed:2"] [--sizes 100000,1000000,10000000]
+        [--texts ENCODER] [--ways "local:1 local:2 ray:1 ray:2 ray:4 parts:4 killed:2"]
+        [--sizes 100000,300000,1000000,3000000,10000000]
         [--out benchmarks/results/shards.md]
 
 Features are made up: overlapping topics, float32, in .npy shards of two sides. Each way is a process of its own, so
@@ -27,11 +28,11 @@ from typing import Any
 import numpy as np
 from log_plot import figure, panel, slope
 
-from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.engines import LocalEngine, engine_for
-from mauve_core.shards.plan import Work
+from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.tasks import peak_memory, remaining
 
 TOPICS = 400
@@ -47,7 +48,7 @@ def made(folder: Path, rows: int, shards: int, d: int) -> dict[str, Path]:
         if (place / "done").exists():
             continue
         place.mkdir(parents=True, exist_ok=True)
-        weights = np.random.default_rng(side).dirichlet(np.full(TOPICS, 4.0))
+        weights = np.random.default_rng(side).dirichlet(np.full(TOPICS, 1.0))
         for index, part in enumerate(np.array_split(np.arange(rows // 2), shards // 2)):
             rng = np.random.default_rng([side, index])
             noise = rng.standard_normal((len(part), d), dtype=np.float32)
@@ -57,27 +58,84 @@ def made(folder: Path, rows: int, shards: int, d: int) -> dict[str, Path]:
     return places
 
 
-def carried_out(way: str, places: dict[str, str], score: ScoreConfig, work: Path) -> dict[str, Any]:
+def texts(folder: Path, shards: int) -> dict[str, Path]:
+    """The human texts of the demo and one decoder's, in Parquet shards."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from mauve_core.demo.demo_run import demo_corpora
+
+    human, candidates = demo_corpora()
+    places = {HUMAN: folder / "texts" / HUMAN, "model": folder / "texts/model"}
+    for place, corpus in zip(places.values(), (human, candidates["ancestral"]), strict=True):
+        place.mkdir(parents=True, exist_ok=True)
+        columns = {"id": corpus.ids, "prompt": corpus.prompts, "text": corpus.texts}
+        for index, rows in enumerate(np.array_split(np.arange(len(corpus)), shards)):
+            table = {name: [values[row] for row in rows] for name, values in columns.items() if values is not None}
+            pq.write_table(pa.table(table), place / f"{index:02}.parquet")
+    return places
+
+
+class Ways:
+    """One way of carrying out a plan: its engine, and what is killed when.
+
+    Parameters
+    ----------
+    way : str
+        ``local``, ``ray`` or ``parts``, ``killed`` (a worker of the local engine in an iteration), ``nodes`` (two nodes
+        of Ray on the loopback), ``node-killed`` (one of them while texts are encoded), ``worker-killed`` (an actor of
+        Ray in an iteration); then a colon and the number of workers or parts.
+    """
+
+    def __init__(self, way: str) -> None:
+        self.kind, _, count = way.partition(":")
+        self.count, self.killed, self._cluster, self._second = int(count), [], None, None
+        if self.kind in ("nodes", "node-killed"):
+            from ray.cluster_utils import Cluster
+
+            self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+            self._second = self._cluster.add_node(num_cpus=1)
+            self.engine = engine_for(f"ray:{self._cluster.address}", self.count)
+        elif self.kind in ("ray", "worker-killed"):
+            self.engine = engine_for("ray", self.count)
+        else:
+            self.engine = LocalEngine(2 if self.kind == "parts" else self.count)
+
+    def watch(self, name: str, done: int, _: int) -> None:
+        """Kill once, after the first task of the pass."""
+        if self.killed or done != 1:
+            return
+        process: int | None = None
+        if (self.kind, name) == ("killed", "sum"):
+            process = next(iter(self.engine._pool._processes))
+        elif (self.kind, name) == ("worker-killed", "sum"):
+            import ray
+
+            process = ray.get(self.engine._actors[0].process.remote())
+        elif (self.kind, name) == ("node-killed", "encode"):
+            process = self._second.all_processes["raylet"][0].process.pid
+        if process is not None:
+            self.killed.append(process)
+            os.kill(process, signal.SIGKILL)
+
+    def close(self) -> None:
+        self.engine.close()
+        if self._cluster is not None:
+            self._cluster.shutdown()
+
+
+def carried_out(way: str, plan: Plan, work: Path) -> dict[str, Any]:
     """One way, in this process as the driver."""
-    kind, _, count = way.partition(":")
-    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=score)
-    folder = Work.begin(work, plan)
-    began, killed = time.monotonic(), []
-    if kind == "parts":
-        for part in range(int(count)):
+    folder, chosen = Work.begin(work, plan), Ways(way)
+    began = time.monotonic()
+    if chosen.kind == "parts":
+        for part in range(chosen.count):
             engine = LocalEngine(1)
-            engine.run(work, remaining(encode_tasks(folder, part=(part, int(count)))), lambda *_: None)
+            engine.run(work, remaining(encode_tasks(folder, part=(part, chosen.count))), lambda *_: None)
             engine.close()
-    chosen = LocalEngine(2 if kind == "parts" else int(count)) if kind in ("local", "parts", "killed") else None
-    engine = chosen or engine_for("ray", int(count))
-
-    def watch(name: str, done: int, _: int) -> None:
-        if kind == "killed" and name == "sum" and done == 1 and not killed and chosen is not None:
-            killed.append(next(iter(chosen._pool._processes)))  # type: ignore[union-attr]
-            os.kill(killed[0], signal.SIGKILL)
-
-    found = compare_shards(folder, engine, progress=watch)
-    engine.close()
+    found = compare_shards(folder, chosen.engine, progress=chosen.watch)
+    total = time.monotonic() - began
+    chosen.close()
     return {
         "way": way,
         "engine": found.engine,
@@ -88,8 +146,8 @@ def carried_out(way: str, places: dict[str, str], score: ScoreConfig, work: Path
         "seconds": {one.name: one.seconds for one in found.passes},
         "worker_bytes": max(one.peak_bytes for one in found.passes if one.tasks),
         "driver_bytes": peak_memory(),
-        "total": time.monotonic() - began,
-        "killed": bool(killed),
+        "total": total,
+        "killed": len(chosen.killed),
     }
 
 
@@ -97,12 +155,17 @@ def measured(args: argparse.Namespace, rows: int, way: str, shards: int) -> dict
     """A way in a process of its own, or what was measured before."""
     path = args.workdir / "points.json"
     points = json.loads(path.read_text()) if path.exists() else {}
-    key = f"{rows} {shards} {args.dimension} {args.k} {args.seeds} {way}"
+    key = f"{args.texts or rows} {shards} {args.dimension} {args.k} {args.seeds} {way}"
     if key not in points:
-        places = {name: str(place) for name, place in made(args.workdir, rows, shards, args.dimension).items()}
+        score = ScoreConfig(k=args.k, seeds=args.seeds)
+        if args.texts:
+            places, encoder = texts(args.workdir, shards), EncoderConfig(args.texts)
+        else:
+            places, encoder = made(args.workdir, rows, shards, args.dimension), None
+        plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score)
         work = args.workdir / "work"
         shutil.rmtree(work, ignore_errors=True)
-        asked = {"way": way, "places": places, "k": args.k, "seeds": args.seeds, "work": str(work)}
+        asked = {"way": way, "plan": plan.as_dict(), "work": str(work)}
         call = [sys.executable, __file__, "--one", json.dumps(asked)]
         done = subprocess.run(call, check=True, capture_output=True, text=True)
         points[key] = json.loads(done.stdout.splitlines()[-1])
@@ -117,8 +180,11 @@ def ways_table(found: list[dict[str, Any]]) -> list[str]:
     header = ["engine", *PASSES, "all", "driver, peak", "worker, peak", "digest"]
     lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}"]
     for one in found:
-        name = {"parts": f"{one['way'][6:]} parts, then local", "killed": "local, 2 workers, one killed"}
-        first = name.get(one["way"].partition(":")[0], one["engine"])
+        kind, _, count = one["way"].partition(":")
+        first = f"{count} parts, then {one['engine']}" if kind == "parts" else one["engine"]
+        first += {"node-killed": "; a node killed", "killed": "; one killed", "worker-killed": "; one killed"}.get(
+            kind, ""
+        )
         seconds = [f"{one['seconds'][each]:.1f} s" for each in PASSES]
         memory = [f"{one[part] / 2**30:.2f} GiB" for part in ("driver_bytes", "worker_bytes")]
         whole = f"{one['total']:.0f} s"
@@ -166,6 +232,7 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=64)
     parser.add_argument("--k", type=int, default=500)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--texts", metavar="ENCODER", help="the demo's texts and this encoder in place of made-up rows")
     parser.add_argument("--ways", default=WAYS)
     parser.add_argument("--sizes", default="100000,300000,1000000,3000000,10000000")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/shards.md"))
@@ -173,21 +240,25 @@ def main() -> None:
     args = parser.parse_args()
     if args.one:
         asked = json.loads(args.one)
-        score = ScoreConfig(k=asked["k"], seeds=asked["seeds"])
-        print(json.dumps(carried_out(asked["way"], asked["places"], score, Path(asked["work"]))))
+        print(json.dumps(carried_out(asked["way"], Plan.from_dict(asked["plan"]), Path(asked["work"]))))
         return
     found = [measured(args, args.rows, way, args.shards) for way in args.ways.split()]
     digests = {one["digest"] for one in found}
+    if any(("killed" in one["way"]) != bool(one["killed"]) for one in found):
+        raise SystemExit("What was to be killed was not")
     sizes = [
         (n, measured(args, n, "local:2", args.shards)) for n in map(int, args.sizes.split(",") if args.sizes else ())
     ]
+    given, what = f"--rows {args.rows} --dimension {args.dimension}", f"{args.rows:,} rows of {args.dimension} columns"
+    if args.texts:
+        given, what = f"--texts {args.texts}", f"Two sides of 512 texts of the demo, encoded by {args.texts},"
     text = [
         "# Corpora in shards",
         "",
-        f"Made by `python benchmarks/shards.py --workdir FOLDER --rows {args.rows} --shards {args.shards} --dimension "
-        f"{args.dimension} --k {args.k} --seeds {args.seeds}` on {platform.machine()} with {os.cpu_count()} cores.",
+        f"Made by `python benchmarks/shards.py --workdir FOLDER {given} --shards {args.shards} --k {args.k} --seeds "
+        f"{args.seeds}` on {platform.machine()} with {os.cpu_count()} cores.",
         "",
-        f"{args.rows:,} rows of {args.dimension} columns in {args.shards} shards, k = {args.k}, {args.seeds} seeds, "
+        f"{what} in {args.shards} shards, k = {args.k}, {args.seeds} seeds, "
         f"{found[0]['iterations']} iterations over all rows, MAUVE {found[0]['mauve']}. "
         f"{'All digests are equal.' if len(digests) == 1 else f'**{len(digests)} different digests.**'}",
         "",
