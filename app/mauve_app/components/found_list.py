@@ -8,6 +8,7 @@ import streamlit as st
 
 from mauve_app.caching import cache
 from mauve_app.components import reader, text_search
+from mauve_app.components.saying import said
 from mauve_app.server.thumbnails import picture_url
 from mauve_app.url import bound, session
 from mauve_core.analysis.text_search import TextSearch, excerpt
@@ -38,7 +39,7 @@ def show(run: Run, search: TextSearch, places: np.ndarray) -> None:
             "picture": st.column_config.ImageColumn(width=70),
             "source": st.column_config.TextColumn(width=130),
             "id": st.column_config.TextColumn(width=90),
-            "text": st.column_config.TextColumn(width="large"),
+            "text": st.column_config.TextColumn(said("text"), width="large"),
         },
     )
     if pages > 1:  # turning opens the page's first text
@@ -61,7 +62,11 @@ def listing(run: Run, search: TextSearch, places: np.ndarray) -> pd.DataFrame:
         corpus, row = run.corpora[name], int(stack.position[place])
         text = corpus.texts[row]
         rows.append(
-            (short_name(name), corpus.ids[row], excerpt(text, text_search.found_spans(text, search), BEFORE, AFTER))
+            (
+                run.comparison.words.source(short_name(name)),
+                corpus.ids[row],
+                excerpt(text, text_search.found_spans(text, search), BEFORE, AFTER),
+            )
         )
     table = pd.DataFrame(rows, columns=["source", "id", "text"])
     if run.corpora[HUMAN].media is not None:

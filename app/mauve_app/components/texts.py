@@ -138,7 +138,7 @@ def _sheet(run: Run, source: str, indices: NDArray[np.int32], field: str, headin
         key=f"{key}_sheet",
         opened=opened,
         on_open=lambda index: session.update(**{field: index}),
-        label=f"{indices.size:,} {run.comparison.words.items} of {source}",
+        label=f"{indices.size:,} {run.comparison.words.items} of {run.comparison.words.source(source)}",
     )
     contact_sheet.picture(run, source, opened)
     st.text(about_text(run.corpora[source], opened))

@@ -116,7 +116,7 @@ def test_sides_of_unequal_size_are_noted_where_that_matters():
 def test_relational_measures_compare_halves_of_the_human_side():
     human = side(np.random.default_rng(0), "p", n=101, texts=False)
     row = measure(human, {"q": human}, ["precision"], context=Given()).rows[0]
-    assert "two random halves of the human side (50 and 51 texts)" in row.note
+    assert "two random halves of P (50 and 51)" in row.note
     assert row.model.value == 1  # each text lies in its own ball
     assert row.human.value < 1
     assert row.gap.value == pytest.approx(1 - row.human.value)
