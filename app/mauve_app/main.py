@@ -33,7 +33,7 @@ of_texts: Literal["visible", "hidden"] = "visible" if kind.has_words else "hidde
 sections = {
     "Compare": [
         st.Page("views/compare/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
-        st.Page("views/decoders/decoders.py", title="Decoders", icon=":material/tune:"),
+        st.Page("views/decoders/decoders.py", title=saying.said("Decoders"), icon=":material/tune:"),
     ],
     "Look inside": [
         st.Page("views/findings/findings.py", title="Findings", icon=":material/lightbulb:"),

@@ -105,7 +105,7 @@ def _tests(comparison: Comparison) -> tuple[Table, ...]:
             significant(each.p_value),
             significant(each.p_adjusted),
             "yes" if each.told_apart else "no",
-            exchanged_label(each),
+            exchanged_label(each, comparison.words),
         )
         for each in found
     )

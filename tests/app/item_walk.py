@@ -131,36 +131,34 @@ def _elements(block: Any) -> Iterator[Any]:
         yield from _elements(child)
 
 
-SILENT = set(
-    [
-        "id",
-        "key",
-        "elementId",
-        "formId",
-        "url",
-        "queryString",
-        "page",
-        "pageScriptHash",
-        "data",
-        "deltaPath",
-        "urlPathname",
-        "icon",
-        "cssClass",
-        "groupId",
-        "columnOrder",
-        "body",
-        "jsContent",
-        "cssContent",
-        "mime",
-        "mode",
-        "type",
-    ]
-)
+SILENT = {
+    "id",
+    "key",
+    "elementId",
+    "formId",
+    "url",
+    "queryString",
+    "page",
+    "pageScriptHash",
+    "deltaPath",
+    "urlPathname",
+    "icon",
+    "cssClass",
+    "groupId",
+    "columnOrder",
+    "body",
+    "jsContent",
+    "cssContent",
+    "mime",
+    "meta",
+    "mode",
+    "type",
+}
 """Fields of Streamlit's messages that nobody reads."""
 
 
 def _strings(value: Any, name: str = "") -> Iterator[str]:
-    if name in SILENT:
+    if name in SILENT or (name == "data" and isinstance(value, str)):  # a table's bytes
         return
     if isinstance(value, str):
         if value[:1] in "{[":

@@ -8,7 +8,6 @@ import streamlit as st
 
 from mauve_app.caching import cache
 from mauve_app.components import reader, text_search
-from mauve_app.components.saying import said
 from mauve_app.server.thumbnails import picture_url
 from mauve_app.url import bound, session
 from mauve_core.analysis.text_search import TextSearch, excerpt
@@ -39,7 +38,7 @@ def show(run: Run, search: TextSearch, places: np.ndarray) -> None:
             "picture": st.column_config.ImageColumn(width=70),
             "source": st.column_config.TextColumn(width=130),
             "id": st.column_config.TextColumn(width=90),
-            "text": st.column_config.TextColumn(said("text"), width="large"),
+            "text": st.column_config.TextColumn("text" if run.comparison.has_words else "words", width="large"),
         },
     )
     if pages > 1:  # turning opens the page's first text

@@ -69,7 +69,7 @@ def partners(run: Run, name: str, row: int) -> dict[str, int]:
 def _text(run: Run, search: TextSearch, name: str, row: int) -> None:
     corpus = run.corpora[name]
     text = corpus.texts[row]
-    with st.container(border=True, gap="xsmall", height=_HEIGHT):
+    with st.container(border=True, gap="xsmall", height=_HEIGHT if run.comparison.has_words else "content"):
         st.text(about_text(corpus, row))
         contact_sheet.picture(run, name, row)
         st.html(found_text(text, text_search.found_spans(text, search)))

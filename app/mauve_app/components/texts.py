@@ -181,7 +181,9 @@ def about_text(corpus: Corpus, index: int) -> str:
 
 
 def _short(value: object) -> object:
-    return significant(value, 3) if isinstance(value, float) and not value.is_integer() else value
+    if not isinstance(value, float):
+        return value
+    return f"{value:.0f}" if value.is_integer() else significant(value, 3)
 
 
 def _digest(indices: NDArray[np.int32]) -> str:

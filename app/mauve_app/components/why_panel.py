@@ -55,12 +55,11 @@ def finding(focus: Focus, cluster: int) -> str:
     model, words = escaped(short_name(focus.candidate)), focus.run.comparison.words
     human = words.said("Human")
     if not card.human or not card.model:
-        who, missing = (model, words.reference) if card.model else (human, model)
+        who, missing = (model, words.reference) if card.model else (words.reference_items.capitalize(), model)
         count = card.model or card.human
         if not count:
             return words.said("**No text is in this cluster.**")
-        alone = words.said("alone writes this")
-        return f"**{who} {alone}:** {words.count(count)}, and no {missing} {words.item}."
+        return f"**{who} alone:** {words.count(count)}, and no {missing} {words.item}."
     for each in sorted((each for each in card.sides if each.separates), key=_margin, reverse=True):
         kind, effect = property_named(each.name), each.effect
         if effect is not None:

@@ -33,7 +33,9 @@ _OF_FEATURES = "**unlike** the human texts (precision), or **too much alike** (r
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.head("Decoders", "Which decoder should a model use, and how should it be set?")
+    head = page_chrome.head(
+        saying.said("Decoders"), saying.said("Which decoder should a model use, and how should it be set?")
+    )
     state = session.current()
     offered = _offered(state)
     usual = _usual_section(state) if access.may_change() else "measures"

@@ -88,7 +88,7 @@ def _boxes(
             value=wanted and possible and not is_measured,
             key=f"measure_{run.id}_{len(measured)}_{item.name}",
             disabled=not possible,
-            help=f"{item.description} Larger: {item.larger}. {item.source}.",
+            help=said(f"{item.description} Larger: {item.larger}. {item.source}."),
         )
         if checked:
             chosen.append(item.name)

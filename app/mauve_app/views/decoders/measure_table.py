@@ -89,7 +89,9 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         frame = figures.measures_frame(measurements, order)
         charts.csv_button(lambda: frame, key="measures_csv", file_name=f"{run.name}-measures")
     groups = grouped(measurements.measures)
-    shown_as, tab = bound.open_tab("measures_as", {name: TABS[name] for name in (*groups, "table")}, "measures_tabs")
+    shown_as, tab = bound.open_tab(
+        "measures_as", {name: said(TABS[name]) for name in (*groups, "table")}, "measures_tabs"
+    )
     with tab:
         if shown_as in groups:
             first = shown_as == next(iter(groups))

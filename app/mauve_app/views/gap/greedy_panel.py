@@ -104,7 +104,7 @@ def _in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
         f"**{len(rows) - 1} of {here.partition.k} clusters close {as_percent(last['closed'])} of the gap in this "
         f"partition:** {TITLES[score]} goes from {before} to {after}"
     )
-    if pd.isna(spread["sd"]):
+    if pd.isna(spread["sd"]) or spread["step"] == first["step"]:
         return f"{sentence}."
     after_step = "" if spread["step"] == last["step"] else f" after step {int(spread['step'])}"
     change = f"from {_with_spread(first)} to {_with_spread(spread)}{after_step}"

@@ -174,6 +174,7 @@ def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: S
         log2_ratio=table["log2_ratio"].to_numpy(),
         cost=signed_costs(table) if has_costs(table) else np.full(len(table), np.nan),
         cluster_names=here.names,
+        words=here.run.comparison.words,
     )
 
 

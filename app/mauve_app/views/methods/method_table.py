@@ -82,7 +82,7 @@ def _ranks_panel(run: Run, table: MethodTable, order: Sequence[str]) -> None:
         alt="Place of every candidate under every method; the table below has the numbers.",
     )
     st.caption(
-        f"{about_ranks(table, run.comparison)} Gray bar: one rank; the order within it may be chance. Dotted: no "
+        f"{said(about_ranks(table, run.comparison))} Gray bar: one rank; the order within it may be chance. Dotted: no "
         "interval, so ties are unknown."
     )
 
