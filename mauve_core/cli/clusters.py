@@ -308,7 +308,7 @@ def _cluster_table(run: Run, candidate: str, args: argparse.Namespace, shown: pd
 
 
 def _reading(shown: pd.DataFrame, k: int, costed: bool) -> str:
-    listed = f"{len(shown)} of {k} clusters" if len(shown) < k else f"All {k} clusters"
+    listed = f"{len(shown):,} of {k:,} clusters" if len(shown) < k else f"All {k:,} clusters"
     if costed:
         about = "by their share of the frontier integral (simultaneous 95% intervals)"
     else:
@@ -332,7 +332,7 @@ def _printed_texts(run: Run, candidate: str, args: argparse.Namespace, table: pd
     for source in (HUMAN, candidate):
         own = table[table["source"] == source]
         shown = own[:most]
-        count = f"{len(shown)} of {len(own):,}" if len(shown) < len(own) else f"{len(own):,}"
+        count = f"{len(shown):,} of {len(own):,}" if len(shown) < len(own) else f"{len(own):,}"
         parts.append(f"{printable(source)}: {count} text{'s' * (len(own) != 1)}")
         parts += [_printed(row, with_cluster=args.cluster is None) for row in shown.to_dict("records")]
     return "\n\n".join(parts)

@@ -87,6 +87,7 @@ class MoleculeKind(Unperturbed):
     words: Words = field(default_factory=lambda: real_items("molecule", "molecules"))
     model: str = CHEMNET
     has_words: bool = False
+    libraries: tuple[str, ...] = ("rdkit", "fcd")
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:

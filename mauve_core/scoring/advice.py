@@ -133,7 +133,7 @@ def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
         )
         for name, corpus in corpora.items()
     }
-    named = [f"{count} of {name}" for name, count in counts.items() if count]
+    named = [f"{count:,} of {name}" for name, count in counts.items() if count]
     return f"Prompt and text run together without a space in {', '.join(named)} texts." if named else ""
 
 
@@ -155,7 +155,7 @@ def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> lis
 def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:
     human = set(corpora[sources[0].name].contents)
     shared = {s.name: sum(each in human for each in corpora[s.name].contents) for s in sources[1:]}
-    named = [f"{count} of {name}" for name, count in shared.items() if count]
+    named = [f"{count:,} of {name}" for name, count in shared.items() if count]
     said = kind_of(sources[0].kind).words.said("Texts that also occur verbatim on the human side")
     return f"{said}: {', '.join(named)}." if named else ""
 

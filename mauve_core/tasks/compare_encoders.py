@@ -40,7 +40,7 @@ class CompareEncodersTask(RunTask):
     kind: ClassVar[str] = "encoders"
     titled: ClassVar[str] = "encoders on"
     attachment: ClassVar[str] = ATTACHMENT
-    kept: ClassVar[str] = "texts already encoded"
+    kept: ClassVar[str] = "features already computed"
 
     encoders: tuple[NotBlank, ...] | None = None
     device: NotBlank = "auto"

@@ -29,7 +29,7 @@ from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides, settings
 from mauve_core.tasks.base import FilePath, NewRunTask, Stored, unheeded
 from mauve_core.tasks.draw_map import with_map
 
-READING = "Reading texts"
+READING = "Reading files"
 SAVING = "Saving the run"
 
 
@@ -114,7 +114,7 @@ class ComparisonTask(NewRunTask):
     """
 
     kind: ClassVar[str] = "comparison"
-    kept: ClassVar[str] = "texts already encoded"
+    kept: ClassVar[str] = "features already computed"
 
     human: TextFile
     candidates: Mapping[str, TextFile]
@@ -173,7 +173,7 @@ class ComparisonTask(NewRunTask):
             progress(READING, done, len(self.files))
 
             def tell(stage: str, read: int, total: int, name: str = name) -> None:
-                progress(f"{stage} of {name}", read, total)
+                progress(f"{stage} of {'the reference' if name == HUMAN else name}", read, total)
 
             corpora[name] = file.read(name, tables, tell)
             if file.features is not None:

@@ -42,7 +42,7 @@ class PositionsTask(RunTask):
 
     kind: ClassVar[str] = "positions"
     titled: ClassVar[str] = "where encoders look on"
-    kept: ClassVar[str] = "texts already encoded"
+    kept: ClassVar[str] = "features already computed"
     attachment: ClassVar[str] = ATTACHMENT
 
     encoders: tuple[NotBlank, ...] | None = None

@@ -27,7 +27,7 @@ class ProbeTask(RunTask):
 
     kind: ClassVar[str] = "probes"
     titled: ClassVar[str] = "probes of"
-    kept: ClassVar[str] = "texts already encoded"
+    kept: ClassVar[str] = "features already computed"
 
     perturbations: tuple[str, ...] | None = None
     source: NotBlank = HUMAN

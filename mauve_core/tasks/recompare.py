@@ -45,7 +45,7 @@ class RecompareTask(NewRunTask):
     """
 
     kind: ClassVar[str] = "again"
-    kept: ClassVar[str] = "texts already encoded"
+    kept: ClassVar[str] = "features already computed"
 
     run: NotBlank
     config: CompareConfig

@@ -32,7 +32,7 @@ class SweepTask(RunTask):
     """
 
     kind: ClassVar[str] = "sweep"
-    kept: ClassVar[str] = "finished points and texts already encoded"
+    kept: ClassVar[str] = "finished points and features already computed"
 
     over: Axis
     values: tuple[float, ...] | None = None

@@ -33,6 +33,12 @@ PROCESSOR = "preprocessor_config.json"
 TOWERS = ("clip_vision_model", "dinov3_convnext", "dinov3_vit", "siglip_vision_model")
 """Types of models that give features of images alone, and so are in no list of transformers by task."""
 
+EMBEDDING = "its embedding, in the space that it shares with texts"
+FIRST_TOKEN = "the first token of the last layer, that of the class"
+PLACES = "the average over the places of the last map"
+POOLER = "its pooled output"
+"""What a feature is."""
+
 _PROJECTED = "CLIPVisionModelWithProjection"
 
 
@@ -99,23 +105,29 @@ def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
         with torch.inference_mode(), matrix_products(products_of(dtype), device):
             pixels = torch.from_numpy(images).to(device, torch_type)
-            found: NDArray[np.float32] = _pooled(model, pixels).float().cpu().numpy()
+            found: NDArray[np.float32] = _pooled(model, pixels)[0].float().cpu().numpy()
         return found
 
     sample = prepare(Image.new("RGB", (64, 64)))
-    return VisionModel(identity, recipe_of(identity), prepare, run, device, sample.size)
+    with torch.inference_mode():
+        _, rule = _pooled(model, torch.from_numpy(sample[None]).to(device, torch_type))
+    notes = (f"{identity.name} gives of each image {rule}.",)
+    return VisionModel(identity, recipe_of(identity), prepare, run, device, sample.size, notes)
 
 
-def _pooled(model: Any, pixels: Any) -> Any:
-    """Return the (b, d) features of (b, 3, h, w) pixels."""
+def _pooled(model: Any, pixels: Any) -> tuple[Any, str]:
+    """Return the (b, d) features of (b, 3, h, w) pixels, and in words what they are."""
     if hasattr(model, "get_image_features"):
         found = model.get_image_features(pixel_values=pixels)
-        return getattr(found, "pooler_output", found)  # transformers 5 returns an output, 4 the tensor itself
+        return getattr(
+            found, "pooler_output", found
+        ), EMBEDDING  # transformers 5 returns an output, 4 the tensor itself
     output = model(pixel_values=pixels)
     if (embedding := getattr(output, "image_embeds", None)) is not None:
-        return embedding
+        return embedding, EMBEDDING
     pooled = getattr(output, "pooler_output", None)
     if pooled is None or hasattr(getattr(model, "pooler", None), "dense"):
         last = output.last_hidden_state
-        return last.mean(dim=(2, 3)) if last.ndim == 4 else last[:, 0]  # a map has places, and no first token
-    return pooled.flatten(1)
+        # A map has places, and no first token.
+        return (last.mean(dim=(2, 3)), PLACES) if last.ndim == 4 else (last[:, 0], FIRST_TOKEN)
+    return pooled.flatten(1), POOLER
