@@ -7,7 +7,7 @@ program alone, before names and texts from people and files are filled in.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -51,9 +51,13 @@ class Words:
         """What a source is called: the P side by its own word, ``real`` for images; a candidate by its name."""
         return self.reference if name == HUMAN else name
 
-    def said(self, sentence: str) -> str:
-        """Say of these items what a sentence says of texts; words in “quotes” stay."""
-        return self._pattern.sub(self._said_of, sentence) if self._pairs else sentence
+    def said(self, sentence: str, names: Collection[str] = ()) -> str:
+        """Say of these items what a sentence says of texts; words in “quotes” and ``names`` stay."""
+        if not self._pairs:
+            return sentence
+        kept = [re.escape(name) for name in sorted(names, key=len, reverse=True) if name in sentence]
+        pattern = re.compile("|".join([*kept, self._pattern.pattern]), re.IGNORECASE) if kept else self._pattern
+        return pattern.sub(lambda found: found[0] if found[0] in names else self._said_of(found), sentence)
 
     @cached_property
     def _pairs(self) -> dict[str, str]:

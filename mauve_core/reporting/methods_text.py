@@ -84,10 +84,12 @@ def _compared(comparison: Comparison) -> str:
     repeated = sorted({source.generations for source in comparison.sources if source.generations > 1})
     if repeated:
         a_piece += f", in up to {repeated[-1]:,} generations"
+    words = comparison.words
     return (
-        f"We compared {_spelt(len(names))} {_plural('candidate', len(names))} ({listed}; {each} texts{a_piece}) with "
-        f"{comparison.human.n:,} human texts by MAUVE (Pillutla et al., 2021) and related divergence frontier "
-        "summaries (Pillutla et al., 2023), which compare distributions over clusters of text features "
+        f"We compared {_spelt(len(names))} {_plural('candidate', len(names))} ({listed}; {each} "
+        f"{words.items}{a_piece}) with {comparison.human.n:,} {words.reference_items} by MAUVE (Pillutla et al., "
+        "2021) and related divergence frontier summaries (Pillutla et al., 2023), which compare distributions over "
+        f"clusters of {words.item} features "
         "(see also Pimentel et al., 2023)."
     )
 
