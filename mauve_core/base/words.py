@@ -55,7 +55,7 @@ class Words:
         """Say of these items what a sentence says of texts; words in “quotes” and ``names`` stay."""
         if not self._pairs:
             return sentence
-        kept = [re.escape(name) for name in sorted(names, key=len, reverse=True) if name in sentence]
+        kept = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True) if name in sentence]
         pattern = re.compile("|".join([*kept, self._pattern.pattern]), re.IGNORECASE) if kept else self._pattern
         return pattern.sub(lambda found: found[0] if found[0] in names else self._said_of(found), sentence)
 
@@ -122,6 +122,10 @@ def real_items(item: str, items: str) -> Words:
         "decoders": "measures",
         "good decoder": "good model",
         "repetition and length": "diversity",
+        "on purpose, for example by shuffling words or dropping articles, and": "on purpose and",
+        "what people never write": f"what {real} never show",
+        "read the texts behind": f"see the {items} behind",
+        "read one text": f"look at one {item}",
         "prompts": "ids",
         "prompt": "id",
         "written": "made",

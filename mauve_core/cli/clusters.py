@@ -310,7 +310,7 @@ def _cluster_table(run: Run, candidate: str, args: argparse.Namespace, shown: pd
     parts = [
         _heading(run, candidate, args),
         aligned(rows),
-        _wrapped(_reading(shown, k, costed)),
+        _wrapped(words.said(_reading(shown, k, costed))),
         f"{words.items.capitalize()} of one: {_command(run, candidate, args)}",
     ]
     return "\n\n".join(parts)

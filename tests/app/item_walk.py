@@ -50,6 +50,9 @@ WALK: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("compare", {}),
     ("compare", {"partition": "joint"}),
     ("compare", {"tour": "1"}),
+    ("compare", {"tour": "2"}),
+    ("clusters", {"tour": "3"}),
+    ("probes", {"tour": "4"}),
     ("clusters", {}),
     ("clusters", {"form": "table"}),
     ("clusters", {"cluster": "0"}),
@@ -115,7 +118,7 @@ def sent(app: AppTest) -> Iterator[str]:
     """Every string that the page sends, but keys and addresses."""
     for element in _elements(app._tree):
         proto = getattr(element, "proto", None)
-        if proto is not None and hasattr(proto, "DESCRIPTOR"):
+        if hasattr(proto, "DESCRIPTOR") and element.type != "html":
             yield from _strings(MessageToDict(proto))
         if isinstance(frame := getattr(element, "value", None), pd.DataFrame):
             labels = {
@@ -146,7 +149,6 @@ SILENT = {
     "cssClass",
     "groupId",
     "columnOrder",
-    "body",
     "jsContent",
     "cssContent",
     "mime",

@@ -183,7 +183,7 @@ def about_text(corpus: Corpus, index: int) -> str:
 def _short(value: object) -> object:
     if not isinstance(value, float):
         return value
-    return f"{value:.0f}" if value.is_integer() else significant(value, 3)
+    return int(value) if value.is_integer() else significant(value, 3)
 
 
 def _digest(indices: NDArray[np.int32]) -> str:

@@ -132,7 +132,8 @@ def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
             _charts((run, stamp, table), categories, numbers)
         else:
             st.dataframe(figures.shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
-    st.caption(figures.described(table, escaped))
+    names = [escaped(each.name) for each in run.comparison.candidates]
+    st.caption(run.comparison.words.said(figures.described(table, escaped), names))
 
 
 def _chosen(run: Run, field: str, title: str, lines: Sequence[Line]) -> list[Line]:

@@ -7,7 +7,6 @@ import streamlit as st
 from mauve_app.components import job_button
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.messages import or_error
-from mauve_app.components.saying import said
 from mauve_core.experiments.encoders import USUAL, EncoderTable, parse_encoder, usual_encoders, written
 from mauve_core.store import Run
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
@@ -31,13 +30,12 @@ def show(run: Run, table: EncoderTable | None) -> None:
         help="Or type a Hugging Face id, the path of a folder, a GGUF file or a file of word vectors; after a colon "
         "its settings, such as gpt2:pooling=mean,layer=6.",
     )
-    st.caption(
-        said(
+    if run.comparison.has_words:
+        st.caption(
             "Every encoder reads all texts once, about ten a second on a CPU for a model of GPT-2's size; texts that "
             "it has read before cost nothing. Layer 0 with mean pooling averages a model's token embeddings, like word "
             "vectors."
         )
-    )
     read = [or_error(parse_encoder, spec, own) for spec in chosen]
     unusable = not chosen or None in read
     job_button.show(

@@ -63,14 +63,19 @@ def _methods(run: Run) -> None:
             sampling_panel.show(run.id)
 
 
+_OF_TEXTS = (
+    ": a causal model's last token, an average over tokens, word vectors that know no order, or a sentence encoder "
+    "that knows topics better than style"
+)
+
+
 def _encoders(run: Run) -> None:
     table = or_error(stored_encoders, run)
     if table is None:
         page_chrome.nothing_yet(
             said("The run's texts have been scored under one encoder only."),
-            "A score sees what its **encoder** sees: a causal model's last token, an average over tokens, word vectors "
-            "that know no order, or a sentence encoder that knows topics better than style. Where encoders rank the "
-            "candidates alike, the ranking does not depend on this choice.",
+            f"A score sees what its **encoder** sees{_OF_TEXTS if run.comparison.has_words else ''}. Where encoders "
+            "rank the candidates alike, the ranking does not depend on this choice.",
             said(
                 f"Press *Compute* below, or run `mauve-lens encoders {run.id}`. Texts that an encoder has not read yet "
                 "take minutes."
