@@ -102,7 +102,7 @@ def test_equal_replicates_have_no_spread_and_say_so():
     texts = Collection("q", tuple(map(str, range(60))), ("1 2 3 4",) * 60)
     row = measure(texts, {"q": texts}, ["repetition"], context=Given()).rows[0]
     assert (row.model.value, row.model.sd) == (0, None)
-    assert "leaving out any group of texts changes nothing" in row.note
+    assert "leaving out any group changes nothing" in row.note
 
 
 def test_sides_of_unequal_size_are_noted_where_that_matters():
