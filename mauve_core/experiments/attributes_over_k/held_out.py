@@ -135,8 +135,7 @@ def attributes_run(
     rows = (*table.rows, *other_rows)
     notes += [
         *table.notes,
-        *map(run.comparison.words.said, _on_spread(n, ks_found, splits, score)),
-        *_on_explained(rows),
+        *map(run.comparison.words.said, (*_on_spread(n, ks_found, splits, score), *_on_explained(rows))),
     ]
     return AttributeTable(table.rows, settings, tuple(notes), other_rows or None)
 
