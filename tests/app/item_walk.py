@@ -93,7 +93,7 @@ def make_photo_run(folder: Path) -> Run:
     """Store a run of real, darker and other real images, with a map and all that can be found out about it."""
     sides = {HUMAN: (0, 0.5), "dark": (1, 0.3), "same": (2, 0.5)}
     corpora = {
-        name: read_corpus(draw_images(folder / name, 60, seed=seed, light=light), name=name)
+        name: read_corpus(draw_images(folder / f"side-{seed}", 60, seed=seed, light=light), name=name)
         for name, (seed, light) in sides.items()
     }
     models = {name: corpus for name, corpus in corpora.items() if name != HUMAN}
