@@ -29,8 +29,8 @@ FIELD = re.compile(r"%\{[^}]*\}")
 
 ALLOWED = (
     "Which texts do people prefer, and do the scores agree with them?",
-    "This page is about texts, and this run compares images. Compare, Findings, Clusters, Gap, Map and Probes show "
-    "them.",
+    "This page is about texts, and this run compares images. Compare, Measures, Findings, Clusters, Gap, Map, Images "
+    "and Probes show them.",
 )
 """What the pages about texts alone say to who follows an old link. The P side's id, which options and the API take,
 stays in the columns of CSV files.

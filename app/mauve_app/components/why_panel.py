@@ -248,7 +248,7 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
     sides = ((HUMAN, pair.human, HUMAN_COLOUR), (focus.candidate, pair.model, focus.colour))
     for column, (source, index, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
         corpus, side = focus.run.corpora[source], focus.run.comparison.words.source(source)
-        with column, st.container(border=True, height=PAIR_HEIGHT):
+        with column, st.container(border=True, height=PAIR_HEIGHT if corpus.media is None else "content"):
             st.markdown(f"{swatch(colour)} **{escaped(side)}** {escaped(corpus.ids[index])}")
             contact_sheet.picture(focus.run, source, index)
             st.text(corpus.texts[index])
