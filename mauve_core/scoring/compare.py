@@ -159,7 +159,7 @@ def compare(
         candidates=tuple(Candidate(encoded[name].source, {}, {}, partitioned.pairwise[name]) for name in candidates),
         joint=partitioned.joint,
         config=config,
-        warnings=(partitioned.why_no_halves,) if partitioned.why_no_halves else (),
+        warnings=tuple(filter(None, (kind_of(corpora[HUMAN].kind).words.said(partitioned.why_no_halves),))),
         environment={},
         halves=_halves(encoded[HUMAN].source, partitioned.halves),
         prompts_by=None if matched is None else matched.by,
