@@ -115,6 +115,7 @@ def real_items(item: str, items: str) -> Words:
         "it writes less": "it shows less",
         "texts say": f"{items} are",
         "of human text": f"of {real}",
+        "on the human side": f"among the {real}",
         "human side": real,
         "reads every text": f"sees every {item}",
         "an encoder has not read yet": "an encoder has not seen yet",

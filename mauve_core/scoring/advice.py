@@ -69,10 +69,13 @@ def _unequal_sizes(sources: Sequence[Source]) -> str:
     if len({source.n_scored for source in sources}) == 1:
         return ""
     each = {True: "", False: " in each generation"}
-    sizes = ", ".join(f"{source.name} {source.n_scored}{each[source.n_scored == source.n]}" for source in sources)
+    words = kind_of(sources[0].kind).words
+    sizes = ", ".join(
+        f"{words.source(source.name)} {source.n_scored:,}{each[source.n_scored == source.n]}" for source in sources
+    )
     return (
         f"The sides differ in size ({sizes}): scores at different sizes are not comparable. Draw equal numbers of "
-        "texts, on New run or with compare --equalize."
+        f"{words.items}, on New run or with compare --equalize."
     )
 
 
@@ -145,10 +148,12 @@ def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
 def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:
     alike: dict[tuple[str, ...], list[str]] = {}
     for source in sources:
-        alike.setdefault(tuple(sorted(corpora[source.name].contents)), []).append(source.name)
+        kind = kind_of(source.kind)
+        alike.setdefault(tuple(sorted(corpora[source.name].contents)), []).append(kind.words.source(source.name))
     groups = (" and ".join(names) for names in alike.values() if len(names) > 1)
+    items = kind_of(sources[0].kind).words.items
     return [
-        f"{names} hold the same texts, so their score is meaningless: was one file given twice?" for names in groups
+        f"{names} hold the same {items}, so their score is meaningless: was one file given twice?" for names in groups
     ]
 
 

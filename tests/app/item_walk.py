@@ -91,16 +91,16 @@ WALK: tuple[tuple[str, Mapping[str, str]], ...] = (
 
 def make_photo_run(folder: Path) -> Run:
     """Store a run of real, darker and other real images, with a map and all that can be found out about it."""
-    sides = {HUMAN: (0, 0.5), "dark": (1, 0.3), "same": (2, 0.5)}
+    sides = {HUMAN: (60, 0.5), "dark": (60, 0.3), "same": (54, 0.5)}
     corpora = {
-        name: read_corpus(draw_images(folder / f"side-{seed}", 60, seed=seed, light=light), name=name)
-        for name, (seed, light) in sides.items()
+        name: read_corpus(draw_images(folder / f"side-{seed}", n, seed=seed, light=light), name=name)
+        for seed, (name, (n, light)) in enumerate(sides.items())
     }
     models = {name: corpus for name, corpus in corpora.items() if name != HUMAN}
     kept = FeatureStore()
     comparison = compare(corpora[HUMAN], models, encoder="pixels", seeds=2, k=4, draw_map=False, feature_store=kept)
     features = {source.name: kept.get(source.features_key).array for source in comparison.sources}
-    object.__setattr__(comparison, "projection", np.random.default_rng(0).normal(size=(180, 2)).astype(np.float32))
+    object.__setattr__(comparison, "projection", np.random.default_rng(0).normal(size=(174, 2)).astype(np.float32))
     store = RunStore()
     run = store.save("photos", comparison, corpora, features)
     store.save("again", comparison, corpora, features)

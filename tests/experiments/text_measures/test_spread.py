@@ -109,7 +109,7 @@ def test_sides_of_unequal_size_are_noted_where_that_matters():
     rng = np.random.default_rng(0)
     human, model = side(rng, "p", n=60), side(rng, "q", n=50)
     found = measure(human, {"q": model}, ["distinct", "length"], context=Given())
-    assert "50 here, 60 on the human side" in found.row("distinct", "q").note
+    assert "50 here, 60 in P" in found.row("distinct", "q").note
     assert found.row("length", "q").note == ""
 
 

@@ -73,7 +73,7 @@ def _texts(run: Run, advice: TextAdvice, style: Style) -> None:
             file_name=f"{run.name}-error-against-n",
             alt=said("Resampling error against the number of texts; the sentence below says how many are needed."),
         )
-    st.markdown(escaped(with_minus(advice.reason)))
+    st.markdown(escaped(with_minus(said(advice.reason))))
 
 
 def _clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) -> None:
@@ -85,7 +85,7 @@ def _clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) -> None:
             file_name=f"{run.name}-error-against-k",
             alt="Resampling error and loss against the number of clusters; the sentence below says where they balance.",
         )
-    st.markdown(escaped(with_minus(advice.reason)))
+    st.markdown(escaped(with_minus(said(advice.reason))))
 
 
 def _head(title: str, key: str, make: Callable[[], pd.DataFrame], file_name: str) -> None:
