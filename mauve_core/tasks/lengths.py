@@ -24,7 +24,7 @@ class LengthsTask(RunTask):
 
     kind: ClassVar[str] = "lengths"
     titled: ClassVar[str] = "measures over length of"
-    kept: ClassVar[str] = "texts already encoded and sources already scored by the model"
+    kept: ClassVar[str] = "features already computed and sources already scored by the model"
 
     lengths: tuple[OnAxis, ...] | None = None
     measures: tuple[str, ...] | None = None

@@ -202,7 +202,7 @@ def test_a_cancelled_job_is_resumed_and_its_log_tells_both_parts(task: Compariso
         datetime.strptime(line.split("  ", 1)[0], "%Y-%m-%d %H:%M:%S")
     assert sum(text.startswith("Worker ") for text in said) == 2
     assert any(text.startswith("Cancelled on request") for text in said)
-    assert "Reading texts: 4" in said
+    assert "Reading files: 4" in said
     assert said[-1].startswith("Done after ")
     assert said[-1].endswith("run study")
 
@@ -306,10 +306,10 @@ def make_job(**changes: object) -> tuple[Path, JobState]:
 @pytest.mark.parametrize("status", ["queued", "running"])
 def test_a_state_without_a_worker_is_an_interruption(status: str) -> None:
     folder, state = make_job(status=status)
-    (folder / LOG).write_text("Reading texts: 4\nEncoding tokens of human: 28,000\n\n")
+    (folder / LOG).write_text("Reading files: 4\nEncoding tokens of human: 28,000\n\n")
     found = queue.status(state.id)
     assert (found.status, found.active) == ("interrupted", False)
-    assert "texts already encoded are kept" in found.message
+    assert "features already computed are kept" in found.message
     assert found.message.endswith("Last line of its log: Encoding tokens of human: 28,000")
     (folder / CANCEL).touch()
     assert queue.status(state.id).status == "cancelled"
