@@ -175,6 +175,7 @@ def _mirror(here: Focus, rows: pd.DataFrame) -> None:
         rows["cluster"].tolist(),
         key="clusters_table",
         height=_HEIGHT,
+        column_config={"human": st.column_config.NumberColumn(here.run.comparison.words.reference)},
     )
 
 
@@ -183,7 +184,7 @@ def shown_table(here: Focus, rows: pd.DataFrame) -> pd.DataFrame:
     columns = {
         "name": [here.names[cluster] for cluster in rows["cluster"]],
         "cluster": rows["cluster"],
-        here.run.comparison.words.reference: rows["human"],
+        "human": rows["human"],
         here.candidate: rows["model"],
     }
     if has_found(rows):
