@@ -48,6 +48,7 @@ DIGESTS = {
     "mauve-lens/published/1": "ab44cb3e4579ebb6",
     "mauve-lens/sweep/1": "1dc43d87230c1dc6",
     "mauve-lens/runs/1": "ab820aa1a7366b62",
+    "mauve-lens/runs/2": "56196fb2ca66b0b5",
     "mauve-lens/runs-bin/1": "70828284ef326373",
     "mauve-lens/runs-disk/1": "dbd1af4b28f67203",
     "mauve-lens/runs-compare/1": "34d267d4a8af533e",
