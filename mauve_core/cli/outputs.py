@@ -75,7 +75,7 @@ SHAPES = (
     Shape(1, "mauve_core.experiments.published:PublishedJson", ("published",)),
     Shape(1, "sweeping:SweepJson", ("sweep",)),
     Shape(2, "stored:RunsJson", ("runs", "runs list")),
-    Shape(1, "stored:BinJson", ("runs bin",)),
+    Shape(2, "stored:BinJson", ("runs bin",)),
     Shape(1, "stored:DiskJson", ("runs disk",)),
     Shape(1, "library:RunsComparedJson", ("runs compare",)),
     Shape(1, "working:JobsJson", ("jobs",)),

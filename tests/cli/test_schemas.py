@@ -50,6 +50,7 @@ DIGESTS = {
     "mauve-lens/runs/1": "ab820aa1a7366b62",
     "mauve-lens/runs/2": "56196fb2ca66b0b5",
     "mauve-lens/runs-bin/1": "70828284ef326373",
+    "mauve-lens/runs-bin/2": "290c3b53a1d249f8",
     "mauve-lens/runs-disk/1": "dbd1af4b28f67203",
     "mauve-lens/runs-compare/1": "34d267d4a8af533e",
     "mauve-lens/jobs/1": "67a7b05cd47bf9d5",
