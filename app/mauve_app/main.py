@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Literal
 
 import streamlit as st
 
-from mauve_app.components import charts, job_progress, news, page_chrome, share, sidebar, tour_panel, visit
+from mauve_app.components import charts, job_progress, news, page_chrome, saying, share, sidebar, tour_panel, visit
 from mauve_app.server import access, ended_sessions, own_server
 from mauve_app.url import session
 from mauve_core.encoders import hub
@@ -26,21 +27,24 @@ ended_sessions.note()
 hub.never_ask()  # pages never go online; the jobs that they start may
 own_server.warn()
 visitor = access.require_visitor()
+kind = saying.begin()
+of_texts: Literal["visible", "hidden"] = "visible" if kind.has_words else "hidden"
+"""Whether the navigation has pages about texts alone; a link to them opens them for any run, and they say why not."""
 sections = {
     "Compare": [
         st.Page("views/compare/compare.py", title="Compare", icon=":material/leaderboard:", default=True),
-        st.Page("views/decoders/decoders.py", title="Decoders", icon=":material/tune:"),
+        st.Page("views/decoders/decoders.py", title=saying.said("Decoders"), icon=":material/tune:"),
     ],
     "Look inside": [
         st.Page("views/findings/findings.py", title="Findings", icon=":material/lightbulb:"),
         st.Page("views/clusters/clusters.py", title="Clusters", icon=":material/bar_chart:"),
         st.Page("views/gap/gap.py", title="Gap", icon=":material/balance:"),
         st.Page("views/map/map.py", title="Map", icon=":material/scatter_plot:"),
-        st.Page("views/texts/texts.py", title="Texts", icon=":material/article:"),
+        st.Page("views/texts/texts.py", title=saying.said("Texts"), icon=":material/article:"),
     ],
     "Test": [
         st.Page("views/probes/probes.py", title="Probes", icon=":material/experiment:"),
-        st.Page("views/judge/judge.py", title="Judge", icon=":material/thumbs_up_down:"),
+        st.Page("views/judge/judge.py", title="Judge", icon=":material/thumbs_up_down:", visibility=of_texts),
     ],
     "For papers": [
         st.Page("views/methods/methods.py", title="Methods", icon=":material/compare_arrows:"),

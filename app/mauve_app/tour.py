@@ -10,6 +10,7 @@ import numpy as np
 from mauve_app.components.markup import escaped
 from mauve_app.url.parameters import State
 from mauve_core.base.config import HUMAN
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.result import Comparison
 
@@ -72,7 +73,7 @@ def steps(run_id: str, comparison: Comparison, *, upload: bool) -> list[Step]:
         Step(
             "Read the texts behind the score",
             f"Human texts (blue) and those of {_bold(worst)}, which keeps its color on all pages, were grouped into "
-            "clusters by how a language model represents them; the clusters at the top cost the most. Open is the one "
+            "clusters by how the encoder represents them; the clusters at the top cost the most. Open is the one "
             "whose share of its texts most exceeds the human share: read one text, then walk the list with the arrow "
             "keys.",
             "views/clusters/clusters.py",
@@ -87,9 +88,13 @@ def steps(run_id: str, comparison: Comparison, *, upload: bool) -> list[Step]:
             plain,
         ),
     ]
+    if not kind_of(comparison.human.kind).probes:
+        stops.pop()
     if upload:
         stops.append(_UPLOAD)
-    return [_numbered(step, number, run_id) for number, step in enumerate(stops, start=1)]
+    names = [_bold(candidate.name) for candidate in comparison.candidates]
+    told = [_said(stop, comparison, names) for stop in stops]
+    return [_numbered(step, number, run_id) for number, step in enumerate(told, start=1)]
 
 
 _UPLOAD = Step(
@@ -99,6 +104,12 @@ _UPLOAD = Step(
     "views/new_run/new_run.py",
     State(),
 )
+
+
+def _said(stop: Step, comparison: Comparison, names: list[str]) -> Step:
+    """The stop in the words of the run's items."""
+    said = comparison.words.said
+    return dataclasses.replace(stop, title=said(stop.title), text=said(stop.text, names))
 
 
 def _numbered(step: Step, number: int, run_id: str) -> Step:

@@ -261,7 +261,7 @@ def _problem(kind: str, cells: NDArray[Any], ids: NDArray[np.str_]) -> str:
     if distinct == 1:
         return "all its values are equal"
     if kind == "category" and distinct > MOST_DISTINCT * distinct_ids:
-        return f"it has {distinct} different values for {distinct_ids} texts, so they identify texts"
+        return f"it has {distinct:,} different values for {distinct_ids:,} items, so they identify them"
     if kind != "category" and not np.isfinite(cells.astype(np.float64)).all():
         return "not all its values are finite"
     return ""

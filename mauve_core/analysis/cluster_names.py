@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from mauve_core.analysis.why import SEPARATES
-from mauve_core.analysis.words import WordCounts
+from mauve_core.analysis.words import DistinctiveWord, WordCounts
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.kinds import property_named
 from mauve_core.numerics.statistics.effects import auc_interval
@@ -26,6 +26,9 @@ MOST_WORDS = 3
 LONGEST_WORD = 24
 """Characters of a word in a name; what has more is a link or a run of letters without spaces, and is cut."""
 
+LEAST_TAGGED = 0.1
+"""Share of a cluster's items that must have a tag that names it."""
+
 NO_TEXTS, NO_WORDS = "no texts", "no distinctive words"
 """Names of an empty cluster, and of one that neither a property nor a word distinguishes."""
 
@@ -34,7 +37,12 @@ _CONSIDERED = 24
 
 
 def cluster_names(
-    counts: WordCounts, properties: Mapping[str, NDArray[np.float64]], labels: NDArray[np.int32], k: int
+    counts: WordCounts,
+    properties: Mapping[str, NDArray[np.float64]],
+    labels: NDArray[np.int32],
+    k: int,
+    *,
+    tags: bool = False,
 ) -> tuple[str, ...]:
     """Name the clusters of a partition.
 
@@ -53,6 +61,9 @@ def cluster_names(
     labels : (n,) array of int
         Cluster of each text, 0 to ``k`` - 1.
     k : int
+    tags : bool
+        Whether the words are tags of items that are no texts: then numbers are names, such as those of folders, and a
+        tag names a cluster only if a tenth of its items have it.
 
     Returns
     -------
@@ -67,8 +78,8 @@ def cluster_names(
     n = counts.matrix.shape[0]
     if any(values.shape != (n,) for values in properties.values()):
         raise InputError("The properties do not match the texts", allowed=f"one value for each of the {n} texts")
-    words = _words(counts, labels, k)
     sizes = np.bincount(labels, minlength=k)
+    words = _tags(counts, labels, sizes) if tags else _words(counts, labels, k)
     separating = _separating(properties, labels, sizes)
     titles = [
         separating.get(cluster, "") if sizes[cluster] else NO_TEXTS for cluster in range(k)
@@ -79,7 +90,8 @@ def cluster_names(
 
 def labelled(names: Sequence[str], cluster: int) -> str:
     """Write a cluster's name with its number, for places where people look for either; untrusted as the name is."""
-    return f"{names[cluster]} · {cluster}"
+    name = names[cluster]
+    return name if name.endswith(_numbered(cluster)) else f"{name} · {cluster}"
 
 
 def _words(counts: WordCounts, labels: NDArray[np.int32], k: int) -> list[list[str]]:
@@ -93,11 +105,29 @@ def _words(counts: WordCounts, labels: NDArray[np.int32], k: int) -> list[list[s
     return found
 
 
+def _tags(counts: WordCounts, labels: NDArray[np.int32], sizes: NDArray[np.int64]) -> list[list[str]]:
+    """The same of tags."""
+    offered = counts.by_group(labels, sizes.size, top=_CONSIDERED)
+    return [
+        [_cut(each.word) for each in usual_tags(found, size)]
+        for found, size in zip(offered, sizes.tolist(), strict=True)
+    ]
+
+
+def usual_tags(found: Sequence[DistinctiveWord], size: int) -> tuple[DistinctiveWord, ...]:
+    """Those of a cluster's tags that may name it, which has so many items."""
+    return tuple(each for each in found if each.texts >= LEAST_TAGGED * size)
+
+
+def _cut(word: str) -> str:
+    return word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
+
+
 def _readable(words: Sequence[str] | Mapping[str, None]) -> list[str]:
     """Leave out what is no word to a reader: numbers, and other forms of a word that is there already."""
     kept: list[str] = []
     for word in words:
-        cut = word if len(word) <= LONGEST_WORD else f"{word[: LONGEST_WORD - 1]}…"
+        cut = _cut(word)
         if any(letter.isalpha() for letter in word) and not any(_same_stem(cut, other) for other in kept):
             kept.append(cut)
     return kept
@@ -149,7 +179,12 @@ def _unique(titles: Sequence[str], words: Sequence[Sequence[str]], taken: list[i
             break
         for index in again:
             taken[index] += 1
-    return tuple(name if count[name] == 1 else f"{name} ({index})" for index, name in enumerate(names))
+    return tuple(name if count[name] == 1 else f"{name}{_numbered(index)}" for index, name in enumerate(names))
+
+
+def _numbered(cluster: int) -> str:
+    """What a cluster's name ends with if no word tells it from another's."""
+    return f" ({cluster})"
 
 
 def _written(title: str, words: Sequence[str], taken: int) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_names import cluster_names
-from mauve_core.analysis.words import count_words
+from mauve_core.analysis.item_words import item_words
 from mauve_core.base.config import HUMAN, CompareConfig
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_spread
 from mauve_core.base.progress import Progress, silent
@@ -241,11 +241,12 @@ def findings_of(
     order = [int(cluster) for cluster in np.argsort(-more, kind="stable")[:most] if more[cluster] > 0]
     sides = (HUMAN, BASELINE, CANDIDATE)
     kind, parts = kind_of(corpora[HUMAN].kind), [corpora[name].take(rows[name]) for name in sides]
-    words = count_words([each for part in parts for each in kind.described(part)])
+    described = [each for part in parts for each in kind.described(part)]
+    words = item_words(kind, described, described)
     measured = [kind.measure(part) for part in parts]
     properties = {name: np.concatenate([each[name] for each in measured]) for name in kind.properties}
     labels = np.concatenate([shown.labels[name] for name in sides])
-    names = cluster_names(words, properties, labels, shown.k)
+    names = cluster_names(words, properties, labels, shown.k, tags=not kind.has_words)
     shares = {name: shown.counts(name) / shown.labels[name].size for name in sides}
     found = []
     for cluster in order:

@@ -19,15 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from mauve_core.analysis.cluster_names import cluster_names
+from mauve_core.analysis.cluster_names import cluster_names, usual_tags
 from mauve_core.analysis.cost_intervals import costed_table, exchange_rate
 from mauve_core.analysis.gap_test import DRAWS, GapTest, gap_test
+from mauve_core.analysis.item_words import item_words
 from mauve_core.analysis.main_reason import Reason, main_reason
 from mauve_core.analysis.preflight import Preflight, preflight
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.why import WhySource, why_source
-from mauve_core.analysis.words import DistinctiveWord, WordCounts, count_words, joined
+from mauve_core.analysis.words import DistinctiveWord, WordCounts, joined
 from mauve_core.base.array_files import load_arrays
 from mauve_core.base.config import HUMAN, PartitionKind, Smoothing
 from mauve_core.base.errors import MauveLensError, StorageError
@@ -50,7 +51,7 @@ from mauve_core.store.features import stored_features
 from mauve_core.store.placing import locked
 
 DERIVED = "derived"
-FORMAT = 6
+FORMAT = 7
 """Version of the files; other versions are computed again."""
 
 ABOUT = "about"
@@ -65,7 +66,7 @@ ANY_WEIGHT = 0.5
 SAMPLED_CELLS = 100_000
 """Cells of drawn histograms at each number of texts or clusters: a third of a second in all for a thousand texts."""
 
-READING = "Reading the texts"
+READING = "Preparing the pages"
 """Progress stage."""
 
 _STABILITY_ARRAYS = [each.name for each in dataclasses.fields(Stability) if each.name not in ("permutations", "notes")]
@@ -144,11 +145,13 @@ def run_preflight(run: Run) -> Preflight:
 
 
 def run_words(run: Run, source: str) -> WordCounts:
-    """Words of one source's texts, from ``mauve_core.analysis.words.count_words``."""
+    """Words of one source's items, from ``mauve_core.analysis.item_words``."""
 
     def make() -> _Arrays:
         corpus = run.corpora[source]
-        counts = count_words(kind_of(corpus.kind).described(corpus))
+        kind = kind_of(corpus.kind)
+        everything = [each for other in run.corpora.values() for each in kind.described(other)]
+        counts = item_words(kind, kind.described(corpus), everything)
         return {
             "vocabulary": np.array(counts.vocabulary.tolist(), dtype=np.str_),
             "data": counts.matrix.data,
@@ -171,6 +174,9 @@ def run_cluster_words(run: Run, kind: PartitionKind, candidate: str, seed: int) 
         labels = np.concatenate([partition.labels[HUMAN], partition.labels[candidate]])
         words = joined(run_words(run, HUMAN), run_words(run, candidate))
         found = words.by_group(labels, partition.k, top=12, min_texts=2)
+        if not run.comparison.has_words:
+            sizes = np.bincount(labels, minlength=partition.k).tolist()
+            found = [usual_tags(group, size) for group, size in zip(found, sizes, strict=True)]
         flat = [word for group in found for word in group]
         arrays: _Arrays = {name: np.array([getattr(word, name) for word in flat]) for name in names}
         return arrays | {"word": arrays["word"].astype(np.str_), "sizes": np.array([len(group) for group in found])}
@@ -191,7 +197,11 @@ def run_cluster_names(run: Run, kind: PartitionKind, candidate: str, seed: int) 
         each = [run_properties(run, source) for source in sources]
         properties = {name: np.concatenate([values[name] for values in each]) for name in each[0]}
         labels = np.concatenate([partition.labels[source] for source in sources])
-        return {"names": np.array(cluster_names(words, properties, labels, partition.k), dtype=np.str_)}
+        return {
+            "names": np.array(
+                cluster_names(words, properties, labels, partition.k, tags=not run.comparison.has_words), dtype=np.str_
+            )
+        }
 
     which = kind if kind == "joint" else f"{kind}-{run.index_of(candidate)}"
     return tuple(cached(run, f"cluster-names-{which}-{seed}", make)["names"].tolist())

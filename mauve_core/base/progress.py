@@ -86,7 +86,7 @@ class ConsoleProgress:
         clock.drawn = now
         left = clock.seconds_left(now)
         ending = "done" if done >= total else ("" if left is None else f"about {format_seconds(left)} left")
-        line = f"{stage}: {done} of {total} {ending}".rstrip()
+        line = f"{stage}: {done:,} of {total:,} {ending}".rstrip()
         sys.stderr.write(f"\r\033[K{line}" if terminal else f"{line}\n")
         if terminal and done >= total:
             sys.stderr.write("\n")

@@ -7,9 +7,11 @@ program alone, before names and texts from people and files are filled in.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+from mauve_core.base.config import HUMAN
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,17 @@ class Words:
         """``1 text``, ``2,000 texts``."""
         return f"{n:,} {self.item if n == 1 else self.items}"
 
-    def said(self, sentence: str) -> str:
-        """Say of these items what a sentence says of texts; words in “quotes” stay."""
-        return self._pattern.sub(self._said_of, sentence) if self._pairs else sentence
+    def source(self, name: str) -> str:
+        """What a source is called: the P side by its own word, ``real`` for images; a candidate by its name."""
+        return self.reference if name == HUMAN else name
+
+    def said(self, sentence: str, names: Collection[str] = ()) -> str:
+        """Say of these items what a sentence says of texts; words in “quotes” and ``names`` stay."""
+        if not self._pairs:
+            return sentence
+        kept = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True) if name in sentence]
+        pattern = re.compile("|".join([*kept, self._pattern.pattern]), re.IGNORECASE) if kept else self._pattern
+        return pattern.sub(lambda found: found[0] if found[0] in names else self._said_of(found), sentence)
 
     @cached_property
     def _pairs(self) -> dict[str, str]:
@@ -78,6 +88,17 @@ def real_items(item: str, items: str) -> Words:
     """
     real, article = f"real {items}", "an" if item[0] in "aeiou" else "a"
     phrases = {
+        "what do people and models write, and how often does each write it": f"what do {real} and a model's show, and "
+        "how often",
+        "where do human and model texts differ, and what do those texts say": f"where do {real} and a model's differ, "
+        "and what do those show",
+        "where do human and model texts lie, and what do the texts of an area say": f"where do {real} and a model's "
+        "lie, and what do those of an area show",
+        "between human and model texts": f"between {real} and a model's",
+        "human texts and a model's": f"{real} and a model's",
+        "within prompts they share": f"among {items} of ids they share",
+        "within prompts": f"among {items} of one id",
+        "within a prompt if the sides share prompts": f"among {items} of one id if the sides share ids",
         "to read the texts of a cluster": f"to see the {items} of a cluster",
         "to read the cluster's texts": f"to see the cluster's {items}",
         "to read its texts": f"to see its {items}",
@@ -92,8 +113,26 @@ def real_items(item: str, items: str) -> Words:
         "than people": f"than {real}",
         "it writes more of it": "it shows more of it",
         "it writes less": "it shows less",
-        "alone writes this": "alone shows this",
         "texts say": f"{items} are",
+        "of human text": f"of {real}",
+        "on the human side": f"among the {real}",
+        "human side": real,
+        "reads every text": f"sees every {item}",
+        "an encoder has not read yet": "an encoder has not seen yet",
+        "humans write what": f"{real} show what",
+        "which decoder should a model use, and how should it be set": f"in what way do a model's {items} differ",
+        "decoders": "measures",
+        "good decoder": "good model",
+        "repetition and length": "diversity",
+        "on purpose, for example by shuffling words or dropping articles, and": "on purpose and",
+        "what people never write": f"what {real} never show",
+        "read the texts behind": f"see the {items} behind",
+        "read one text": f"look at one {item}",
+        "prompts": "ids",
+        "prompt": "id",
+        "written": "made",
+        "wrote": "made",
+        "write": "make",
         "a text": f"{article} {item}",
         "writing": items,
         "writes": "makes",

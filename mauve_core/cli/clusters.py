@@ -291,7 +291,16 @@ def _finite(value: Any) -> Any:
 
 def _cluster_table(run: Run, candidate: str, args: argparse.Namespace, shown: pd.DataFrame, k: int) -> str:
     costed = run_gap_test(run, args.partition, candidate).explains
-    rows = [["cluster", "name", HUMAN, printable(candidate), *(["direction", "share of the gap"] if costed else [])]]
+    words = run.comparison.words
+    rows = [
+        [
+            "cluster",
+            "name",
+            words.reference,
+            printable(candidate),
+            *(["direction", "share of the gap"] if costed else []),
+        ]
+    ]
     for row in shown.to_dict("records"):
         cells = [str(row["cluster"]), printable(row["name"])]
         cells += [f"{as_percent(row[share], 1)} ({row[count]:,})" for share, count in (("p", HUMAN), ("q", "model"))]
@@ -301,14 +310,14 @@ def _cluster_table(run: Run, candidate: str, args: argparse.Namespace, shown: pd
     parts = [
         _heading(run, candidate, args),
         aligned(rows),
-        _wrapped(_reading(shown, k, costed)),
-        f"Texts of one: {_command(run, candidate, args)}",
+        _wrapped(words.said(_reading(shown, k, costed))),
+        f"{words.items.capitalize()} of one: {_command(run, candidate, args)}",
     ]
     return "\n\n".join(parts)
 
 
 def _reading(shown: pd.DataFrame, k: int, costed: bool) -> str:
-    listed = f"{len(shown)} of {k} clusters" if len(shown) < k else f"All {k} clusters"
+    listed = f"{len(shown):,} of {k:,} clusters" if len(shown) < k else f"All {k:,} clusters"
     if costed:
         about = "by their share of the frontier integral (simultaneous 95% intervals)"
     else:
@@ -332,8 +341,10 @@ def _printed_texts(run: Run, candidate: str, args: argparse.Namespace, table: pd
     for source in (HUMAN, candidate):
         own = table[table["source"] == source]
         shown = own[:most]
-        count = f"{len(shown)} of {len(own):,}" if len(shown) < len(own) else f"{len(own):,}"
-        parts.append(f"{printable(source)}: {count} text{'s' * (len(own) != 1)}")
+        count = f"{len(shown):,} of {len(own):,}" if len(shown) < len(own) else f"{len(own):,}"
+        words = run.comparison.words
+        items = words.item if len(own) == 1 else words.items
+        parts.append(f"{printable(words.source(source))}: {count} {items}")
         parts += [_printed(row, with_cluster=args.cluster is None) for row in shown.to_dict("records")]
     return "\n\n".join(parts)
 

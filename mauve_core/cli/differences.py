@@ -11,6 +11,7 @@ from mauve_core.analysis.precomputed import run_differences
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
+from mauve_core.base.words import Words
 from mauve_core.cli.options import write, write_json
 from mauve_core.experiments.text_measures import MEASURES, MeasureDifference, measure_title
 from mauve_core.experiments.text_measures.differences import MeasureDifferenceJson
@@ -22,6 +23,7 @@ from mauve_core.experiments.text_measures.ranking import (
     test_decimals,
 )
 from mauve_core.experiments.text_measures.stored import stored_measurements
+from mauve_core.figures.differences import exchanged_label
 from mauve_core.scoring.comparison_json import DifferenceJson, difference_json
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.tables import TITLES, aligned, pairing_sentence, tests_sentence, texts_interval
@@ -77,19 +79,20 @@ def _test(args: argparse.Namespace) -> int:
     if not found:
         write("The run has one candidate, so there is no pair to test.")
         return 0
-    reach = f"Interval of the difference: {texts_interval(run.comparison.config.score.confidence)}."
+    words = run.comparison.words
+    reach = f"Interval of the difference: {texts_interval(run.comparison.config.score.confidence, words.items)}."
     told = (
         reach,
         tests_sentence(found, run.comparison.words),
-        disagreement_sentence(found),
+        words.said(disagreement_sentence(found), [each.name for each in run.comparison.candidates]),
         pairing_sentence(run.comparison),
     )
     said = " ".join(filter(None, told))
-    write(_table(found) + "\n\n" + "\n".join(textwrap.wrap(said, 110)))
+    write(_table(found, run.comparison.words) + "\n\n" + "\n".join(textwrap.wrap(said, 110)))
     return 0
 
 
-def _table(found: list[Difference]) -> str:
+def _table(found: list[Difference], words: Words) -> str:
     title = TITLES[found[0].score]
     rows = [["a", "b", f"{title}: a − b", "interval", "p", "p adjusted", "told apart", "n"]]
     for each in found:
@@ -102,7 +105,7 @@ def _table(found: list[Difference]) -> str:
                 significant(each.p_value),
                 significant(each.p_adjusted),
                 "yes" if each.told_apart else "no",
-                f"{each.n:,} {'prompts' if each.paired else 'texts'}",
+                exchanged_label(each, words),
             ]
         )
     return aligned(rows)
@@ -129,12 +132,12 @@ def _test_measure(run: Run, args: argparse.Namespace) -> int:
     if not found:
         write("Fewer than two candidates have the measure, so there is no pair to test.")
         return 0
-    lines = [measure_tests_sentence([each for tests in found for each in tests])]
+    lines = [run.comparison.words.said(measure_tests_sentence([each for tests in found for each in tests]))]
     if args.a is None and (measured := stored_measurements(run)) is not None:
         order = [candidate.name for candidate in run.comparison.candidates]
         lines.append(closest_sentence(measured, args.measure, order, words=run.comparison.words))
     paragraphs = ["\n".join(textwrap.wrap(line, _WIDTH)) for line in lines if line]
-    write("\n\n".join([*_measure_tables(found), *paragraphs]))
+    write("\n\n".join([*_measure_tables(found, run.comparison.words), *paragraphs]))
     return 0
 
 
@@ -155,18 +158,18 @@ def _pairs(run: Run, measure: str) -> list[tuple[MeasureDifference, ...]]:
     return [tuple(tests) for tests in pairs.values()]
 
 
-def _measure_tables(found: list[tuple[MeasureDifference, ...]]) -> list[str]:
+def _measure_tables(found: list[tuple[MeasureDifference, ...]], words: Words) -> list[str]:
     """One table for each kind of test, under a line that says what is tested and on how many texts."""
-    return [_measure_table([tests[place] for tests in found]) for place in range(len(found[0]))]
+    return [_measure_table([tests[place] for tests in found], words) for place in range(len(found[0]))]
 
 
-def _measure_table(tests: list[MeasureDifference]) -> str:
+def _measure_table(tests: list[MeasureDifference], words: Words) -> str:
     title, decimals = measure_title(tests[0].measure), test_decimals(tests)
     rows = [["a", "b", "a \u2212 b", "interval", "p (Holm)", "apart"]]
     rows += [[printable(each.first), printable(each.second), *_cells(each, decimals)] for each in tests]
     sizes = sorted({each.n for each in tests})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    unit = "prompts" if all(each.paired for each in tests) else "texts"
+    unit = words.said("prompts" if all(each.paired for each in tests) else "texts")
     heading = f"{f'Gap of {title}' if tests[0].of == 'gap' else title}: a \u2212 b, {n} {unit} a pair"
     return f"{heading}\n{aligned(rows)}"
 

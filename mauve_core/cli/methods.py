@@ -15,6 +15,7 @@ from mauve_core.base.formatting import (
     written,
 )
 from mauve_core.base.validation import Joined, Within
+from mauve_core.base.words import TEXTS
 from mauve_core.cli.options import add_again_option, add_device_option, add_output_options, show_result
 from mauve_core.cli.outputs import OfRun
 from mauve_core.experiments.methods import (
@@ -180,7 +181,8 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
 
     ``comparison`` is the run's, whose scores keep their ranks.
     """
-    rows, tests = [["Method", *map(printable, table.candidates), HUMAN_VS_HUMAN]], p_values_of(table)
+    said = TEXTS.said if comparison is None else comparison.words.said
+    rows, tests = [["Method", *map(printable, table.candidates), said(HUMAN_VS_HUMAN)]], p_values_of(table)
     for result in table.results:
         scores = [result.scores[name] for name in table.candidates]
         alike = even_decimals([decimals_of(score.value, score.sd_seeds, score.sd_texts) for score in scores])
@@ -193,7 +195,7 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
         title = f"{result.method.title}{mark(result.method, comparison)}"
         rows.append([title, *cells, NONE if result.ceiling is None else _cell(result.ceiling, own)])
     halves = (
-        "" if table.results[0].ceiling is None else f" Human vs. human: {table.results[0].ceiling.n} texts per side."
+        "" if table.results[0].ceiling is None else f" Human vs. human: {table.results[0].ceiling.n:,} texts per side."
     )
     tested = ""
     if tests:
@@ -205,12 +207,13 @@ def scores_table(table: MethodTable, comparison: Comparison | None) -> str:
         tested += " z: standard scores above random halves of the human texts."
     for about in filter(None, (about_expectations(table), about_corrections(table))):
         tested += f" {about}"
-    return (
-        f"{aligned(rows)}\n\nValue \u00b1 standard deviation over seeds / over texts; {NONE} if there is none. "
+    about = said(
+        f"Value \u00b1 standard deviation over seeds / over texts; {NONE} if there is none. "
         "MAUVE and the areas under transport frontiers: larger is closer to the human texts; all others: smaller. "
         f"In parentheses the rank, = if it is shared. {about_ranks(table, comparison)} "
         f"{ABOUT_LEADERBOARD}{halves}{tested}"
     )
+    return f"{aligned(rows)}\n\n{about}"
 
 
 def agreement_table(table: MethodTable) -> str:

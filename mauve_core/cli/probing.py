@@ -139,7 +139,7 @@ def table(found: ProbeTable) -> str:
     answer = "".join(f"{printable(with_plain_spaces(text))}\n" for text in words) if words[0] else ""
     return (
         f"{answer}{aligned(rows)}\n\n"
-        f"Against an untouched half of {printable(found.source)}: n = {first.n}, k = {first.k}. "
+        f"Against an untouched half of {printable(found.words.source(found.source))}: n = {first.n:,}, k = {first.k}. "
         "Mean \u00b1 standard deviation over splits and seeds; none is the noise floor. MAUVE: larger is closer; all "
         f"others: smaller. Changed: {items} that differ. Moved: {items} that changed cluster in the run.\n"
         f"{found.words.said(ABOUT_LEADERBOARD)}" + (f"\n{positions}" if positions else "")

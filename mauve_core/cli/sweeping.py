@@ -80,7 +80,7 @@ def table(sweep: Sweep) -> str:
         rows.append([*cells, *([printable(point.source)] if named else [])])
     seeds = sweep.settings["seeds"]
     spread = f"mean \u00b1 standard deviation over {seeds} seeds" if seeds > 1 else "one seed, so the spread is unknown"
-    about = f"{TITLES[_SHOWN]}: {spread}; 1 is the closest to the human texts. {about_leaderboard(sweep)}"
+    about = f"{TITLES[_SHOWN]}: {spread}; larger is closer, at most 1. {about_leaderboard(sweep)}"
     return f"{aligned(rows)}\n\n{about}"
 
 
@@ -92,7 +92,7 @@ def estimator_table(sweep: EstimatorSweep) -> str:
         title = ESTIMATORS[point.method].title
         rows.append([title, f"{point.value:g}", printable(point.candidate), str(point.score.n), cell])
     about = (
-        f"{TITLES[_SHOWN]}: value \u00b1 standard deviation over seeds / over texts, {NONE} if there is none; 1 is the "
-        f"closest to the human texts. {estimator_sweeps.about_default(sweep)}"
+        f"{TITLES[_SHOWN]}: value \u00b1 standard deviation over seeds / over texts, {NONE} if there is none; larger "
+        f"is closer, at most 1. {estimator_sweeps.about_default(sweep)}"
     )
     return f"{aligned(rows)}\n\n{about}"

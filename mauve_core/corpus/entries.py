@@ -42,7 +42,7 @@ class Exclusion:
 
     def __str__(self) -> str:
         more = ", ..." if self.count > len(self.examples) else ""
-        return f"{self.count} left out ({self.reason}): {', '.join(self.examples)}{more}"
+        return f"{self.count:,} left out ({self.reason}): {', '.join(self.examples)}{more}"
 
 
 def keep(
@@ -129,7 +129,7 @@ def id_problem(ids: Sequence[str | None], locations: Sequence[str]) -> str | Non
     """Return why these ids cannot name each text, or None."""
     missing = [location for entry, location in zip(ids, locations, strict=True) if entry is None]
     if missing:
-        return f"has no usable id for {len(missing)} texts ({listing(missing)})"
+        return f"has no usable id for {len(missing):,} texts ({listing(missing)})"
     repeated = repeated_of([str(entry) for entry in ids])
     return f"holds ids that occur more than once ({listing(repeated)})" if repeated else None
 
@@ -141,7 +141,7 @@ def repeated_of(entries: Iterable[str]) -> list[str]:
 
 def listing(entries: Sequence[str]) -> str:
     """List the first few entries and the number of the rest."""
-    more = f" and {len(entries) - EXAMPLES} more" if len(entries) > EXAMPLES else ""
+    more = f" and {len(entries) - EXAMPLES:,} more" if len(entries) > EXAMPLES else ""
     return ", ".join(entries[:EXAMPLES]) + more
 
 
@@ -159,7 +159,7 @@ def filled_prompts(prompts: Sequence[str | None], notes: list[str]) -> tuple[str
     """Replace missing prompts with empty ones; a note counts them."""
     missing = sum(prompt is None for prompt in prompts)
     if missing:
-        notes.append(f"{missing} of {len(prompts)} texts have no prompt; an empty prompt is used for them.")
+        notes.append(f"{missing:,} of {len(prompts):,} texts have no prompt; an empty prompt is used for them.")
     return tuple(prompt or "" for prompt in prompts)
 
 
@@ -168,5 +168,5 @@ def notes_on(texts: Sequence[str], exclusions: Sequence[Exclusion]) -> tuple[str
     notes = [*filter(None, [doubt_about(texts)]), *(f"{exclusion}." for exclusion in exclusions)]
     duplicates = len(texts) - len(set(texts))
     if duplicates:
-        notes.append(f"{duplicates} of {len(texts)} texts repeat an earlier one exactly; they are kept.")
+        notes.append(f"{duplicates:,} of {len(texts):,} texts repeat an earlier one exactly; they are kept.")
     return tuple(notes)

@@ -102,6 +102,8 @@ class Kind(Protocol):
         By name, in display order, the control first; other names than those of other kinds.
     probes : tuple of str
         Perturbations that are probed if none is named.
+    libraries : tuple of str
+        Packages that decide what is read of an item, or its features, beside those of every run.
     """
 
     @property
@@ -130,6 +132,9 @@ class Kind(Protocol):
 
     @property
     def probes(self) -> tuple[str, ...]: ...
+
+    @property
+    def libraries(self) -> tuple[str, ...]: ...
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         """Return (n,) values by name of ``properties``; 0 or 1 if binary, nan where an item lacks the property."""

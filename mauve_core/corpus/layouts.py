@@ -119,7 +119,8 @@ def several(table: Table, path: str) -> str:
             field = ".".join(steps[:size])
             count = sum(isinstance(value, list) and len(value) > 1 for value in table.values(field))
             if count:
-                return f"{count} of {len(table.rows)} rows hold several texts in {field!r}; the first of each was read."
+                of = f"{count:,} of {len(table.rows):,} rows"
+                return f"{of} hold several texts in {field!r}; the first of each was read."
     return ""
 
 

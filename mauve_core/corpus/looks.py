@@ -83,7 +83,7 @@ def doubt_about(texts: Sequence[str]) -> str:
         return f"Most texts look like ids, numbers or paths, such as {_shown(example)}: was the right field read?"
     text, count = Counter(texts).most_common(1)[0]
     if len(texts) >= MANY and 2 * count > len(texts):
-        return f"{count} of {len(texts)} texts are identical, {_shown(text)}: was the right field read?"
+        return f"{count:,} of {len(texts):,} texts are identical, {_shown(text)}: was the right field read?"
     return ""
 
 

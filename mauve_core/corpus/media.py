@@ -127,6 +127,9 @@ class Alteration(Protocol):
     def __call__(self, item: Any, digest: str, /) -> Any:
         """Return the altered item; the digest is that of its file."""
 
+    def made(self, digest: str) -> Any | None:
+        """Return the altered item of that digest if it is at hand, which spares reading the item."""
+
 
 @dataclass(frozen=True, eq=False)
 class Media:

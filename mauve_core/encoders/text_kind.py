@@ -64,6 +64,7 @@ class TextKind:
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
     perturbations: Mapping[str, PerturbationKind[str]] = field(default_factory=lambda: PERTURBATIONS)
     probes: tuple[str, ...] = PROBES
+    libraries: tuple[str, ...] = ()
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         return text_properties(corpus.texts)

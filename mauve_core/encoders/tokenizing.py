@@ -191,7 +191,7 @@ def _tokenized(
     if limit < max_tokens and cut.any():
         name = opened.identity.name
         notes += (
-            f"{name} takes at most {limit} tokens: {int(cut.sum())} of {len(ids)} texts were truncated, "
+            f"{name} takes at most {limit} tokens: {int(cut.sum()):,} of {len(ids):,} texts were truncated, "
             f"although max_tokens = {max_tokens} allows more",
         )
     lengths = np.array([len(row) for row in ids], dtype=np.int32)

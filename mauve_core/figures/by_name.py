@@ -145,10 +145,10 @@ def _clusters(comparison: Comparison, view: View) -> go.Figure:
     where, colour = (comparison, view.partition, view.candidate), _colour(comparison, view)
     if gap_test(*where).explains:
         rows = ordered(costed_table(*where, view.seed, view.weight), "cost")
-        return cluster_figure(rows, view.candidate, colour=colour)
+        return cluster_figure(rows, view.candidate, colour=colour, words=comparison.words)
     shown = comparison.partition(view.partition, view.candidate, view.seed)
     table = cluster_table(shown.counts(HUMAN), shown.counts(view.candidate), view.weight)
-    return cluster_figure(ordered(table, "difference"), view.candidate, colour=colour)
+    return cluster_figure(ordered(table, "difference"), view.candidate, colour=colour, words=comparison.words)
 
 
 def _ledger(direction: str) -> Callable[[Comparison, View], go.Figure]:
@@ -158,7 +158,7 @@ def _ledger(direction: str) -> Callable[[Comparison, View], go.Figure]:
         if not tested.explains:
             raise InputError(tested.in_words().rstrip("."), todo="Draw the figure clusters, which needs no gap")
         rows = ledger_rows(costed_table(*where, view.seed, view.weight), direction)
-        return ledger_figure(rows, direction, colour=_colour(comparison, view))
+        return ledger_figure(rows, direction, colour=_colour(comparison, view), words=comparison.words)
 
     return draw
 

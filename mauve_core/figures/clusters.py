@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import ADDS, MISSES, has_costs, has_found
 from mauve_core.base.formatting import percent_with_interval
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.theme import (
@@ -41,7 +42,13 @@ HOVERED = ["cluster", "human", "p", "model", "q"]
 
 
 def ranked_figure(
-    rows: pd.DataFrame, candidate: str, names: Sequence[str], *, colour: str, chosen: int | None = None
+    rows: pd.DataFrame,
+    candidate: str,
+    names: Sequence[str],
+    *,
+    colour: str,
+    chosen: int | None = None,
+    words: Words = TEXTS,
 ) -> go.Figure:
     """Draw the list, one row per cluster with its name above its two bars.
 
@@ -65,7 +72,7 @@ def ranked_figure(
     """
     candidate_name, positions = as_label(candidate), np.arange(len(rows), dtype=np.float32)
     traces = [
-        *_side_bars(positions, rows, "human", "human, p", HUMAN_COLOUR, _BAR_TOP),
+        *_side_bars(positions, rows, "human", f"{words.reference}, p", HUMAN_COLOUR, _BAR_TOP),
         *_side_bars(positions, rows, "model", f"{candidate_name}, q", colour, _BAR_TOP + _BAR_HEIGHT),
         _row_titles(positions, rows, names, chosen),
         *((_row_costs(positions, rows),) if has_costs(rows) else ()),
@@ -78,7 +85,7 @@ def ranked_figure(
             xaxis="x2",
             customdata=rows[HOVERED].to_numpy(dtype=np.float32),
             text=_hover_lines(rows, names),
-            hovertemplate=_hover(candidate_name),
+            hovertemplate=_hover(candidate_name, words),
         ),
     ]
     most = float(rows[["p", "q"]].to_numpy().max(initial=0.0)) or 1.0
@@ -190,10 +197,10 @@ def _hover_lines(rows: pd.DataFrame, names: Sequence[str] | None) -> list[str]:
     ]
 
 
-def _hover(candidate: str) -> str:
+def _hover(candidate: str, words: Words) -> str:
     return (
-        "%{text}<br>human: %{customdata[1]:.0f} texts, %{customdata[2]:.1%}"
-        f"<br>{candidate}: %{{customdata[3]:.0f}} texts, %{{customdata[4]:.1%}}<extra></extra>"
+        f"%{{text}}<br>{words.reference}: %{{customdata[1]:,.0f}} {words.items}, %{{customdata[2]:.1%}}"
+        f"<br>{candidate}: %{{customdata[3]:,.0f}} {words.items}, %{{customdata[4]:.1%}}<extra></extra>"
     )
 
 
@@ -204,6 +211,7 @@ def cluster_figure(
     colour: str,
     names: Sequence[str] | None = None,
     chosen: int | None = None,
+    words: Words = TEXTS,
 ) -> go.Figure:
     """Draw the histogram.
 
@@ -228,12 +236,12 @@ def cluster_figure(
     """
     name, positions = as_label(candidate), np.arange(len(rows), dtype=np.float32)
     traces = [
-        _bars(positions, rows["p"], "human, p", HUMAN_COLOUR, "y"),
+        _bars(positions, rows["p"], f"{words.reference}, p", HUMAN_COLOUR, "y"),
         _bars(positions, rows["q"], f"{name}, q", colour, "y"),
         *(_costs(positions, rows, colour) if has_costs(rows) else ()),
-        _columns(positions, rows, name, names, chosen),
+        _columns(positions, rows, name, names, chosen, words),
     ]
-    return draw.figure(traces, _layout(rows))
+    return draw.figure(traces, _layout(rows, words))
 
 
 def _costs(positions: NDArray[np.float32], rows: pd.DataFrame, candidate_colour: str) -> list[Trace]:
@@ -264,7 +272,12 @@ def _bars(positions: NDArray[np.float32], values: pd.Series, name: str, colour: 
 
 
 def _columns(
-    positions: NDArray[np.float32], rows: pd.DataFrame, name: str, names: Sequence[str] | None, chosen: int | None
+    positions: NDArray[np.float32],
+    rows: pd.DataFrame,
+    name: str,
+    names: Sequence[str] | None,
+    chosen: int | None,
+    words: Words,
 ) -> Trace:
     """One transparent full-height bar per cluster, for hovers and clicks; shaded if chosen."""
     return draw.click_bars(
@@ -275,11 +288,11 @@ def _columns(
         yaxis="y3",
         customdata=rows[HOVERED].to_numpy(dtype=np.float32),
         text=_hover_lines(rows, names),
-        hovertemplate=_hover(name),
+        hovertemplate=_hover(name, words),
     )
 
 
-def _layout(rows: pd.DataFrame) -> dict[str, object]:
+def _layout(rows: pd.DataFrame, words: Words) -> dict[str, object]:
     step = -(-len(rows) // MOST_TICKS)
     axis = {"tickformat": ".0%", "rangemode": "tozero", "zeroline": False, "nticks": 4, "fixedrange": True}
     with_costs = has_costs(rows)
@@ -299,7 +312,7 @@ def _layout(rows: pd.DataFrame) -> dict[str, object]:
         yaxis={
             **axis,
             "domain": [0.44 if with_costs else 0, 1],
-            "title": {"text": "share of texts"},
+            "title": {"text": f"share of {words.items}"},
             "linecolor": NEUTRAL_COLOUR,
         },
         **below,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, UNBROKEN, interval, significant, written
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.text_measures import Measurements, measure_title
 from mauve_core.experiments.text_measures.ranking import measure_standings, ranked_tests, test_decimals
 from mauve_core.experiments.text_measures.spread import CONFIDENCE
@@ -85,6 +86,8 @@ class Scale:
         A difference of this size or more has the full color, unless there are larger ones.
     larger_is_violet : bool
         Whether a positive difference is violet, not brown.
+    words : Words
+        What the items are called.
     """
 
     title: str
@@ -92,6 +95,7 @@ class Scale:
     decimals: int
     full: float
     larger_is_violet: bool
+    words: Words = TEXTS
 
 
 def ranked_pairs(comparison: Comparison, score: str) -> list[Difference]:
@@ -154,9 +158,9 @@ def measure_differences_frame(measurements: Measurements) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*columns, "confidence", "told_apart", "paired", "n"]).rename(columns=names)
 
 
-def exchanged_label(difference: Tested) -> str:
+def exchanged_label(difference: Tested, words: Words = TEXTS) -> str:
     """What the test rests on: ``512 prompts``, or ``600 texts`` of two candidates without a common prompt."""
-    return f"{difference.n:,}{UNBROKEN}{'prompts' if difference.paired else 'texts'}"
+    return f"{difference.n:,}{UNBROKEN}{words.said('prompts' if difference.paired else 'texts')}"
 
 
 def difference_label(difference: Tested, decimals: int = SCORE_DECIMALS) -> str:
@@ -165,7 +169,9 @@ def difference_label(difference: Tested, decimals: int = SCORE_DECIMALS) -> str:
     return value if difference.low is None else f"{value}\n{_interval(difference, decimals)}"
 
 
-def measure_differences_figure(measurements: Measurements, measure: str, order: Sequence[str]) -> go.Figure:
+def measure_differences_figure(
+    measurements: Measurements, measure: str, order: Sequence[str], words: Words = TEXTS
+) -> go.Figure:
     """Draw the gap of each row's candidate minus that of each column's, or their values where T(P) is not defined.
 
     Violet means that the row's candidate is closer to people by this measure, or has the larger value; otherwise as
@@ -182,7 +188,9 @@ def measure_differences_figure(measurements: Measurements, measure: str, order: 
     gaps = tests[0].of == "gap"
     reaches = [(each.high - each.low) / 2 for each in tests if each.low is not None and each.high is not None]
     title = f"{'Gap of ' if gaps else ''}{measure_title(measure)}"
-    scale = Scale(title, CONFIDENCE, test_decimals(tests), max(reaches, default=0.0), larger_is_violet=not gaps)
+    scale = Scale(
+        title, CONFIDENCE, test_decimals(tests), max(reaches, default=0.0), larger_is_violet=not gaps, words=words
+    )
     shown = {name for each in tests for name in (each.first, each.second)}
     placed = [each.row.candidate for each in measure_standings(measurements, measure, order)]
     return _matrix([name for name in placed if name in shown], tests, scale)
@@ -202,7 +210,12 @@ def differences_figure(comparison: Comparison, score: str = "mauve") -> go.Figur
     if len(comparison.candidates) < 2:
         raise InputError("There is no difference to draw", allowed="two or more candidates", received="one candidate")
     scale = Scale(
-        TITLES[score], comparison.config.score.confidence, SCORE_DECIMALS, LEAST_SPAN, HIGHER_IS_CLOSER[score]
+        TITLES[score],
+        comparison.config.score.confidence,
+        SCORE_DECIMALS,
+        LEAST_SPAN,
+        HIGHER_IS_CLOSER[score],
+        comparison.words,
     )
     return _matrix(_order(comparison, score), ranked_pairs(comparison, score), scale)
 
@@ -240,13 +253,13 @@ def hover_label(difference: Tested, scale: Scale) -> str:
     about = f"{as_label(scale.title)} {written(difference.difference, scale.decimals, signed=True)}"
     lines = [f"<b>{first}</b> minus <b>{second}</b>"]
     if difference.p_value is None or difference.p_adjusted is None:
-        return "<br>".join([*lines, about, f"no spread, so no test ({exchanged_label(difference)})"])
+        return "<br>".join([*lines, about, f"no spread, so no test ({exchanged_label(difference, scale.words)})"])
     return "<br>".join(
         [
             *lines,
             f"{about}, {scale.confidence:.0%} interval {_interval(difference, scale.decimals)}",
             f"p {significant(difference.p_value)}, adjusted {significant(difference.p_adjusted)} "
-            f"({exchanged_label(difference)})",
+            f"({exchanged_label(difference, scale.words)})",
             "told apart" if difference.told_apart else "not told apart",
         ]
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.analysis.cluster_table import CONFIDENCE, wilson_interval
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.robustness import Flow
 from mauve_core.figures import draw
 from mauve_core.figures.theme import ACTIVE_COLOUR, NEUTRAL_COLOUR, as_label, base_layout, translucent
@@ -64,12 +65,15 @@ def moved_along(flow: Flow, source: int, target: int) -> tuple[str, ...]:
     return tuple(flow.ids[index] for index in indices)
 
 
-def flows_frame(flow: Flow) -> pd.DataFrame:
-    """One row per flow, largest first: from, to, texts, of (texts that were in ``from``), share."""
+def flows_frame(flow: Flow, words: Words = TEXTS) -> pd.DataFrame:
+    """One row per flow, largest first: from, to, texts, of (texts that were in ``from``), share.
+
+    The column of texts is called after the items: ``images``.
+    """
     sizes = np.bincount(flow.before, minlength=flow.k)
     rows = [(move.source, move.target, move.texts, int(sizes[move.source])) for move in moves(flow)]
-    frame = pd.DataFrame(rows, columns=["from", "to", "texts", "of"])
-    return frame.assign(share=frame["texts"] / frame["of"].clip(lower=1))
+    frame = pd.DataFrame(rows, columns=["from", "to", words.items, "of"])
+    return frame.assign(share=frame[words.items] / frame["of"].clip(lower=1))
 
 
 def texts_frame(flow: Flow) -> pd.DataFrame:
@@ -103,7 +107,12 @@ def exchanging(flow: Flow, most: int = SHOWN_CLUSTERS) -> NDArray[np.int64]:
 
 
 def matrix_figure(
-    flow: Flow, clusters: Sequence[int], names: Sequence[str], chosen: tuple[int, int] | None = None
+    flow: Flow,
+    clusters: Sequence[int],
+    names: Sequence[str],
+    chosen: tuple[int, int] | None = None,
+    *,
+    words: Words = TEXTS,
 ) -> go.Figure:
     """Texts by old cluster (row) and new cluster (column); the diagonal, texts that stayed, is gray.
 
@@ -127,7 +136,7 @@ def matrix_figure(
             hoverinfo="skip",
         )
     )
-    figure.add_traces([_numbers(counts, top), _cells(flow, shown, moved, names)])
+    figure.add_traces([_numbers(counts, top), _cells(flow, shown, moved, names, words)])
     if chosen is not None and {*chosen} <= {*shown}:
         x, y = shown.index(chosen[1]), shown.index(chosen[0])
         line = {"color": NEUTRAL_COLOUR, "width": 4}
@@ -167,7 +176,9 @@ def matrix_figure(
     return figure
 
 
-def sankey_figure(shown: Sequence[Move], names: Sequence[str], chosen: tuple[int, int] | None = None) -> go.Figure:
+def sankey_figure(
+    shown: Sequence[Move], names: Sequence[str], chosen: tuple[int, int] | None = None, *, words: Words = TEXTS
+) -> go.Figure:
     """Bands from old clusters (left) to new clusters (right); width is proportional to the number of texts.
 
     ``names`` are those of the clusters of the partition, by number, and untrusted.
@@ -184,14 +195,14 @@ def sankey_figure(shown: Sequence[Move], names: Sequence[str], chosen: tuple[int
                 "pad": 8,
                 "thickness": 12,
                 "line": {"width": 0},
-                "hovertemplate": "%{label}: %{value:,.0f} texts<extra></extra>",
+                "hovertemplate": words.said("%{label}: %{value:,.0f} texts<extra></extra>"),
             },
             link={
                 "source": [left.index(move.source) for move in shown],
                 "target": [len(left) + right.index(move.target) for move in shown],
                 "value": [move.texts for move in shown],
                 "color": [strong if (move.source, move.target) == chosen else faint for move in shown],
-                "hovertemplate": "%{source.label} → %{target.label}: %{value:,.0f} texts<extra></extra>",
+                "hovertemplate": words.said("%{source.label} → %{target.label}: %{value:,.0f} texts<extra></extra>"),
             },
             textfont={"size": 13, "shadow": "none"},
         )
@@ -202,7 +213,9 @@ def sankey_figure(shown: Sequence[Move], names: Sequence[str], chosen: tuple[int
     return figure
 
 
-def sensitivity_figure(rows: pd.DataFrame, names: Sequence[str], colour: str = NEUTRAL_COLOUR) -> go.Figure:
+def sensitivity_figure(
+    rows: pd.DataFrame, names: Sequence[str], colour: str = NEUTRAL_COLOUR, *, words: Words = TEXTS
+) -> go.Figure:
     """One bar per row of ``sensitivity_frame``: the share of texts that left the cluster, with Wilson's interval.
 
     ``names`` are those of the clusters of the partition, by number, for the hovers; untrusted. ``colour`` is that of
@@ -220,7 +233,7 @@ def sensitivity_figure(rows: pd.DataFrame, names: Sequence[str], colour: str = N
             text=[as_label(labelled(names, cluster)) for cluster in rows["cluster"].tolist()],
             textposition="none",
             hovertemplate=(
-                "<b>%{text}</b><br>%{customdata[1]:.0f} of %{customdata[2]:.0f} texts left it"
+                f"<b>%{{text}}</b><br>%{{customdata[1]:,.0f}} of %{{customdata[2]:,.0f}} {words.items} left it"
                 f"<br>%{{y:.0%}}, {CONFIDENCE:.0%} interval %{{customdata[3]:.0%}} to %{{customdata[4]:.0%}}"
                 "<extra></extra>"
             ),
@@ -235,7 +248,7 @@ def sensitivity_figure(rows: pd.DataFrame, names: Sequence[str], colour: str = N
             yaxis={
                 "tickformat": ".0%",
                 "range": [0, 1.02],
-                "title": {"text": "share of its texts that left"},
+                "title": {"text": f"share of its {words.items} that left"},
                 "zeroline": False,
             },
         )
@@ -264,7 +277,9 @@ def _numbers(counts: NDArray[np.int64], top: int) -> go.Scatter:
     )
 
 
-def _cells(flow: Flow, shown: Sequence[int], moved: NDArray[np.int64], names: Sequence[str]) -> go.Scatter:
+def _cells(
+    flow: Flow, shown: Sequence[int], moved: NDArray[np.int64], names: Sequence[str], words: Words
+) -> go.Scatter:
     """A transparent square over each flow for hovers and clicks, which a heat map cannot handle."""
     rows, columns = np.nonzero(moved)
     ends = np.array(shown, dtype=np.int64)
@@ -280,6 +295,7 @@ def _cells(flow: Flow, shown: Sequence[int], moved: NDArray[np.int64], names: Se
             f"<b>From {as_label(labelled(names, source))}<br>to {as_label(labelled(names, target))}</b>"
             for source, target in data[:, :2].tolist()
         ],
-        hovertemplate="%{text}<br>%{customdata[2]:.0f} of the first one's %{customdata[3]:.0f} texts<extra></extra>",
+        hovertemplate="%{text}<br>%{customdata[2]:,.0f} of the first one's "
+        f"%{{customdata[3]:,.0f}} {words.items}<extra></extra>",
         **draw.UNFADED,
     )

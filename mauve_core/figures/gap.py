@@ -18,6 +18,7 @@ from mauve_core.analysis.cluster_table import ADDS
 from mauve_core.analysis.gap_table import TOGETHER
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, percent_with_interval, with_spread
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.leaderboard import hover_label, titled
@@ -43,6 +44,7 @@ def ledger_figure(
     colour: str,
     reach: tuple[float, float] | None = None,
     chosen: int | None = None,
+    words: Words = TEXTS,
 ) -> go.Figure:
     """Draw the shares of one direction as bars, one per cluster, with their intervals.
 
@@ -95,7 +97,8 @@ def ledger_figure(
             f"<b>{_title(int(cluster), names)}</b><br>{percent_with_interval(*part)} of the frontier integral"
             for cluster, *part in rows[["cluster", "share", "low", "high"]].to_numpy(dtype=np.float64).tolist()
         ],
-        hovertemplate="%{text}<br>%{customdata[1]:.0f} human, %{customdata[2]:.0f} model texts<extra></extra>",
+        hovertemplate="%{text}<br>"
+        + words.said("%{customdata[1]:,.0f} human, %{customdata[2]:,.0f} model texts<extra></extra>"),
     )
     return draw.figure([bars, clicked], _ledger_layout(rows, names, reach))
 
@@ -132,7 +135,9 @@ def what_if_figure(before: Mapping[str, Estimate], after: Mapping[str, Estimate]
     return draw.figure(traces, draw.with_titles(layout | rest))
 
 
-def steps_figure(rows: pd.DataFrame, score: str, names: Sequence[str], colour: str) -> go.Figure:
+def steps_figure(
+    rows: pd.DataFrame, score: str, names: Sequence[str], colour: str, *, words: Words = TEXTS
+) -> go.Figure:
     """A score after each cluster of the greedy list: in the shown partition, and mean and sd over all seeds.
 
     Parameters
@@ -153,7 +158,7 @@ def steps_figure(rows: pd.DataFrame, score: str, names: Sequence[str], colour: s
         y=known["mean"].to_numpy(),
         error_y={"type": "data", "array": known["sd"].fillna(0.0).to_numpy(), "thickness": 2, "width": 0},
         mode="lines+markers",
-        name="mean ± sd over seeds, same texts",
+        name=f"mean ± sd over seeds, same {words.items}",
         line={"color": NEUTRAL_COLOUR, "width": 2, "dash": "dot"},
         marker={"symbol": "square", "size": 7},
         text=[with_spread(mean, sd, SCORE_DECIMALS) for mean, sd in zip(known["mean"], known["sd"], strict=True)],

@@ -84,7 +84,7 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
     if halves is not None:
         sizes = {"n_human": halves.source.n, "n": halves.source.n, "k": halves.partitions[0].k}
         sizes |= {"generations": 1} if repeated else {}
-        place = {"rank": 0, "tied": False, "letters": "", "candidate": HUMAN_VS_HUMAN}
+        place = {"rank": 0, "tied": False, "letters": "", "candidate": comparison.words.said(HUMAN_VS_HUMAN)}
         rows.append(place | _numbers(halves, kind) | sizes)
         if comparison.like_for_like:
             rows = [row | _like_for_like(comparison, str(row["candidate"]), halves) for row in rows]
@@ -105,7 +105,7 @@ def shown_halves(comparison: Comparison, kind: PartitionKind) -> Candidate | Non
 
 def _like_for_like(comparison: Comparison, name: str, halves: Candidate) -> dict[str, float]:
     found = comparison.at_size_of_halves(name)
-    scores = halves.scores if name == HUMAN_VS_HUMAN else {} if found is None else found.scores
+    scores = halves.scores if name == comparison.words.said(HUMAN_VS_HUMAN) else {} if found is None else found.scores
     if REFERENCE_SCORE not in scores:
         return dict.fromkeys((f"like_for_like{end}" for end in ("", "_sd", "_low", "_high")), float("nan"))
     return _named("like_for_like", scores[REFERENCE_SCORE])
@@ -179,7 +179,7 @@ def like_for_like_rows(comparison: Comparison) -> tuple[tuple[str, ...], list[tu
     rows.append(
         (comparison.words.said(HUMAN_VS_HUMAN), f"{halves.source.n:,}", NONE, _lines(halves.scores[REFERENCE_SCORE]))
     )
-    return ("Candidate", "n", f"{title}, all texts", like_for_like_title(halves.source.n)), rows
+    return ("Candidate", "n", f"{title}, all {comparison.words.items}", like_for_like_title(halves.source.n)), rows
 
 
 def _lines(estimate: Estimate) -> str:

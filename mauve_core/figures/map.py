@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mauve_core.analysis.cluster_names import labelled
 from mauve_core.base.formatting import as_percent
+from mauve_core.base.words import Words
 from mauve_core.figures import draw, map_layers
 from mauve_core.figures.draw import Trace
 from mauve_core.figures.map_data import Points, colour_of, span, symbol_of
@@ -150,9 +151,9 @@ def map_figure(
             traces.append(trace)
     traces += [map_layers.regions(points, index) for index in regions]
     in_legend = np.unique(points.source[drawn]) if colouring == "source" else ()
-    traces += [_legend_entry(points.names, int(index)) for index in in_legend]
+    traces += [_legend_entry(points, int(index)) for index in in_legend]
     if colouring == "log_ratio":
-        traces.append(_colour_bar(_ratio_scale(points, scale), candidate))
+        traces.append(_colour_bar(_ratio_scale(points, scale), points.words, candidate))
     if colouring == "cost":
         traces.append(_cost_bar(_cost_scale(points, scale)))
     layout = _layout(points.xy, outline, revision)
@@ -194,7 +195,7 @@ def _scatter(
     data = np.column_stack([members, cluster]).astype(np.float32)
     marker: dict[str, Any] = {"size": 8 if raised else 5, "opacity": opacity, "line": {"width": 0}}
     marker |= _colours(points, cluster, index, colouring, scale)
-    name = as_label(points.names[index])
+    name = as_label(points.words.source(points.names[index]))
     in_cluster = [as_label(labelled(points.cluster_names, number)) for number in range(len(points.cluster_names))]
     words = [in_cluster[number] if in_cluster and number >= 0 else "" for number in cluster.tolist()]
     if excerpts is not None:
@@ -252,13 +253,13 @@ def _ratio_scale(points: Points, scale: _Scale) -> dict[str, Any]:
     return {"colorscale": scale, "cmin": -limit, "cmid": 0, "cmax": limit}
 
 
-def _colour_bar(scale: Mapping[str, Any], candidate: str) -> Trace:
+def _colour_bar(scale: Mapping[str, Any], words: Words, candidate: str) -> Trace:
     """A trace without points that keeps the color scale visible whichever sources are shown."""
     limit = scale["cmax"]
     exponents = [value for value in range(-4, 5) if abs(value) <= limit]
     bar = {
         **_BAR,
-        "title": {"text": f"human : {as_label(candidate)}", "side": "top"},
+        "title": {"text": f"{words.reference} : {as_label(candidate)}", "side": "top"},
         "tickvals": exponents,
         "ticktext": [f"{2**value}:1" if value >= 0 else f"1:{2**-value}" for value in exponents],
     }
@@ -284,14 +285,14 @@ def _cost_bar(scale: Mapping[str, Any]) -> Trace:
     return draw.scatter(x=[None], y=[None], mode="markers", marker=marker, showlegend=False, hoverinfo="skip")
 
 
-def _legend_entry(names: Sequence[str], index: int) -> Trace:
+def _legend_entry(points: Points, index: int) -> Trace:
     """A legend mark at full opacity, whatever the opacity of the points."""
     return draw.scatter(
         x=[None],
         y=[None],
         mode="markers",
-        marker={"color": colour_of(names, index), "symbol": symbol_of(names, index), "size": 9},
-        name=as_label(names[index]),
+        marker={"color": colour_of(points.names, index), "symbol": symbol_of(points.names, index), "size": 9},
+        name=as_label(points.words.source(points.names[index])),
         hoverinfo="skip",
     )
 

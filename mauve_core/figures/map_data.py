@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style, candidate_styles
 
 MOST_POINTS = 25_000
@@ -33,6 +34,8 @@ class Points:
         Each cluster's share of the frontier integral, negative where the model misses texts.
     cluster_names : tuple of str
         Name of each cluster, by number; untrusted. Empty: clusters have numbers only.
+    words : Words
+        What the items are called.
     """
 
     xy: NDArray[np.float32]
@@ -42,6 +45,7 @@ class Points:
     log2_ratio: NDArray[np.float64]
     cost: NDArray[np.float64]
     cluster_names: tuple[str, ...] = ()
+    words: Words = TEXTS
 
 
 def stratified_sample(

@@ -51,7 +51,7 @@ def regions(points: Points, index: int) -> Trace:
         autocontour=False,
         showscale=False,
         showlegend=False,
-        name=as_label(points.names[index]),
+        name=as_label(points.words.source(points.names[index])),
         hoverinfo="skip",
     )
 

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN, decimals_of, interval, with_named_spreads
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.text_measures import Measurements, Row, Value, measure_title
 from mauve_core.experiments.text_measures.ranking import measure_standings
 from mauve_core.figures import draw
@@ -81,6 +82,8 @@ def panels_figure(
     order: Sequence[str],
     measures: Sequence[str] | None = None,
     mauve: Mapping[str, Estimate] | None = None,
+    *,
+    words: Words = TEXTS,
 ) -> go.Figure:
     """One panel per measure: dot and line are T(Q) and its interval, blue line and band T(P) and its interval.
 
@@ -112,7 +115,7 @@ def panels_figure(
     layout = draw.with_axes(layout, "y", **draw.row_axis([as_label(short_name(name)) for name in shown]))
     traces: list[Trace] = []
     for number, panel in enumerate(panels, start=1):
-        traces += [draw.on_panel(trace, number) for trace in _traces(panel, order, shown)]
+        traces += [draw.on_panel(trace, number) for trace in _traces(panel, order, shown, words)]
         axis = "xaxis" if number == 1 else f"xaxis{number}"
         layout[axis] = {
             **layout[axis],
@@ -142,7 +145,7 @@ def plane_frame(measurements: Measurements, across: str, along: str, order: Sequ
     )
 
 
-def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[str]) -> go.Figure:
+def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[str], words: Words = TEXTS) -> go.Figure:
     """Draw ``plane_frame`` as points with intervals; the human side is a blue cross with guides."""
     traces, guides = [], []
     for _, row in frame.iterrows():
@@ -150,7 +153,8 @@ def plane_figure(frame: pd.DataFrame, across: str, along: str, order: Sequence[s
         if human:
             line = {"color": HUMAN_COLOUR, "width": 1, "dash": "dot"}
             guides += [draw.guide("x", row["x"], line), draw.guide("y", row["y"], line)]
-        traces.append(_plane_point(row, across, along, None if human else candidate_styles(order)[row["source"]]))
+        style = None if human else candidate_styles(order)[row["source"]]
+        traces.append(_plane_point(row, across, along, style, words))
     axis = {"zeroline": False, "linecolor": NEUTRAL_COLOUR, "separatethousands": True}
     layout = base_layout(
         height=440,
@@ -273,9 +277,9 @@ def _row_in_words(row: Row) -> str:
     return value + gap + (f"<br>{_wrapped(row.note)}" if row.note else "")
 
 
-def _traces(panel: _Panel, order: Sequence[str], shown: Sequence[str]) -> list[Trace]:
+def _traces(panel: _Panel, order: Sequence[str], shown: Sequence[str], words: Words) -> list[Trace]:
     human = _first(row.human for row in panel.rows)
-    traces = [] if human is None else _human_line(human, len(shown))
+    traces = [] if human is None else _human_line(human, len(shown), words)
     dots = ((row, row.model, hover) for row, hover in zip(panel.rows, panel.hovers, strict=True))
     return traces + [
         _dot(row.candidate, value, hover, shown.index(row.candidate), candidate_styles(order)[row.candidate])
@@ -308,7 +312,7 @@ def _panel_ends(rows: Sequence[Row]) -> list[float]:
     return [end for value in values if value is not None for end in _ends(value)]
 
 
-def _human_line(human: Value, candidates: int) -> list[Trace]:
+def _human_line(human: Value, candidates: int, words: Words) -> list[Trace]:
     """Line and band across the panel, with hovers on the line between candidates."""
     low, high = _ends(human)
     top, bottom = -0.6, candidates - 0.4
@@ -328,7 +332,7 @@ def _human_line(human: Value, candidates: int) -> list[Trace]:
         mode="lines",
         line={"color": HUMAN_COLOUR, "width": 2},
         meta=HUMAN,
-        hovertemplate=f"<b>human</b><br>T(P) = {_in_words(human)}<extra></extra>",
+        hovertemplate=f"<b>{words.reference}</b><br>T(P) = {_in_words(human)}<extra></extra>",
     )
     return [band, line]
 
@@ -345,12 +349,12 @@ def _dot(candidate: str, value: Value, hover: str, y: int, style: Style) -> Trac
     )
 
 
-def _plane_point(row: pd.Series, across: str, along: str, style: Style | None) -> Trace:
+def _plane_point(row: pd.Series, across: str, along: str, style: Style | None, words: Words) -> Trace:
     x, y = (Value(*(_or_none(row[f"{side}{part}"]) for part in ("", "_sd", "_low", "_high"))) for side in "xy")  # type: ignore[arg-type]
     colour, symbol, size = HUMAN_COLOUR, "cross", 17
     if style is not None:
         colour, symbol, size = style.colour, style.symbol, 12
-    name = as_label(row["source"])
+    name = as_label(words.source(row["source"]))
     return draw.scatter(
         x=[x.value],
         y=[y.value],
@@ -358,7 +362,7 @@ def _plane_point(row: pd.Series, across: str, along: str, style: Style | None) -
         error_y=_error_bar(y, colour),
         mode="markers",
         marker={"color": colour, "symbol": symbol, "size": size, "line": {"color": "white", "width": 1}},
-        name=as_label(short_name(row["source"])),
+        name=as_label(words.source(short_name(row["source"]))),
         meta=name,
         hovertemplate=f"<b>{name}</b><br>{as_label(measure_title(across))} {_in_words(x)}"
         f"<br>{as_label(measure_title(along))} {_in_words(y)}<extra></extra>",

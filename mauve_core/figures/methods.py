@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import SCORE_DECIMALS, decimals_of, even_decimals, interval, with_two_spreads
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.methods.ranks import MARK, Joined, MethodStanding, method_standings, score_of
 from mauve_core.figures.method_tests import Tested, Tests, p_values_of, z_label
@@ -87,7 +88,16 @@ def bump_figure(table: MethodTable, order: Sequence[str], comparison: Comparison
     figure = go.Figure([_joins(columns, "one rank", ("test", "overlap")), _joins(columns, "unknown", ("unknown",))])
     tests = p_values_of(table)
     for name in table.candidates:
-        figure.add_trace(_path(table, columns, tests, name, candidate_styles(order)[name]))
+        figure.add_trace(
+            _path(
+                table,
+                columns,
+                tests,
+                name,
+                candidate_styles(order)[name],
+                TEXTS if comparison is None else comparison.words,
+            )
+        )
     last, rows = len(columns) - 1, len(table.candidates)
     labels = column_labels(table.results, comparison)
     figure.add_trace(go.Scatter(x=[last], y=[1], yaxis="y2", mode="markers", marker={"opacity": 0}, hoverinfo="skip"))
@@ -180,11 +190,12 @@ def _joins(columns: Sequence[Sequence[MethodStanding]], name: str, kinds: Sequen
 
 
 def _path(
-    table: MethodTable, columns: Sequence[Sequence[MethodStanding]], tests: Tests, name: str, style: Style
+    table: MethodTable, columns: Sequence[Sequence[MethodStanding]], tests: Tests, name: str, style: Style, words: Words
 ) -> go.Scatter:
     path = [next(item for item in column if item.candidate == name) for column in columns]
     hovers = [
-        _hover(result, item, tests.get((result.method, name))) for result, item in zip(table.results, path, strict=True)
+        _hover(result, item, tests.get((result.method, name)), words)
+        for result, item in zip(table.results, path, strict=True)
     ]
     return go.Scatter(
         x=list(range(len(path))),
@@ -198,16 +209,16 @@ def _path(
     )
 
 
-def _hover(result: MethodResult, item: MethodStanding, test: Tested | None) -> str:
+def _hover(result: MethodResult, item: MethodStanding, test: Tested | None, words: Words) -> str:
     score, low_high = item.score, "no interval"
     if score.low is not None and score.high is not None:
         low_high = (
             f"interval {interval(score.low, score.high, decimals_of(score.value, score.sd_seeds, score.sd_texts))}"
         )
     tested = "" if test is None else f"<br>{test.words}"
-    above = "" if score.z is None else f"<br>{z_label(score)} above human vs. human"
+    above = "" if score.z is None else f"<br>{z_label(score)} above {words.said('human vs. human')}"
     return (
-        f"{as_label(result.method.title)}: place {item.place}<br>{score_label(score)} over seeds / texts"
+        f"{as_label(result.method.title)}: place {item.place}<br>{score_label(score)} over seeds / {words.items}"
         f"<br>{low_high}{_JOINED[item.joined]}{tested}{above}"
     )
 

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNKNOWN
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable
 from mauve_core.figures.measures import value_label
@@ -35,13 +36,13 @@ def neighbours_frame(table: NeighbourTable) -> pd.DataFrame:
     return pd.DataFrame([record_of(row, "k", row.k) for row in table.rows])
 
 
-def shown_table(table: NeighbourTable, measure: str, order: Sequence[str]) -> pd.DataFrame:
+def shown_table(table: NeighbourTable, measure: str, order: Sequence[str], words: Words = TEXTS) -> pd.DataFrame:
     """One measure as text: one row per k, the human halves and every candidate as columns."""
     lines = {name: {row.k: row for row in table.line(measure, name)} for name in _shown(table, order)}
     human = {k: row.human for line in lines.values() for k, row in line.items()}
     return pd.DataFrame(
         [
-            {"k": k, HUMAN_HALVES: value_label(human.get(k))}
+            {"k": k, words.said(HUMAN_HALVES): value_label(human.get(k))}
             | {name: value_label(line[k].model if k in line else None) for name, line in lines.items()}
             for k in table.ks
         ]
@@ -61,11 +62,11 @@ def described(table: NeighbourTable) -> str:
     )
 
 
-def neighbours_figure(table: NeighbourTable, order: Sequence[str]) -> go.Figure:
+def neighbours_figure(table: NeighbourTable, order: Sequence[str], words: Words = TEXTS) -> go.Figure:
     """Draw all measures; ``order`` is that of the run's candidates and sets their styles."""
     names = _shown(table, order)
     own = table.settings.get("own_neighbours")
-    axis = PanelAxis("neighbors k", "k =", HUMAN_HALVES, _ticks(table.ks), own if own in table.ks else None)
+    axis = PanelAxis("neighbors k", "k =", words.said(HUMAN_HALVES), _ticks(table.ks), own if own in table.ks else None)
     panels = {
         measure_title(measure): {name: [(row.k, row) for row in table.line(measure, name)] for name in names}
         for measure in table.measures

@@ -70,7 +70,7 @@ def _attributes(part: str, table: Any, run: Run) -> go.Figure:
 
 
 RUN_FIGURES: dict[str, tuple[str, _Draw]] = {
-    "measures": ("measures", lambda table, run: panels_figure(table, _order(run))),
+    "measures": ("measures", lambda table, run: panels_figure(table, _order(run), words=run.comparison.words)),
     "lengths": ("lengths", lambda table, run: lengths_figure(table, _order(run))),
     "neighbors": ("neighbours", lambda table, run: neighbours_figure(table, _order(run))),
     "methods": ("methods", lambda table, run: bump_figure(table, _order(run), run.comparison)),

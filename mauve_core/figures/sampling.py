@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from mauve_core.base.formatting import decimals_of, significant, with_spread, written
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, Style, base_layout, translucent
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice
@@ -40,10 +41,10 @@ def clusters_frame(advice: ClusterAdvice) -> pd.DataFrame:
     return frame.assign(replicates=advice.curve.replicates)
 
 
-def texts_figure(advice: TextAdvice, style: Style) -> go.Figure:
+def texts_figure(advice: TextAdvice, style: Style, words: Words = TEXTS) -> go.Figure:
     """Error against n, the target, and the number of texts that meets it."""
     curve = advice.curve
-    figure = go.Figure(layout=_layout("human texts n", curve.n, _reach(curve)))
+    figure = go.Figure(layout=_layout(f"{words.reference_items} n", curve.n, _reach(curve)))
     figure.add_trace(_band(curve.n, curve, style.colour))
     figure.add_trace(_line(curve.n, curve.mean, ERROR, style, _texts_hovers(curve)))
     if advice.error > 0:

@@ -10,13 +10,16 @@ import plotly.graph_objects as go
 from mauve_core.analysis.text_search import SourceShare
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.figures import draw
 from mauve_core.figures.theme import HUMAN_COLOUR, MODE_BAR, Style, as_label, base_layout, candidate_styles, short_name
 
 _ROW, _MARGIN = 30, {"l": 8, "r": 16, "t": MODE_BAR, "b": 44}
 
 
-def shares_figure(shares: Sequence[SourceShare], candidates: Sequence[str], *, chosen: str | None = None) -> go.Figure:
+def shares_figure(
+    shares: Sequence[SourceShare], candidates: Sequence[str], *, chosen: str | None = None, words: Words = TEXTS
+) -> go.Figure:
     """Draw a row per source.
 
     Parameters
@@ -58,7 +61,7 @@ def shares_figure(shares: Sequence[SourceShare], candidates: Sequence[str], *, c
             orientation="h",
             xaxis="x2",
             customdata=rows[:, None],
-            text=[_hover(each) for each in shares],
+            text=[_hover(each, words) for each in shares],
             hovertemplate="%{text}<extra></extra>",
         )
     )
@@ -71,13 +74,13 @@ def shares_figure(shares: Sequence[SourceShare], candidates: Sequence[str], *, c
         dragmode=False,
         showlegend=False,
         uirevision="shares",
-        xaxis={"title": {"text": "share of texts found"}, "tickformat": ".0%", "range": [0, most * 1.05 or 1]},
+        xaxis={"title": {"text": f"share of {words.items} found"}, "tickformat": ".0%", "range": [0, most * 1.05 or 1]},
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
-        yaxis=draw.row_axis([as_label(short_name(each.source)) for each in shares], fixedrange=True),
+        yaxis=draw.row_axis([as_label(words.source(short_name(each.source))) for each in shares], fixedrange=True),
     )
     return draw.figure(traces, layout)
 
 
-def _hover(each: SourceShare) -> str:
+def _hover(each: SourceShare, words: Words) -> str:
     share = percent_with_interval(each.share, each.low, each.high)
-    return f"<b>{as_label(each.source)}</b><br>{each.found:,} of {each.n:,} texts, {share}"
+    return f"<b>{as_label(words.source(each.source))}</b><br>{each.found:,} of {each.n:,} {words.items}, {share}"

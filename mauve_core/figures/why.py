@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.why import PropertyEffect, WhyCard
 from mauve_core.base.formatting import interval, significant, written
+from mauve_core.base.words import TEXTS, Words
 from mauve_core.corpus.kinds import property_named
 from mauve_core.figures import draw
 from mauve_core.figures.theme import NEUTRAL_COLOUR, as_label, base_layout
@@ -70,13 +71,16 @@ def effects_frame(card: WhyCard) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def effects_figure(rows: pd.DataFrame, candidate: str, colour: str) -> go.Figure:
+def effects_figure(rows: pd.DataFrame, candidate: str, colour: str, *, words: Words = TEXTS) -> go.Figure:
     """Cliff's delta of every property with its interval: one row per property, one marker per comparison.
 
     ``rows`` comes from :func:`effects_frame` and is not empty; ``candidate`` names the model side, of that color.
     """
     titles = list(dict.fromkeys(rows["title"]))
-    names = {"sides": f"human against {as_label(candidate)}, here", "rest": "this cluster against all others"}
+    names = {
+        "sides": f"{words.reference} against {as_label(candidate)}, here",
+        "rest": "this cluster against all others",
+    }
     traces = []
     colours = {"sides": colour, "rest": NEUTRAL_COLOUR}
     for comparison, symbol, shift in _ROWS:
@@ -90,7 +94,7 @@ def effects_figure(rows: pd.DataFrame, candidate: str, colour: str) -> go.Figure
                 mode="markers",
                 name=names[comparison],
                 marker={"color": colours[comparison], "symbol": symbol, "size": 10},
-                text=[_hover(row) for row in part.itertuples()],
+                text=[_hover(row, words) for row in part.itertuples()],
                 hovertemplate="%{text}<extra></extra>",
             )
         )
@@ -111,8 +115,8 @@ def effects_figure(rows: pd.DataFrame, candidate: str, colour: str) -> go.Figure
     )
 
 
-def _hover(row: Any) -> str:
+def _hover(row: Any, words: Words) -> str:
     return (
         f"<b>{row.title}</b><br>means {significant(row.first, 3)} and {significant(row.second, 3)} "
-        f"({row.n:,} and {row.m:,} texts)<br>delta {written(row.delta, 2)}, {interval(row.low, row.high, 2)}"
+        f"({row.n:,} and {row.m:,} {words.items})<br>delta {written(row.delta, 2)}, {interval(row.low, row.high, 2)}"
     )

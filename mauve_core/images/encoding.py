@@ -40,8 +40,11 @@ class ImageEncoder(ContentEncoder[NDArray[np.float32]]):
             alteration = alteration_of(corpus)
 
             def prepare(index: int) -> NDArray[np.float32]:
-                image = original(place, corpus.ids[index], digests[index])
-                return model.prepare(image if alteration is None else alteration(image, digests[index]))
+                name, digest = corpus.ids[index], digests[index]
+                if alteration is None:
+                    return model.prepare(original(place, name, digest))
+                made = alteration.made(digest)
+                return model.prepare(alteration(original(place, name, digest), digest) if made is None else made)
 
             return prepare
 

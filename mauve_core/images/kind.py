@@ -64,6 +64,7 @@ class ImageKind:
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
     perturbations: Mapping[str, PerturbationKind[Image.Image]] = field(default_factory=lambda: PERTURBATIONS)
     probes: tuple[str, ...] = PROBES
+    libraries: tuple[str, ...] = ("pillow",)
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:
         """Return the properties that were found when the images were read."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from threading import Lock
 
 import numpy as np
 from PIL import Image
@@ -37,6 +38,9 @@ ITEMS = "images"
 
 THREADS = 4
 """Images that are changed at once."""
+
+KEPT_BYTES = 2**29
+"""Of perturbed images that wait to be encoded: 580 photos of 640 by 480 pixels."""
 
 _SHARE = "a share of the image's {} above 0 and below 1"
 
@@ -174,11 +178,17 @@ class Alteration:
 
     perturbation: Perturbation
     seed: int
+    kept: dict[str, Image.Image] = field(default_factory=dict, compare=False, repr=False)
+    """Perturbed images by their digest, which nobody has to decode and change again."""
 
     @property
     def key(self) -> str:
         whole = replace(self.perturbation, dose=1.0)
         return f"perturbed {FORMAT} {whole.spec} {self.seed}"
+
+    def made(self, digest: str) -> Image.Image | None:
+        """Return the image of that digest after the perturbation, if it is at hand."""
+        return self.kept.get(digest)
 
     def __call__(self, image: Image.Image, digest: str) -> Image.Image:
         change: Change[Image.Image] | None = self.perturbation.kind.change
@@ -189,6 +199,8 @@ class Alteration:
 
 def perturb(corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: Progress = silent) -> PerturbedCorpus:
     """Perturb the images of a corpus; each selected one is read once to see whether it changes.
+
+    What changes is kept up to :data:`KEPT_BYTES` for who encodes it next; the rest is decoded again then.
 
     Parameters
     ----------
@@ -208,17 +220,34 @@ def perturb(corpus: Corpus, perturbation: Perturbation, *, seed: int, progress: 
     changed = np.zeros(len(corpus), dtype=np.bool_)
     alteration = Alteration(perturbation, seed)
     if chosen.size:
-        place = place_of(corpus)
+        place, room = place_of(corpus), _Room(alteration.kept)
 
         def changes_it(index: int) -> bool:
             image = original(place, corpus.ids[index], digests[index])
             after = alteration(image, digests[index])
-            return after.size != image.size or after.tobytes() != image.tobytes()
+            changes = after.size != image.size or after.tobytes() != image.tobytes()
+            if changes:
+                room.keep(digests[index], after)
+            return changes
 
         changed[chosen] = _in_threads(changes_it, chosen.tolist(), f"Perturbing: {perturbation.kind.title}", progress)
     note = about_unchanged(perturbation, chosen.size, int(chosen.size - changed.sum()))
     altered = replace(corpus, media=None if corpus.media is None else replace(corpus.media, alteration=alteration))
     return PerturbedCorpus(altered, changed, (note,) if note else ())
+
+
+class _Room:
+    """Keeps images until they take :data:`KEPT_BYTES`; several threads may call."""
+
+    def __init__(self, kept: dict[str, Image.Image]) -> None:
+        self._kept, self._bytes, self._lock = kept, 0, Lock()
+
+    def keep(self, digest: str, image: Image.Image) -> None:
+        size = image.width * image.height * len(image.getbands())
+        with self._lock:
+            if digest not in self._kept and self._bytes + size <= KEPT_BYTES:
+                self._kept[digest] = image
+                self._bytes += size
 
 
 def perturbed_image(corpus: Corpus, index: int, perturbation: Perturbation, seed: int) -> Image.Image:

@@ -90,6 +90,7 @@ class MoleculeKind(Unperturbed):
     offer: Offer = field(default_factory=lambda: _offer())
     suffixes: tuple[str, ...] = tuple(suffix.removeprefix(".") for suffix in SUFFIXES)
     has_words: bool = False
+    libraries: tuple[str, ...] = ("rdkit", "fcd")
     properties: Mapping[str, Property] = field(default_factory=lambda: PROPERTIES)
 
     def measure(self, corpus: Corpus) -> dict[str, NDArray[np.float64]]:

@@ -85,7 +85,7 @@ def _measures(run: Run) -> tuple[Block, ...]:
     columns = (words.items.capitalize(), *(measure_title(measure) for measure in found.measures))
     chart = Chart(
         "measures",
-        measure_figures.panels_figure(found, order),
+        measure_figures.panels_figure(found, order, words=words),
         "Every measure beside the human value",
         words.said(
             "Measures are computed from texts, not clusters. Blue: human texts, T(P), with interval; dots: candidates, "

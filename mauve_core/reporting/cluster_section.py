@@ -81,7 +81,7 @@ def clusters_section(run: Run, candidates: Sequence[str], left_out: int, chosen:
     if left_out:
         lines.append(f"{len(candidates)} of {len(candidates) + left_out} candidates are shown.")
     parts = [_part(run, name, index, None if index else chosen) for index, name in enumerate(candidates)]
-    return Section("clusters", "Clusters and gap", (Remarks(tuple(lines)), *parts))
+    return Section("clusters", "Clusters and gap", (Remarks(tuple(map(run.comparison.words.said, lines))), *parts))
 
 
 def _part(run: Run, candidate: str, index: int, chosen: int | None) -> Part:
@@ -95,7 +95,7 @@ def _part(run: Run, candidate: str, index: int, chosen: int | None) -> Part:
         blocks = [
             score,
             *_chosen(run, candidate, table, chosen),
-            Remarks((tested.in_words(),)),
+            Remarks((run.comparison.words.said(tested.in_words()),)),
             _histogram(run, table, candidate, index, shown),
         ]
         return Part(candidate, tuple(blocks), open=index == 0)
@@ -120,8 +120,8 @@ def _ledgers(run: Run, candidate: str, table: pd.DataFrame, index: int, shown: s
     reach = common_reach(*ledgers.values())
     blocks: list[Block] = []
     for direction, rows in ledgers.items():
-        blocks.append(_ledger(rows, table, direction, names, reach, candidate, _colour(run, candidate), index, shown))
-        blocks.append(_ledger_table(rows, direction, names, words, labels))
+        blocks.append(_ledger(run, rows, table, direction, names, reach, candidate, index, shown))
+        blocks.append(_ledger_table(run, rows, direction, names, words, labels))
         blocks.append(_cards(run, candidate, direction, rows, names, words, labels))
     return [*blocks, Remarks(notes)] if notes else blocks
 
@@ -133,14 +133,17 @@ def _histogram(run: Run, table: pd.DataFrame, candidate: str, index: int, shown_
     if len(rows) > MOST_BARS:
         most = rows["difference"].abs().nlargest(MOST_BARS).index
         shown = rows.loc[np.sort(most)].reset_index(drop=True)
+    said = run.comparison.words.said
     which = f"{len(shown):,} of {len(rows):,} clusters, those whose shares differ the most"
     return Chart(
         f"clusters-{index}",
-        cluster_figure(shown, candidate, colour=_colour(run, candidate), names=_names(run, candidate)),
-        f"Texts in each cluster: human against {candidate}",
+        cluster_figure(
+            shown, candidate, colour=_colour(run, candidate), names=_names(run, candidate), words=run.comparison.words
+        ),
+        f"{said('Texts in each cluster: human')} against {candidate}",
         f"{shown_partition}; {which if len(shown) < len(rows) else f'{len(rows):,} clusters'}, sorted by "
-        f"{_ORDERS[order]}. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model "
-        f"texts.{_BELOW if order == 'cost' else ''}",
+        + said(f"{_ORDERS[order]}. {int(table['human'].sum()):,} human and {int(table['model'].sum()):,} model texts.")
+        + (_BELOW if order == "cost" else ""),
     )
 
 
@@ -149,22 +152,23 @@ _BELOW = " Below: each cluster's cost, a share of the frontier integral."
 
 
 def _ledger(
+    run: Run,
     rows: pd.DataFrame,
     table: pd.DataFrame,
     direction: str,
     names: Sequence[str],
     reach: tuple[float, float],
     candidate: str,
-    colour: str,
     index: int,
     shown_partition: str,
 ) -> Chart:
-    title, meaning = _TITLES[direction]
+    said = run.comparison.words.said
+    title, meaning = map(said, _TITLES[direction])
     bars, share = int((rows["cluster"] != TOGETHER).sum()), rows["share"].sum()
     total = f"{as_percent(share)} of the frontier integral of {written(table['cost'].sum(), SCORE_DECIMALS)}"
     return Chart(
         f"{title.lower()}-{index}",
-        ledger_figure(rows, direction, names, colour=colour, reach=reach),
+        ledger_figure(rows, direction, names, colour=_colour(run, candidate), reach=reach, words=run.comparison.words),
         f"{title}: {meaning} ({candidate})",
         f"{shown_partition}. Together {total}; bars: the costliest {bars} of "
         f"{int(rows['clusters'].sum()):,} such clusters; lines: intervals.",
@@ -172,13 +176,14 @@ def _ledger(
 
 
 def _ledger_table(
+    run: Run,
     rows: pd.DataFrame,
     direction: str,
     names: Sequence[str],
     words: dict[int, list[str]],
     labels: NDArray[np.str_] | None,
 ) -> Table:
-    title, meaning = _TITLES[direction]
+    title, meaning = map(run.comparison.words.said, _TITLES[direction])
     cells = []
     for label, (_, row) in zip(row_labels(rows, names), rows.iterrows(), strict=True):
         cluster = int(row["cluster"])
@@ -188,7 +193,7 @@ def _ledger_table(
         top_words = ", ".join(words.get(cluster, ())) if one else ""
         sizes = (f"{int(row[side]):,}" for side in ("human", "model"))
         cells.append((label, share, trust, *sizes, top_words))
-    columns = ("Cluster", "cost", "stability", "human", "model", "distinctive words")
+    columns = ("Cluster", "cost", "stability", run.comparison.words.reference, "model", "distinctive words")
     return Table(f"{title}: {meaning}, by cluster", columns, tuple(cells), folded=True)
 
 
@@ -204,7 +209,7 @@ def _cards(
     title, _ = _TITLES[direction]
     leading = rows[rows["cluster"] != TOGETHER].head(TOP_CLUSTERS)
     cards = tuple(_card(run, candidate, row, names, words, labels) for _, row in leading.iterrows())
-    return Cards(f"{title}: leading clusters and texts in them", cards)
+    return Cards(run.comparison.words.said(f"{title}: leading clusters and texts in them"), cards)
 
 
 def _chosen(run: Run, candidate: str, table: pd.DataFrame, cluster: int | None) -> tuple[Cards, ...]:
@@ -242,9 +247,9 @@ def _side(run: Run, source: str, candidate: str, cluster: int) -> Side:
     colour = HUMAN_COLOUR if source == HUMAN else _colour(run, candidate)
     words, total = run.comparison.words, int(indices.size)
     if corpus.media is not None:
-        return Side(source, colour, total, (), words, pictures_of(corpus, indices[:PICTURES].tolist()))
+        return Side(words.source(source), colour, total, (), words, pictures_of(corpus, indices[:PICTURES].tolist()))
     samples = tuple(_sample(corpus, int(index)) for index in indices[:SAMPLES])
-    return Side(source, colour, total, samples, words)
+    return Side(words.source(source), colour, total, samples, words)
 
 
 def _colour(run: Run, candidate: str) -> str:

@@ -61,7 +61,7 @@ def _card(run: Run, finding: Finding) -> Card:
     colours = HUMAN_COLOUR, candidate_colour([each.name for each in run.comparison.candidates], finding.candidate)
     chosen = contrasted(finding, *(len(run.corpora[name]) for name in names))
     sides = tuple(
-        Side(name, colour, rows.size, (), words, pictures_of(run.corpora[name], rows[:PICTURES].tolist()))
+        Side(words.source(name), colour, rows.size, (), words, pictures_of(run.corpora[name], rows[:PICTURES].tolist()))
         for name, colour, rows in zip(names, colours, chosen, strict=True)
     )
     facts = f"{shown} that {finding.condition}", f"{other} of which this is not so"

@@ -27,6 +27,7 @@ from mauve_core.reporting.cluster_section import clusters_section
 from mauve_core.reporting.diversity_section import diversity_section
 from mauve_core.reporting.findings_section import findings_section
 from mauve_core.reporting.preflight_section import preflight_section
+from mauve_core.reporting.saying import section_said
 from mauve_core.reporting.score_sections import (
     citing_section,
     frontier_section,
@@ -174,6 +175,14 @@ def _sections(run: Run, shown: Sequence[str], asked: Sequence[str], cluster: int
 
 
 def _section(run: Run, shown: Sequence[str], key: str, cluster: int | None) -> Section | None:
+    found = _written(run, shown, key, cluster)
+    if found is None:
+        return None
+    comparison = run.comparison
+    return section_said(found, comparison.words, [candidate.name for candidate in comparison.candidates])
+
+
+def _written(run: Run, shown: Sequence[str], key: str, cluster: int | None) -> Section | None:
     if key in OF_TEXTS and not run.comparison.has_words:
         return None
     if key in ATTACHED:

@@ -40,7 +40,7 @@ def measure_rankings(found: Measurements, order: Sequence[str], words: Words = T
     if len(tests) > MOST_TESTS:
         blocks.append(Remarks((f"{len(tests):,} tests of gaps are left out here; mauve-lens test prints them.",)))
     elif tests:
-        blocks.append(_tests(found, ranked, order))
+        blocks.append(_tests(found, ranked, order, words))
     return tuple(blocks)
 
 
@@ -62,7 +62,7 @@ def _gaps(
     return Table("Gap to the human texts, |T(Q) − T(P)|", columns, tuple(map(tuple, rows)), note)
 
 
-def _tests(found: Measurements, measures: Sequence[str], order: Sequence[str]) -> Table:
+def _tests(found: Measurements, measures: Sequence[str], order: Sequence[str], words: Words) -> Table:
     rows = []
     for measure in measures:
         tests = ranked_tests(found, measure, order)
@@ -76,7 +76,7 @@ def _tests(found: Measurements, measures: Sequence[str], order: Sequence[str]) -
                 NONE if each.p_value is None else significant(each.p_value),
                 NONE if each.p_adjusted is None else significant(each.p_adjusted),
                 "yes" if each.told_apart else "no",
-                exchanged_label(each),
+                exchanged_label(each, words),
             )
             for each in tests
         ]

@@ -59,7 +59,7 @@ def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", 
     sentences = [
         _compared(comparison),
         _normalized(comparison),
-        _features(comparison.config.encoder),
+        _features(comparison.config.encoder, of_texts=comparison.has_words),
         _clusters(comparison, kind),
         _scores(comparison, smoothing),
         _spread(comparison),
@@ -67,7 +67,8 @@ def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", 
         _halves(comparison, kind),
         f"Computed with MAUVE Lens{f' {version}' if version else ''}.",
     ]
-    return " ".join(sentence for sentence in sentences if sentence)
+    names = [printable(candidate.name) for candidate in comparison.candidates]
+    return comparison.words.said(" ".join(filter(None, sentences)), names)
 
 
 def methods_text(comparison: Comparison, kind: PartitionKind = "pairwise", smoothing: str = "none") -> str:
@@ -84,10 +85,12 @@ def _compared(comparison: Comparison) -> str:
     repeated = sorted({source.generations for source in comparison.sources if source.generations > 1})
     if repeated:
         a_piece += f", in up to {repeated[-1]:,} generations"
+    words = comparison.words
     return (
-        f"We compared {_spelt(len(names))} {_plural('candidate', len(names))} ({listed}; {each} texts{a_piece}) with "
-        f"{comparison.human.n:,} human texts by MAUVE (Pillutla et al., 2021) and related divergence frontier "
-        "summaries (Pillutla et al., 2023), which compare distributions over clusters of text features "
+        f"We compared {_spelt(len(names))} {_plural('candidate', len(names))} ({listed}; {each} "
+        f"{words.items}{a_piece}) with {comparison.human.n:,} {words.reference_items} by MAUVE (Pillutla et al., "
+        "2021) and related divergence frontier summaries (Pillutla et al., 2023), which compare distributions over "
+        f"clusters of {words.item} features "
         "(see also Pimentel et al., 2023)."
     )
 
@@ -112,7 +115,7 @@ def _step(comparison: Comparison, spec: str) -> str:
     return f"{done} ({human.count:,} of {human.of:,} human texts, {number} of each candidate's)"
 
 
-def _features(encoder: EncoderConfig | None) -> str:
+def _features(encoder: EncoderConfig | None, *, of_texts: bool) -> str:
     if encoder is None:
         return "Features were computed elsewhere and supplied."
     revision = f" at revision {printable(encoder.revision)}" if encoder.revision else ""
@@ -131,6 +134,8 @@ def _features(encoder: EncoderConfig | None) -> str:
         "mean": "the mean over tokens",
     }[encoder.pooling]
     weights = f"{weights_of(encoder.model)}; " if weights_of(encoder.model) else ""
+    if not of_texts:
+        return f"Features are from {printable(encoder.model)}{revision} ({weights}{encoder.dtype})."
     layer = "the last layer" if encoder.layer == -1 else f"hidden layer {encoder.layer}"
     return (
         f"Features are from {printable(encoder.model)}{revision} ({weights}{layer}, {pooling}, {encoder.dtype}), "

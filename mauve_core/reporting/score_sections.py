@@ -31,7 +31,7 @@ from mauve_core.reporting.blocks import Chart, Remarks, Section, Table, Verbatim
 from mauve_core.reporting.methods_text import BIBTEX, methods_paragraph
 from mauve_core.scoring import empty_clusters
 from mauve_core.scoring.reference import LIKE_FOR_LIKE_NOTE, reference_sentences
-from mauve_core.scoring.result import Comparison
+from mauve_core.scoring.result import Comparison, Source
 from mauve_core.scoring.tables import (
     TITLES,
     pairing_sentence,
@@ -105,7 +105,7 @@ def _tests(comparison: Comparison) -> tuple[Table, ...]:
             significant(each.p_value),
             significant(each.p_adjusted),
             "yes" if each.told_apart else "no",
-            exchanged_label(each),
+            exchanged_label(each, comparison.words),
         )
         for each in found
     )
@@ -162,24 +162,31 @@ def map_section(comparison: Comparison) -> Section | None:
     return Section("map", "Map", (Chart("map", figure, "All texts by source", note),))
 
 
+def _lengths(source: Source) -> tuple[str, str]:
+    """Tokens of a usual text, and the number of texts that the encoder cut."""
+    return "unknown" if source.tokens_median is None else f"{source.tokens_median:g}", f"{source.cut:,}"
+
+
 def making_section(comparison: Comparison) -> Section:
     """Texts and exclusions, empty clusters, settings and environment, to reproduce the numbers."""
+    lengths = ("median tokens", "cut by the encoder") if comparison.has_words else ()
     sources = Table(
         "Texts",
-        ("Source", "n", "median tokens", "cut by the encoder", "file", "SHA-256 of ids and texts"),
+        ("Source", "n", *lengths, "file", "SHA-256 of ids and texts"),
         tuple(
             (
                 source.name,
                 f"{source.n:,}",
-                "unknown" if source.tokens_median is None else f"{source.tokens_median:g}",
-                f"{source.cut:,}",
+                *(_lengths(source) if lengths else ()),
                 source.file_name,
                 source.digest[:16],
             )
             for source in comparison.sources
         ),
     )
-    notes = tuple(f"{source.name}: {note}" for source in comparison.sources for note in source.notes)
+    notes = tuple(
+        f"{comparison.words.source(source.name)}: {note}" for source in comparison.sources for note in source.notes
+    )
     excluded = notes or ("Nothing was excluded.",)
     settings = Table("Settings", ("Setting", "Value"), tuple(_flat(comparison.config.as_dict())), folded=True)
     environment = Table("Environment", ("Item", "Value"), tuple(_flat(dict(comparison.environment))), folded=True)

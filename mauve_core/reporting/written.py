@@ -75,7 +75,7 @@ def latex_table(comparison: Comparison, kind: PartitionKind = "pairwise", smooth
         f"% needs {' and '.join(PREAMBLE)}",
         r"\begin{table}[t]",
         r"  \centering",
-        r"  \caption{Distance of each candidate from the human texts. "
+        rf"  \caption{{Distance of each candidate from the {comparison.words.reference_items}. "
         + _note(comparison, kind, smoothing, latex=True)
         + "}",
         r"  \footnotesize",

@@ -69,10 +69,13 @@ def _unequal_sizes(sources: Sequence[Source]) -> str:
     if len({source.n_scored for source in sources}) == 1:
         return ""
     each = {True: "", False: " in each generation"}
-    sizes = ", ".join(f"{source.name} {source.n_scored}{each[source.n_scored == source.n]}" for source in sources)
+    words = kind_of(sources[0].kind).words
+    sizes = ", ".join(
+        f"{words.source(source.name)} {source.n_scored:,}{each[source.n_scored == source.n]}" for source in sources
+    )
     return (
         f"The sides differ in size ({sizes}): scores at different sizes are not comparable. Draw equal numbers of "
-        "texts, on New run or with compare --equalize."
+        f"{words.items}, on New run or with compare --equalize."
     )
 
 
@@ -133,7 +136,7 @@ def _joined(corpora: Mapping[str, Corpus], config: CompareConfig) -> str:
         )
         for name, corpus in corpora.items()
     }
-    named = [f"{count} of {name}" for name, count in counts.items() if count]
+    named = [f"{count:,} of {name}" for name, count in counts.items() if count]
     return f"Prompt and text run together without a space in {', '.join(named)} texts." if named else ""
 
 
@@ -145,17 +148,19 @@ def _doubts(corpora: Mapping[str, Corpus]) -> list[str]:
 def _same_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> list[str]:
     alike: dict[tuple[str, ...], list[str]] = {}
     for source in sources:
-        alike.setdefault(tuple(sorted(corpora[source.name].contents)), []).append(source.name)
+        kind = kind_of(source.kind)
+        alike.setdefault(tuple(sorted(corpora[source.name].contents)), []).append(kind.words.source(source.name))
     groups = (" and ".join(names) for names in alike.values() if len(names) > 1)
+    items = kind_of(sources[0].kind).words.items
     return [
-        f"{names} hold the same texts, so their score is meaningless: was one file given twice?" for names in groups
+        f"{names} hold the same {items}, so their score is meaningless: was one file given twice?" for names in groups
     ]
 
 
 def _shared_texts(sources: Sequence[Source], corpora: Mapping[str, Corpus]) -> str:
     human = set(corpora[sources[0].name].contents)
     shared = {s.name: sum(each in human for each in corpora[s.name].contents) for s in sources[1:]}
-    named = [f"{count} of {name}" for name, count in shared.items() if count]
+    named = [f"{count:,} of {name}" for name, count in shared.items() if count]
     said = kind_of(sources[0].kind).words.said("Texts that also occur verbatim on the human side")
     return f"{said}: {', '.join(named)}." if named else ""
 

@@ -11,8 +11,9 @@ import dataclasses
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -158,7 +159,7 @@ def compare(
         candidates=tuple(Candidate(encoded[name].source, {}, {}, partitioned.pairwise[name]) for name in candidates),
         joint=partitioned.joint,
         config=config,
-        warnings=(partitioned.why_no_halves,) if partitioned.why_no_halves else (),
+        warnings=tuple(filter(None, (kind_of(corpora[HUMAN].kind).words.said(partitioned.why_no_halves),))),
         environment={},
         halves=_halves(encoded[HUMAN].source, partitioned.halves),
         prompts_by=None if matched is None else matched.by,
@@ -179,7 +180,7 @@ def compare(
             *comparison.warnings,
             *([] if clustering is None else [f"Clusters are those of {name_of(clustering)}, not of k-means."]),
         ),
-        environment=_environment(libraries, used_device, clock)
+        environment=_environment(libraries, kind_of(corpora[HUMAN].kind).libraries, used_device, clock)
         | {CLUSTERING_DEVICE: used}
         | ({} if clustering is None else {CLUSTERED_BY: name_of(clustering)}),
     )
@@ -255,10 +256,15 @@ class _Clock:
         self._last = now
 
 
-def _environment(libraries: Sequence[str], device: str, clock: _Clock) -> dict[str, Any]:
+def _environment(libraries: Sequence[str], of_kind: Sequence[str], device: str, clock: _Clock) -> dict[str, Any]:
+    """What the comparison ran on; ``of_kind``, which read the items, need not be there for items of a stored run."""
+    versions = {"python": platform.python_version(), **{name: version(name) for name in libraries}}
+    for name in of_kind:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
     return {
         "started": clock.started,
         "seconds": clock.seconds,
         "device": device,
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in libraries}},
+        "versions": versions,
     }

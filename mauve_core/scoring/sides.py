@@ -158,7 +158,7 @@ def encode_sides(
     for name, corpus in corpora.items():
 
         def tell(stage: str, done: int, total: int, name: str = name) -> None:
-            progress(f"{stage} of {name}", done, total)
+            progress(f"{stage} of {kind.words.source(name)}", done, total)
 
         encoding = encoder.encode(corpus, store=store, progress=tell)
         median, cut = float(np.median(encoding.lengths)) if kind.has_words else None, int(encoding.cut.sum())

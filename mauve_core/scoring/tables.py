@@ -331,8 +331,10 @@ def _texts(comparison: Comparison) -> str:
     for source in comparison.sources:
         median = "unknown" if source.tokens_median is None else f"{source.tokens_median:g}"
         cells = [median, str(source.cut)] if comparison.has_words else []
-        rows.append([printable(source.name), str(source.n), *cells, printable(source.file_name)])
-        notes += [f"  {printable(source.name)}: {printable(note)}" for note in source.notes]
+        rows.append(
+            [printable(comparison.words.source(source.name)), f"{source.n:,}", *cells, printable(source.file_name)]
+        )
+        notes += [f"  {printable(comparison.words.source(source.name))}: {printable(note)}" for note in source.notes]
     return "\n".join([aligned(rows), *notes])
 
 

@@ -40,6 +40,7 @@ from mauve_core.base.names import require_text
 from mauve_core.base.summaries import short
 from mauve_core.base.validation import Count, Holds
 from mauve_core.corpus import Corpus, limits
+from mauve_core.corpus.kinds import TEXT
 from mauve_core.corpus.media import archive_beside
 from mauve_core.encoders.external_features import write_features
 from mauve_core.scoring import serialization
@@ -107,6 +108,8 @@ class RunSummary:
         Written by people.
     bytes : int
         Size of the folder's files, as far as the index knows.
+    kind : str
+        Kind of the items: "text", "image" ...
     """
 
     id: str
@@ -119,6 +122,7 @@ class RunSummary:
     tags: tuple[str, ...] = ()
     notes: str = ""
     bytes: Count = 0
+    kind: str = TEXT
 
 
 @dataclass(frozen=True)
@@ -325,8 +329,8 @@ def read_comparison(folder: Path, meta: RunRecord) -> Comparison:
 
 def read_summary(folder: Path) -> RunSummary:
     """Read a run's summary without its texts or features."""
-    line = read_record(folder).summary
-    summary = RunSummary(folder.name, **vars(line))
+    record = read_record(folder)
+    summary = RunSummary(folder.name, **vars(record.summary), kind=record.comparison.human.kind)
     return _described(summary, about_run(folder), folder_bytes(folder))
 
 
@@ -410,7 +414,7 @@ def summary_of(identifier: str, name: str, created: str, comparison: Comparison)
     encoder = comparison.config.encoder
     human, names = comparison.human, tuple(candidate.name for candidate in comparison.candidates)
     model = None if encoder is None else encoder.model
-    return RunSummary(identifier, name, created, human.origin, names, human.n, model)
+    return RunSummary(identifier, name, created, human.origin, names, human.n, model, kind=human.kind)
 
 
 def _described(summary: RunSummary, about: About, size: int) -> RunSummary:

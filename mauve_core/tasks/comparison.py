@@ -173,7 +173,7 @@ class ComparisonTask(NewRunTask):
             progress(READING, done, len(self.files))
 
             def tell(stage: str, read: int, total: int, name: str = name) -> None:
-                progress(f"{stage} of {name}", read, total)
+                progress(f"{stage} of {'the reference' if name == HUMAN else name}", read, total)
 
             corpora[name] = file.read(name, tables, tell)
             if file.features is not None:

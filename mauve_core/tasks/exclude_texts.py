@@ -18,6 +18,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.store import Run, RunStore
 from mauve_core.store.features import stored_features
 from mauve_core.tasks.base import NewRunTask, Stored, unheeded
@@ -84,6 +85,7 @@ class ExcludeTextsTask(NewRunTask):
         """Return the texts that stay, with a note on the origin of the texts and their features."""
         corpus, encoder = run.corpora[name], run.comparison.config.encoder
         model = "given" if encoder is None else f"encoder {encoder.model}"
-        gone = f"{len(corpus) - len(rows)} of {len(corpus)} texts of run {run.id} are left out"
+        whole = kind_of(corpus.kind).words.count(len(corpus))
+        gone = f"{len(corpus) - len(rows):,} of {whole} of run {run.id} are left out"
         note = f"{gone}; features from that run ({model})."
         return dataclasses.replace(corpus.take(rows), notes=(*corpus.notes, note))

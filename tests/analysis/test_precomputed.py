@@ -57,7 +57,7 @@ def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in (
         "score_basis",
-        "count_words",
+        "item_words",
         "assess_stability",
         "gap_test",
         "exchange_rate",

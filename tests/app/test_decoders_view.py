@@ -278,7 +278,7 @@ def test_measures_from_before_there_were_tests_say_how_to_get_them(
 @pytest.mark.usefixtures("measured")
 def test_notes_are_shown_with_the_ranking(open_page: OpenPage) -> None:
     app = open_page(VIEW, measure="precision")
-    assert "two random halves of the human side (30 and 30 texts)" in said(app)
+    assert "two random halves of P (30 and 30)" in said(app)
 
 
 @pytest.mark.usefixtures("measured")

@@ -125,12 +125,12 @@ def test_work_of_which_nothing_is_kept_is_started_again(open_page: OpenPage) -> 
 
 
 def test_the_log_is_shown_as_it_is(open_page: OpenPage) -> None:
-    log = "2026-01-01 10:00:00  Reading texts: 4\n2026-01-01 10:00:01  Warning: ![x](http://evil/) <b>\n"
+    log = "2026-01-01 10:00:00  Reading files: 4\n2026-01-01 10:00:01  Warning: ![x](http://evil/) <b>\n"
     with job(1, status="running", log=log):
         assert [each["log"] for each in told(open_page(VIEW))] == [log.splitlines()]
     app = open_page(VIEW)  # its worker is gone
     assert [item.label for item in app.expander if item.label == "Log"] == ["Log"]
-    (code,) = [element for element in app.code if "Reading texts" in element.value]
+    (code,) = [element for element in app.code if "Reading files" in element.value]
     assert code.value == log.strip()
     assert code.language == "plaintext"
 

@@ -20,11 +20,13 @@ from tests.browser.axe import Violation
 from tests.browser.conftest import PAGE_TIMEOUT_MS, serving, still
 from tests.browser.full_run import make_full_run
 from tests.browser.image_run import make_image_run
+from tests.images.made import make_dark_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 RUN = "synthetic"
 IMAGES = "images"
+DARK = "dark-images"
 
 WITH_PICTURES = ("clusters", "cluster", "why", "map-area", "map-cluster", "texts-all")
 """Views that show pictures of a run of images."""
@@ -51,6 +53,9 @@ def full_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
     home = tmp_path_factory.mktemp("full") / "home"
     make_full_run(home)
     make_image_run(home, {HUMAN: (24, 12), "drawn": (12, 24)}, name=IMAGES)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MAUVE_LENS_HOME", str(home))
+        make_dark_run(home.parent / "photos", name=DARK)
     with serving(home) as url:
         yield url
 
@@ -80,6 +85,12 @@ def test_a_view(pages: dict[str, Page], full_app: str, scheme: str, name: str) -
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_a_view_of_images(pages: dict[str, Page], full_app: str, scheme: str, name: str) -> None:
     examine(pages[scheme], scheme, VIEWS[name], full_app, IMAGES)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_findings_of_images(pages: dict[str, Page], full_app: str, scheme: str) -> None:
+    examine(pages[scheme], scheme, View("findings", {"candidate": "dark"}), full_app, DARK)
+    assert pages[scheme].get_by_role("heading", name="It makes darker images").is_visible()
 
 
 def examine(page: Page, scheme: str, view: View, url: str, run: str) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.formatting import with_plain_spaces, with_spread
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import silent
 from mauve_core.demo import demo_run
@@ -292,10 +291,8 @@ def test_adversarial_texts_have_the_perplexity_of_human_ones():
 def test_gibberish_beats_people_on_precision_as_its_description_says_but_not_on_recall():
     stored = from_json(Measurements, json.loads((demo_run.DATA / demo_run.MEASURES_FILE).read_text(encoding="utf-8")))
     *_, adversarial = demo_run.read_manifest()["generation"]["decoders"]
-    said = with_plain_spaces(MEASURES["precision"].description)
+    assert "gibberish can score as high as people, or higher" in MEASURES["precision"].description
     row = stored.row("precision", adversarial)
-    for value in (row.model, row.human):
-        assert with_plain_spaces(with_spread(value.value, value.sd, 3)) in said
     assert row.model.value > row.human.value
     for name in ("recall", "coverage", "vendi"):
         row = stored.row(name, adversarial)

@@ -157,7 +157,7 @@ def test_the_sentence_has_both_scores_with_their_spreads():
     said = with_plain_spaces(found.sentence)
     assert said == "Articles dropped: MAUVE 0.935 ± 0.013, untouched control 0.965 ± 0.013: not detected (p 0.6)."
     assert summary(table(line("drop-articles", (0.4, 0.2)))) == (
-        "With halves of 30 texts, MAUVE detects none of 1 perturbation. Not detected: Articles dropped."
+        "With halves of 30 texts, MAUVE does not detect the one perturbation: Articles dropped."
     )
 
 

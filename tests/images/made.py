@@ -35,19 +35,19 @@ def draw_stripes(folder: Path, n: int, *, seed: int = 0) -> Path:
     return folder
 
 
-def make_dark_run(folder: Path, n: int = 60) -> Run:
+def make_dark_run(folder: Path, n: int = 60, *, name: str = "images") -> Run:
     """Store a run of gray images: real ones, darker ones, and the same distribution once more.
 
     Noise in every color would be more saturated where it is darker.
     """
     sides = {HUMAN: (0, 0.5), "dark": (1, 0.35), "same": (2, 0.5)}
     corpora = {}
-    for name, (seed, light) in sides.items():
-        draw_images(folder / name, n, seed=seed, light=light)
-        for path in (folder / name).rglob("*.png"):
+    for side, (seed, light) in sides.items():
+        draw_images(folder / side, n, seed=seed, light=light)
+        for path in (folder / side).rglob("*.png"):
             Image.open(path).convert("L").save(path)
-        corpora[name] = read_corpus(folder / name, name=name)
-    features = {name: np.random.default_rng(seed).normal(size=(n, 4)) for name, (seed, _) in sides.items()}
-    models = {name: corpora[name] for name in ("dark", "same")}
+        corpora[side] = read_corpus(folder / side, name=side)
+    features = {side: np.random.default_rng(seed).normal(size=(n, 4)) for side, (seed, _) in sides.items()}
+    models = {side: corpora[side] for side in ("dark", "same")}
     comparison = compare(corpora[HUMAN], models, features=features, k=3, seeds=2, draw_map=False)
-    return RunStore().save("images", comparison, corpora, features)
+    return RunStore().save(name, comparison, corpora, features)

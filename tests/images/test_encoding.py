@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import PIL
 import pytest
 
 from mauve_core import compare, read_corpus
@@ -81,5 +82,7 @@ def test_settings_of_texts_are_refused() -> None:
 def test_two_folders_are_compared_in_one_call(tmp_path: Path) -> None:
     paths = [draw_images(tmp_path / name, 24, seed=i, light=0.3 + 0.3 * i) for i, name in enumerate("ab")]
     found = compare(paths[0], {"bright": paths[1]}, encoder="pixels", k=3, seeds=2, draw_map=False)
+    assert found.environment["versions"]["pillow"] == PIL.__version__
+    assert "24 real images are too few to compare one half with the other." in found.warnings
     assert (found.words.items, found.human.tokens_median) == ("images", None)
     assert found["bright"]["mauve"].mean < 0.5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,9 +23,9 @@ from mauve_core.corpus.perturbations.applying import dosed
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
 from mauve_core.experiments.robustness import ProbeTable, about_test, detections, probe_run, stored_probes, summary
-from mauve_core.images.decoding import decode
+from mauve_core.images.decoding import Picture, decode
 from mauve_core.images.encoding import ImageEncoder
-from mauve_core.images.perturbing import PROBES, Alteration, perturb, perturbed_image
+from mauve_core.images.perturbing import KEPT_BYTES, PROBES, Alteration, perturb, perturbed_image
 from mauve_core.store import Run, RunStore
 from tests.images.made import draw_images, draw_stripes
 
@@ -166,6 +167,24 @@ def test_a_probe_notices_blur_and_noise(run: Run) -> None:
     assert summary(table).startswith(f"With halves of {N // 2} images, MAUVE detects 2 of 2 perturbations: ")
     assert "images of both halves" in about_test(table)
     assert not [note for note in table.notes if "text" in note]
+
+
+@pytest.mark.parametrize(("room", "times"), [(KEPT_BYTES, 1), (0, 2)])
+def test_each_original_is_decoded_once_where_there_is_room_to_keep_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch, room: int, times: int
+) -> None:
+    decoded: list[str] = []
+
+    def counting(data: bytes, name: str) -> Picture:
+        decoded.append(name)
+        return decode(data, name)
+
+    monkeypatch.setattr("mauve_core.images.originals.decode", counting)
+    monkeypatch.setattr("mauve_core.images.perturbing.KEPT_BYTES", room)
+    table = probes(run, ("blur-3",), splits=1, seeds=1)
+    assert table.line("blur-3").changed == 1
+    assert set(Counter(decoded).values()) == {times}
+    assert len(set(decoded)) == N // 2
 
 
 @pytest.mark.slow

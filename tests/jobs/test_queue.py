@@ -306,7 +306,7 @@ def make_job(**changes: object) -> tuple[Path, JobState]:
 @pytest.mark.parametrize("status", ["queued", "running"])
 def test_a_state_without_a_worker_is_an_interruption(status: str) -> None:
     folder, state = make_job(status=status)
-    (folder / LOG).write_text("Reading texts: 4\nEncoding tokens of human: 28,000\n\n")
+    (folder / LOG).write_text("Reading files: 4\nEncoding tokens of human: 28,000\n\n")
     found = queue.status(state.id)
     assert (found.status, found.active) == ("interrupted", False)
     assert "features already computed are kept" in found.message

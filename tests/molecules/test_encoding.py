@@ -157,6 +157,7 @@ def test_damaged_weights_are_named(
 def test_two_files_are_compared_and_stored(corpora: tuple[Corpus, Corpus], tmp_path: Path) -> None:
     human, model = corpora
     found = compare(human, {"model": model}, k=4, seeds=2, draw_map=False)
+    assert {"rdkit", "fcd"} <= found.environment["versions"].keys()
     assert found.config.encoder == CONFIG
     assert (found.words.reference_items, found.human.tokens_median) == ("real molecules", None)
     store = RunStore(tmp_path)

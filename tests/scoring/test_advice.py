@@ -34,7 +34,7 @@ def test_good_inputs_need_no_advice():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"n": N + 1}, "differ in size (human 1000, m 1001)"),
+        ({"n": N + 1}, "differ in size (human 1,000, m 1,001)"),
         ({"tokens_median": 255.0}, "median of 255 tokens"),
         ({"cut": 7}, "7 of 1000 of m"),
     ],

@@ -410,7 +410,7 @@ def _why_source(run_id: str, kind: PartitionKind, candidate: str, seed: int) -> 
     return run_why_source(load_run(run_id), kind, candidate, seed)
 
 
-@kept_by_run(max_entries=256, show_spinner="Reading the texts")
+@kept_by_run(max_entries=256, show_spinner="Reading the run")
 def why_card(run_id: str, kind: PartitionKind, candidate: str, seed: int, cluster: int) -> WhyCard:
     """The explanation card of one cluster."""
     return why.why_card(_why_source(run_id, kind, candidate, seed), cluster)

@@ -15,6 +15,7 @@ from mauve_app.caching import cache
 from mauve_app.components import text_search, texts, why_panel
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.components.text_search import Found
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import ClusterTab, to_query
@@ -72,7 +73,7 @@ def heading(focus: Focus, cluster: int, links: Mapping[str, tuple[str, str]], *,
 
 def _stability_in_words(judged: Stability, cluster: int) -> str:
     meaning = LABELS[str(judged.label[cluster])].capitalize()
-    return (
+    return said(
         f"{meaning}. p = {significant(judged.p[cluster])} when texts switch sides, "
         f"{significant(judged.adjusted[cluster])} adjusted for all clusters; the same sign in "
         f"{as_percent(judged.agreement[cluster])} of the partitions with other seeds and k."
@@ -90,9 +91,14 @@ def show(focus: Focus, cluster: int, table: pd.DataFrame, weight: float, masks: 
     st.markdown(why_panel.finding(focus, cluster))
     st.caption(_figures(focus, cluster, table))
     if masks is not None:
-        counts = [f"{wanted[name].sum():,} of {mask.sum():,} {escaped(name)}" for name, mask in inside.items()]
-        partners = ", beside the other side's text of the same prompt" if session.current().texts_paired else ""
-        st.markdown(f":material/search: **Found here:** {' and '.join(counts)} texts. Only these are listed{partners}.")
+        words = focus.run.comparison.words
+        counts = [
+            f"{wanted[name].sum():,} of {mask.sum():,} {escaped(words.source(name))}" for name, mask in inside.items()
+        ]
+        partners = said(", beside the other side's text of the same prompt") if session.current().texts_paired else ""
+        st.markdown(
+            f":material/search: **Found here:** {' and '.join(counts)} {words.items}. Only these are listed{partners}."
+        )
     search = None if masks is None else text_search.of(focus.run, session.current())
     _tabs(focus, cluster, in_human, in_model, search)
     if has_costs(table):
@@ -137,13 +143,13 @@ def _texts(
         return
     pairing = codes is not None and state.texts_paired
     if codes is not None:
-        st.toggle("Pair by prompt", help=_PAIRS_HELP, **bound.bind("texts_paired", pairing))
+        st.toggle(said("Pair by prompt"), help=said(_PAIRS_HELP), **bound.bind("texts_paired", pairing))
     both = side_by_side(*central, MOST_TEXTS)
     rows = both if codes is None or not pairing else paired(*central, codes, MOST_TEXTS)
     why_panel.marked_rows(focus, cluster, rows, in_rows=pairing, search=search)
     asked_for = state.human_text is not None or state.model_text is not None
     # One label for every cluster: a browser folds an expander again when its label changes.
-    with st.expander("All texts of this cluster", expanded=asked_for):
+    with st.expander(said("All texts of this cluster"), expanded=asked_for):
         texts.side_by_side(focus.run, in_human, (focus.candidate, in_model), colour=focus.colour, key="cluster_texts")
 
 
@@ -205,8 +211,10 @@ def _words(focus: Focus, cluster: int) -> None:
         else:
             column.caption("No distinctive words.")
     st.caption(
-        "Class-based TF-IDF over the human texts and this candidate's, without common English words. Against other "
-        "clusters: only words in two or more texts. Within the cluster: the difference between the sides."
+        said(
+            "Class-based TF-IDF over the human texts and this candidate's, without common English words. Against other "
+            "clusters: only words in two or more texts. Within the cluster: the difference between the sides."
+        )
     )
 
 
@@ -216,7 +224,7 @@ def words_frame(words: tuple[DistinctiveWord, ...]) -> pd.DataFrame:
         {
             "word": [word.word for word in words],
             "times": [word.count for word in words],
-            "texts": [word.texts for word in words],
+            said("texts"): [word.texts for word in words],
         }
     )
 
@@ -225,7 +233,7 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
     human, model = focus.run.corpora[HUMAN].metadata, focus.run.corpora[focus.candidate].metadata
     fields = list(dict.fromkeys([*human.columns, *model.columns]))
     if not fields:
-        st.caption("These texts have no metadata.")
+        st.caption(said("These texts have no metadata."))
         return
     name = fields[0]
     if len(fields) > 1:
@@ -236,8 +244,8 @@ def _metadata(focus: Focus, in_human: np.ndarray, in_model: np.ndarray) -> None:
         shown.rename(
             columns={
                 "value": str(name),
-                "human": "human, here",
-                "all_human": "human, total",
+                "human": said("human, here"),
+                "all_human": said("human, total"),
                 "model": "model, here",
                 "all_model": "model, total",
             }

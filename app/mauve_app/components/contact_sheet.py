@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
+from PIL import Image
 
 from mauve_app.components.browser import component
 from mauve_app.server import own_server
@@ -17,6 +20,9 @@ from mauve_core.store import Run
 
 HEIGHT = 420
 """Of a sheet, in pixels; more rows scroll."""
+
+LEAST = 160
+"""Pixels to which a picture of less is enlarged: one of 28 shows nothing beside those of the sheet."""
 
 _sheet = component("mauve_lens_contact_sheet", __file__, '<div class="sheet"></div>')
 
@@ -76,5 +82,7 @@ def picture(run: Run, source: str, index: int) -> None:
 
 
 def show_picture(data: bytes, alt: str) -> None:
-    """A picture as it is, with words for who cannot see it."""
-    st.image(data, output_format="PNG", alt=alt)  # by default a JPEG, which adds faults of its own
+    """A picture as it is, or a small one enlarged, with words for who cannot see it."""
+    with Image.open(io.BytesIO(data)) as opened:
+        width: int | Literal["content"] = LEAST if max(opened.size) < LEAST else "content"
+    st.image(data, width=width, output_format="PNG", alt=alt)  # by default a JPEG, which adds faults of its own

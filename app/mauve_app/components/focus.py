@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from mauve_app.caching import cache
 from mauve_app.components import score_controls
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import State
 from mauve_core.analysis.cluster_names import labelled
@@ -100,7 +101,7 @@ def pickers(focus: Focus, usual: int | None = None) -> None:
             names[0],
             omit_default=False,
             width=220,
-            help="The model side, Q. The other side, P, is always the human texts.",
+            help=said("The model side, Q. The other side, P, is always the human texts."),
         )
         titles = focus.names
         bound.selectbox(
@@ -112,9 +113,11 @@ def pickers(focus: Focus, usual: int | None = None) -> None:
             format_func=lambda cluster: labelled(titles, cluster),
             placeholder="None",
             width=320,
-            help="The cluster whose texts are shown: type a part of its name or its number, or click it in the chart. "
-            "A name says what distinguishes the cluster's texts from all others. Numbers depend on the partition and "
-            "the seed and mean nothing by themselves.",
+            help=said(
+                "The cluster whose texts are shown: type a part of its name or its number, or click it in the chart. "
+                "A name says what distinguishes the cluster's texts from all others. Numbers depend on the partition "
+                "and the seed and mean nothing by themselves."
+            ),
         )
 
 

@@ -38,7 +38,7 @@ def show(run: Run, search: TextSearch, places: np.ndarray) -> None:
             "picture": st.column_config.ImageColumn(width=70),
             "source": st.column_config.TextColumn(width=130),
             "id": st.column_config.TextColumn(width=90),
-            "text": st.column_config.TextColumn(width="large"),
+            "text": st.column_config.TextColumn("text" if run.comparison.has_words else "words", width="large"),
         },
     )
     if pages > 1:  # turning opens the page's first text
@@ -61,7 +61,11 @@ def listing(run: Run, search: TextSearch, places: np.ndarray) -> pd.DataFrame:
         corpus, row = run.corpora[name], int(stack.position[place])
         text = corpus.texts[row]
         rows.append(
-            (short_name(name), corpus.ids[row], excerpt(text, text_search.found_spans(text, search), BEFORE, AFTER))
+            (
+                run.comparison.words.source(short_name(name)),
+                corpus.ids[row],
+                excerpt(text, text_search.found_spans(text, search), BEFORE, AFTER),
+            )
         )
     table = pd.DataFrame(rows, columns=["source", "id", "text"])
     if run.corpora[HUMAN].media is not None:

@@ -18,6 +18,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mauve_app.components import job_panel, job_progress
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.progress import format_seconds
@@ -242,7 +243,7 @@ def _estimate(kind: str, amount: Callable[[], Amount | None]) -> str:
     except MauveLensError:
         return ""
     told = None if found is None else estimates.estimate(kind, found)
-    return "" if told is None else f"{told.text}."
+    return "" if told is None else f"{said(told.text)}."
 
 
 def _done(job: JobState) -> str:

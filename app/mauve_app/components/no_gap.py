@@ -11,4 +11,6 @@ from mauve_app.components.focus import Focus
 def show(here: Focus) -> None:
     """The result of the test, in words."""
     run_id, kind, candidate, _ = here.key
-    st.info(cache.gap_test(run_id, kind, candidate).in_words(), icon=":material/balance:")
+    st.info(
+        here.run.comparison.words.said(cache.gap_test(run_id, kind, candidate).in_words()), icon=":material/balance:"
+    )

@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mauve_app.components.browser import component
 from mauve_app.server import access
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.store import Run
 
 _KEY, _WEBGL = "face", "face_webgl"
@@ -28,11 +29,14 @@ def end() -> NoReturn:
 
 def require_words(run: Run) -> None:
     """End the page with a sentence if the run compares items that are not texts, about which the page says nothing."""
-    words = run.comparison.words
-    if not run.comparison.has_words:
+    comparison = run.comparison
+    if not comparison.has_words:
+        items = comparison.words.items
+        pages = ["Compare", "Measures", "Findings", "Clusters", "Gap", "Map", items.capitalize()]
+        pages += ["Probes"] if kind_of(comparison.human.kind).probes else []
+        others = f"{', '.join(pages[:-1])} and {pages[-1]}"
         st.info(
-            f"This page is about texts, and this run compares {words.items}. Compare, Findings, Clusters, Gap, Map "
-            "and Probes show them.",
+            f"This page is about texts, and this run compares {items}. {others} show them.",
             icon=":material/image:",
         )
         end()

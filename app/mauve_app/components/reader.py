@@ -8,6 +8,7 @@ import streamlit as st
 from mauve_app.caching import cache, texts
 from mauve_app.components import contact_sheet, focus, text_search
 from mauve_app.components.markup import escaped, swatch
+from mauve_app.components.saying import said
 from mauve_app.components.texts import about_text
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import changed, to_query
@@ -31,7 +32,7 @@ def show(run: Run, search: TextSearch, place: int) -> None:
         st.text(prompts[row])
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom") if others else (st.container(), None)
     with left:
-        st.markdown(f"{swatch(_colour(run, name))} **{escaped(name)}**")
+        st.markdown(f"{swatch(_colour(run, name))} **{escaped(run.comparison.words.source(name))}**")
         _text(run, search, name, row)
     if right is None:
         return
@@ -39,7 +40,13 @@ def show(run: Run, search: TextSearch, place: int) -> None:
     usual = next(each for each in (state.reference, HUMAN, state.candidate, *others) if each in others)
     with right:
         beside = bound.selectbox(
-            "beside", "Same prompt, by", list(others), usual, omit_default=False, label_visibility="collapsed"
+            "beside",
+            said("Same prompt, by"),
+            list(others),
+            usual,
+            omit_default=False,
+            format_func=run.comparison.words.source,
+            label_visibility="collapsed",
         )
         _text(run, search, beside, others[beside])
 
@@ -62,7 +69,7 @@ def partners(run: Run, name: str, row: int) -> dict[str, int]:
 def _text(run: Run, search: TextSearch, name: str, row: int) -> None:
     corpus = run.corpora[name]
     text = corpus.texts[row]
-    with st.container(border=True, gap="xsmall", height=_HEIGHT):
+    with st.container(border=True, gap="xsmall", height=_HEIGHT if run.comparison.has_words else "content"):
         st.text(about_text(corpus, row))
         contact_sheet.picture(run, name, row)
         st.html(found_text(text, text_search.found_spans(text, search)))

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from mauve_app.components.saying import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import PARAMETERS, SETTINGS, State
 from mauve_core.base.config import PartitionKind, Smoothing
@@ -97,8 +98,10 @@ def _partition() -> None:
         "partition",
         "Partition",
         PARTITION_TITLES,
-        help="Pairwise: the human texts are clustered with one candidate at a time, as in the papers. Joint: with all "
-        "candidates at once, so that cluster 12 is the same for all.",
+        help=said(
+            "Pairwise: the human texts are clustered with one candidate at a time, as in the papers. Joint: with all "
+            "candidates at once, so that cluster 12 is the same for all."
+        ),
     )
 
 
@@ -134,7 +137,9 @@ def weight(state: State, about: str, **keywords: Any) -> float:
     """The weight of P in the mixture R; see :func:`shown_weight`."""
     shown = shown_weight(state)
     link = bound.bind("weight", shown)
-    st.slider("Weight λ of humans", WEIGHT_STEP, 1 - WEIGHT_STEP, step=WEIGHT_STEP, help=about, **link, **keywords)
+    st.slider(
+        said("Weight λ of humans"), WEIGHT_STEP, 1 - WEIGHT_STEP, step=WEIGHT_STEP, help=about, **link, **keywords
+    )
     return shown
 
 
@@ -155,10 +160,12 @@ def smoothing(where: str) -> None:
         "Smoothing of counts",
         SMOOTHING_TITLES,
         None,
-        help="Texts added to every cluster: 1/2 (Krichevsky–Trofimov); 1 (Laplace); 1/2 to a cluster with none, 1 to "
-        "one with one text, else 3/4 (Braess–Sauer). Modified Good–Turing adjusts counts by how many clusters have "
-        "the same count, and how many have one text more. MAUVE of 2021 has no smoothing; MAUVE* of JMLR 2023 has "
-        f"Krichevsky–Trofimov. {where}",
+        help=said(
+            "Texts added to every cluster: 1/2 (Krichevsky–Trofimov); 1 (Laplace); 1/2 to a cluster with none, 1 to "
+            "one with one text, else 3/4 (Braess–Sauer). Modified Good–Turing adjusts counts by how many clusters have "
+            "the same count, and how many have one text more. MAUVE of 2021 has no smoothing; MAUVE* of JMLR 2023 has "
+            f"Krichevsky–Trofimov. {where}"
+        ),
     )
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from mauve_app.caching import cache
 from mauve_app.components import charts, tour_panel
 from mauve_app.components.browser import component
+from mauve_app.components.saying import said
 from mauve_app.server import origins
 from mauve_app.server.access import Visitor
 from mauve_app.url import session
@@ -81,9 +82,11 @@ def _files(run: Run, page: str, state: State) -> None:
         )
     _file("Whole report", partial(html_report, run), f"{name}-report.html", "share_report", ":material/summarize:")
     st.caption(
-        "HTML with interactive figures, texts of the leading clusters, and settings; needs no network or server. Its "
-        "scores are the run's own, whatever is set on the page. Made when asked for, which takes a few seconds, more "
-        "for a run whose clusters nobody has looked at yet."
+        said(
+            "HTML with interactive figures, texts of the leading clusters, and settings; needs no network or server. "
+            "Its scores are the run's own, whatever is set on the page. Made when asked for, which takes a few "
+            "seconds, more for a run whose clusters nobody has looked at yet."
+        )
     )
 
 

@@ -12,6 +12,7 @@ from mauve_app.components import charts, generations_note, job_button, page_chro
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_app.url import bound
 from mauve_app.url.parameters import ChartOrTable, State
@@ -85,8 +86,9 @@ _NUMBERS = re.compile(r"[\s,;]+")
 
 def show(run: Run, state: State) -> None:
     """Controls, the sweep that the URL names if it has been computed, and the form."""
+    axes = [axis for axis in EVERY_AXIS if axis in {state.sweep_axis} or axis != "length" or run.comparison.has_words]
     with st.container(horizontal=True, gap="medium"):
-        bound.segmented_control("sweep_axis", "Score against", {axis: AXIS_TITLES[axis] for axis in EVERY_AXIS})
+        bound.segmented_control("sweep_axis", "Score against", {axis: said(AXIS_TITLES[axis]) for axis in axes})
         if state.sweep_axis not in ESTIMATOR_AXES:
             bound.segmented_control(
                 "score",
@@ -110,7 +112,7 @@ def show(run: Run, state: State) -> None:
         st.info(escaped(obstacle), icon=":material/info:")
         if state.sweep_axis == "decoder":
             generating = bound.on_click(decoders_section="generate")
-            st.button("Generate texts with several values", icon=":material/edit_note:", **generating)
+            st.button(said("Generate texts with several values"), icon=":material/edit_note:", **generating)
     elif sweep is None:
         page_chrome.nothing_yet(
             "This sweep has not been computed yet.",
@@ -220,14 +222,16 @@ def _result(run: Run, sweep: Sweep, score: str) -> None:
     order = [candidate.name for candidate in run.comparison.candidates]
     name = f"{run.name}-{sweep.over}-sweep"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header(f"{TITLES[score]} against {figures.X_TITLES[sweep.over]}", anchor=False)
+        st.header(f"{TITLES[score]} against {said(figures.X_TITLES[sweep.over])}", anchor=False)
         st.space("stretch")
         charts.csv_button(lambda: figures.sweep_frame(sweep), key="sweep_csv", file_name=name)
     shown_as, tab = bound.open_tab("sweep_as", TABS, "sweep_tabs")
     with tab:
         if shown_as == "chart":
             figure = figures.sweep_figure(sweep, score, order, figures.own_values(sweep, run.comparison))
-            _chart(figure, sweep.over, f"{name}-{score}", f"{titled(score)} against {figures.X_TITLES[sweep.over]}")
+            _chart(
+                figure, sweep.over, f"{name}-{score}", f"{titled(score)} against {said(figures.X_TITLES[sweep.over])}"
+            )
         else:
             _table(sweep, score)
     seeds = sweep.settings.get("seeds")
@@ -257,7 +261,7 @@ def _table(sweep: Sweep, score: str) -> None:
         hide_index=True,
         key="sweep_table",
         column_config={
-            "value": st.column_config.TextColumn(figures.X_TITLES[sweep.over], pinned=True),
+            "value": st.column_config.TextColumn(said(figures.X_TITLES[sweep.over]), pinned=True),
             **{f"line_{index}": st.column_config.TextColumn(short_name(line)) for index, line in lines},
         },
     )
@@ -299,11 +303,11 @@ def _form(run: Run, axis: Axis, sweep: Sweep | EstimatorSweep | None) -> None:
     else:
         initial = sweep.values if sweep is not None else _usual(run, axis)
         text = values.text_input(
-            f"Values: {X_TITLES[axis]}",
+            f"Values: {said(X_TITLES[axis])}",
             value=", ".join(f"{value:g}" for value in initial or ()),
             key=f"sweep_values_{suffix}",
             placeholder="if empty: the longest text, half of it, a quarter of it ..." if axis == "length" else None,
-            help="Comma-separated numbers. " + _VALUES_HELP.get(axis, ""),
+            help="Comma-separated numbers. " + said(_VALUES_HELP.get(axis, "")),
         )
     parameter = _parameter(axis)
     own = run.comparison.config.score.seeds if parameter is None else SEEDS

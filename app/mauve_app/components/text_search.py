@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from mauve_app.caching import texts
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import MAX_SEARCH, SEARCH, State
 from mauve_core.analysis.selection import value_counts
@@ -106,10 +107,10 @@ def query_field(state: State) -> None:
     """The query, and whether it is a regular expression."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(
-            "Find texts with",
+            said("Find texts with"),
             placeholder='Words, "a phrase", begin*, -without',
             max_chars=MAX_SEARCH,
-            help=_HELP,
+            help=said(_HELP),
             icon=":material/search:",
             **bound.bind("search_query", state.search_query or "", default=""),
         )
@@ -123,7 +124,7 @@ def narrowing(run: Run, state: State) -> None:
         "Source",
         [None, *_sources(run)],
         None,
-        format_func=lambda name: "All" if name is None else name,
+        format_func=lambda name: "All" if name is None else run.comparison.words.source(name),
     )
     with st.container(horizontal=True):
         for field, label in (("search_shortest", "Words, at least"), ("search_longest", "At most")):

@@ -138,7 +138,7 @@ def _sheet(run: Run, source: str, indices: NDArray[np.int32], field: str, headin
         key=f"{key}_sheet",
         opened=opened,
         on_open=lambda index: session.update(**{field: index}),
-        label=f"{indices.size:,} {run.comparison.words.items} of {source}",
+        label=f"{indices.size:,} {run.comparison.words.items} of {run.comparison.words.source(source)}",
     )
     contact_sheet.picture(run, source, opened)
     st.text(about_text(run.corpora[source], opened))
@@ -181,7 +181,9 @@ def about_text(corpus: Corpus, index: int) -> str:
 
 
 def _short(value: object) -> object:
-    return significant(value, 3) if isinstance(value, float) and not value.is_integer() else value
+    if not isinstance(value, float):
+        return value
+    return int(value) if value.is_integer() else significant(value, 3)
 
 
 def _digest(indices: NDArray[np.int32]) -> str:

@@ -15,6 +15,7 @@ from mauve_app import tour
 from mauve_app.caching import cache
 from mauve_app.components import page_chrome
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_app.tour import Step
 from mauve_app.url import bound, session
@@ -70,7 +71,7 @@ def starter() -> None:
     run_id = cache.opened_run_id(state.run)
     if run_id is None or state.tour is not None:
         return
-    if st.button("Guided tour", icon=":material/tour:", type="tertiary", key="tour_start", help=_ABOUT):
+    if st.button("Guided tour", icon=":material/tour:", type="tertiary", key="tour_start", help=said(_ABOUT)):
         steps = _steps(run_id)
         if steps:
             _go(steps[0])

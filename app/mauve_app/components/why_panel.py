@@ -12,6 +12,7 @@ from mauve_app.caching import cache
 from mauve_app.components import charts, contact_sheet, text_search
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped, swatch
+from mauve_app.components.saying import said
 from mauve_app.components.texts import about_text
 from mauve_app.url import bound
 from mauve_core.analysis.central_texts import Row
@@ -54,12 +55,11 @@ def finding(focus: Focus, cluster: int) -> str:
     model, words = escaped(short_name(focus.candidate)), focus.run.comparison.words
     human = words.said("Human")
     if not card.human or not card.model:
-        who, missing = (model, words.reference) if card.model else (human, model)
+        who, missing = (model, words.reference) if card.model else (words.reference_items.capitalize(), model)
         count = card.model or card.human
         if not count:
             return words.said("**No text is in this cluster.**")
-        alone = words.said("alone writes this")
-        return f"**{who} {alone}:** {words.count(count)}, and no {missing} {words.item}."
+        return f"**{who} alone:** {words.count(count)}, and no {missing} {words.item}."
     for each in sorted((each for each in card.sides if each.separates), key=_margin, reverse=True):
         kind, effect = property_named(each.name), each.effect
         if effect is not None:
@@ -130,10 +130,10 @@ def marked_rows(
             if place is not None:
                 with column:
                     _text(focus, cluster, source, place, of_cluster | {phrase.text for phrase in phrases}, search)
-    order = "Texts of one prompt side by side" if in_rows else _ORDERS[focus.run.features(HUMAN) is not None]
+    order = said("Texts of one prompt side by side") if in_rows else _ORDERS[focus.run.features(HUMAN) is not None]
     st.caption(
-        f"{order}. Gray: phrases that the side, or this cluster, uses more. Wavy line: four words that the text "
-        "repeats."
+        f"{order}. "
+        + said("Gray: phrases that the side, or this cluster, uses more. Wavy line: four words that the text repeats.")
     )
 
 
@@ -195,9 +195,12 @@ def _phrases(focus: Focus, card: WhyCard) -> None:
         else:
             column.caption("No distinctive phrases.")
     st.caption(
-        "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008), counting "
-        "texts that contain them. Each 95% interval is for one phrase by itself. Texts: how many contain it in this "
-        "set : in the other." + (f" Neighbors: {escaped(near)}." if near else "")
+        said(
+            "Phrases of one to three words by log odds with a Dirichlet prior (Monroe, Colaresi and Quinn 2008), "
+            "counting texts that contain them. Each 95% interval is for one phrase by itself. Texts: how many "
+            "contain it in this set : in the other."
+        )
+        + (f" Neighbors: {escaped(near)}." if near else "")
     )
 
 
@@ -209,7 +212,7 @@ def shown_phrases(phrases: tuple[Phrase, ...]) -> pd.DataFrame:
         for one, low, high in zip(rows["log_odds"], rows["low"], rows["high"], strict=True)
     ]
     texts = [f"{n} : {m}" for n, m in zip(rows["texts"], rows["other_texts"], strict=True)]
-    return pd.DataFrame({"phrase": rows["phrase"], "log odds": odds, "texts": texts})
+    return pd.DataFrame({"phrase": rows["phrase"], "log odds": odds, said("texts"): texts})
 
 
 def _properties(focus: Focus, card: WhyCard) -> None:
@@ -222,15 +225,17 @@ def _properties(focus: Focus, card: WhyCard) -> None:
         st.space("stretch")
         charts.csv_button(lambda: rows, key="why_csv", file_name=name)
     charts.show_chart(
-        effects_figure(rows, focus.candidate, focus.colour),
+        effects_figure(rows, focus.candidate, focus.colour, words=focus.run.comparison.words),
         key="why_properties",
         file_name=name,
-        alt="Effect size of every simple property of the texts with its interval; the CSV has the numbers.",
+        alt=said("Effect size of every simple property of the texts with its interval; the CSV has the numbers."),
     )
     st.caption(
-        "Cliff's delta: how much more often a text of the first set exceeds one of the second than the reverse; 0: no "
-        "difference, ±1: no overlap. Lines: 95% intervals. A property that separates the sets by itself is flagged "
-        "above."
+        said(
+            "Cliff's delta: how much more often a text of the first set exceeds one of the second than the reverse; "
+            "0: no difference, ±1: no overlap. Lines: 95% intervals. A property that separates the sets by itself is "
+            "flagged above."
+        )
     )
 
 
@@ -242,8 +247,8 @@ def _pairs(focus: Focus, card: WhyCard) -> None:
     pair = card.pairs[bound.segmented_control("nearest_pair", "Pair", titles)]
     sides = ((HUMAN, pair.human, HUMAN_COLOUR), (focus.candidate, pair.model, focus.colour))
     for column, (source, index, colour) in zip(st.columns(2, gap="medium"), sides, strict=True):
-        corpus = focus.run.corpora[source]
-        with column, st.container(border=True, height=PAIR_HEIGHT):
-            st.markdown(f"{swatch(colour)} **{escaped(source)}** {escaped(corpus.ids[index])}")
+        corpus, side = focus.run.corpora[source], focus.run.comparison.words.source(source)
+        with column, st.container(border=True, height=PAIR_HEIGHT if corpus.media is None else "content"):
+            st.markdown(f"{swatch(colour)} **{escaped(side)}** {escaped(corpus.ids[index])}")
             contact_sheet.picture(focus.run, source, index)
             st.text(corpus.texts[index])

@@ -26,6 +26,11 @@ def update(**changes: Any) -> State:
     return after
 
 
+def open_run() -> str | None:
+    """Id of the run in the URL, before ``keep_url``: after a change of page the URL is that of the page before."""
+    return parse(_query() or st.session_state.get(_COPY) or {}).run
+
+
 def link_to_run(run_id: str) -> dict[str, str]:
     """The query string of a link to another run, which keeps the settings of the visit that are not one run's."""
     state = current()

@@ -70,7 +70,7 @@ def perturb(
         raise InputError(
             "Texts and ids do not match",
             allowed="one id per text, all different",
-            received=f"{len(texts)} texts and {len(set(ids))} different ids",
+            received=f"{len(texts):,} texts and {len(set(ids)):,} different ids",
         )
     kind = perturbation.kind
     chosen = chosen_items(ids, perturbation, seed)
@@ -110,7 +110,7 @@ def about_unchanged(perturbation: Perturbation, chosen: int, unchanged: int) -> 
     if not unchanged:
         return ""
     kind = perturbation.kind
-    return f"{unchanged} of {chosen} chosen {kind.items} are unchanged: {kind.items} {kind.unchanged}."
+    return f"{unchanged:,} of {chosen:,} chosen {kind.items} are unchanged: {kind.items} {kind.unchanged}."
 
 
 def _changed(change: Change[str], text: str, text_id: str, perturbation: Perturbation, seed: int) -> str:
@@ -155,7 +155,7 @@ def _notes(
     among = int(chosen.sum())
     notes = [about_unchanged(perturbation, among, int((chosen & ~changed).sum()) - emptied)]
     if emptied:
-        notes.append(f"{emptied} of {among} chosen texts are unchanged: nothing would have been left of them.")
+        notes.append(f"{emptied:,} of {among:,} chosen texts are unchanged: nothing would have been left of them.")
     return tuple(filter(None, notes))
 
 

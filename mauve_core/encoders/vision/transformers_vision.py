@@ -58,6 +58,12 @@ REFUSED = {
 WITHOUT_CLASS_TOKEN = ("ijepa",)
 """Types whose tokens are all places of the image, and without a pooled output."""
 
+EMBEDDING = "its embedding, in the space that it shares with texts"
+FIRST_TOKEN = "the first token of the last layer, that of the class"
+PLACES = "the average over the places of the last layer"
+POOLER = "its pooled output"
+"""What a feature is."""
+
 _PROJECTED = "CLIPVisionModelWithProjection"
 
 
@@ -157,24 +163,28 @@ def load(identity: ModelIdentity, dtype: Precision, device: str) -> VisionModel:
     def run(images: NDArray[np.float32]) -> NDArray[np.float32]:
         with torch.inference_mode(), matrix_products(products_of(dtype), device):
             pixels = torch.from_numpy(images).to(device, torch_type)
-            found: NDArray[np.float32] = _pooled(model, pixels).float().cpu().numpy()
+            found: NDArray[np.float32] = _pooled(model, pixels)[0].float().cpu().numpy()
         return found
 
-    return VisionModel(identity, recipe_of(identity), prepare, run, device, sample.size)
+    with torch.inference_mode():
+        _, rule = _pooled(model, torch.from_numpy(sample[None]).to(device, torch_type))
+    notes = (f"{identity.name} gives of each image {rule}.",)
+    return VisionModel(identity, recipe_of(identity), prepare, run, device, sample.size, notes)
 
 
-def _pooled(model: Any, pixels: Any) -> Any:
-    """Return the (b, d) features of (b, 3, h, w) pixels."""
+def _pooled(model: Any, pixels: Any) -> tuple[Any, str]:
+    """Return the (b, d) features of (b, 3, h, w) pixels, and in words what they are."""
     if hasattr(model, "get_image_features"):
         found = model.get_image_features(pixel_values=pixels)
-        return getattr(found, "pooler_output", found)  # transformers 5 returns an output, 4 the tensor itself
+        # transformers 5 returns an output, 4 the tensor itself.
+        return getattr(found, "pooler_output", found), EMBEDDING
     output = model(pixel_values=pixels)
     if (embedding := getattr(output, "image_embeds", None)) is not None:
-        return embedding
+        return embedding, EMBEDDING
     pooled = getattr(output, "pooler_output", None)
-    if pooled is None or hasattr(getattr(model, "pooler", None), "dense"):
-        last = output.last_hidden_state
-        if last.ndim == 4:  # a map has places, and no first token
-            return last.mean(dim=(2, 3))
-        return last.mean(dim=1) if model.config.model_type in WITHOUT_CLASS_TOKEN else last[:, 0]
-    return pooled.flatten(1)
+    if pooled is not None and not hasattr(getattr(model, "pooler", None), "dense"):
+        return pooled.flatten(1), POOLER
+    last = output.last_hidden_state
+    if last.ndim == 4:  # a map has places, and no first token
+        return last.mean(dim=(2, 3)), PLACES
+    return (last.mean(dim=1), PLACES) if model.config.model_type in WITHOUT_CLASS_TOKEN else (last[:, 0], FIRST_TOKEN)

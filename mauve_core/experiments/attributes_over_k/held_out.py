@@ -133,7 +133,10 @@ def attributes_run(
         notes += more
         settings["clusters_from"] = {"title": others.title, "n": len(others.corpus), "digest": others.corpus.digest}
     rows = (*table.rows, *other_rows)
-    notes += [*table.notes, *_on_spread(n, ks_found, splits, score), *_on_explained(rows)]
+    notes += [
+        *table.notes,
+        *map(run.comparison.words.said, (*_on_spread(n, ks_found, splits, score), *_on_explained(rows))),
+    ]
     return AttributeTable(table.rows, settings, tuple(notes), other_rows or None)
 
 

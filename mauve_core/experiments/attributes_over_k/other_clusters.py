@@ -32,7 +32,7 @@ from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 
-STAGE = "Clustering the other texts"
+STAGE = "Clustering the other side"
 """Progress stage; counts clusterings."""
 
 

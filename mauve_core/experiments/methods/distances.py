@@ -76,12 +76,26 @@ class Discrepancy(Distance):
         self.notes, self.z = found.notes, found.z
 
 
+class Frechet(Fit):
+    """The Fréchet distance."""
+
+    def __init__(self, sides: Sides) -> None:
+        self._sides, self._value = sides, sides.frechet
+
+    def value(self, method: Method) -> float:  # noqa: ARG002
+        return self._value
+
+    def left_out(self, method: Method) -> NDArray[np.float64] | None:  # noqa: ARG002
+        return self._sides.frechet_left_out if self._sides.jackknife_rows else None
+
+
 class WithoutBias(Fit):
     """The Fréchet distance between the sources; what is taken off for bias stays while texts are left out."""
 
     def __init__(self, sides: Sides, seed: SeedSequence) -> None:
-        self._found = frechet_limit(sides.x_p, sides.x_q, seed=seed, parts=sides.jackknife_rows)
         self._has_groups = bool(sides.jackknife_rows)
+        known = (sides.frechet, sides.frechet_left_out) if self._has_groups else None
+        self._found = frechet_limit(sides.x_p, sides.x_q, seed=seed, parts=sides.jackknife_rows, known=known)
         n, d = min(len(sides.x_p), len(sides.x_q)), sides.x_p.shape[1]
         if self._found.bends:
             self.caveats = (

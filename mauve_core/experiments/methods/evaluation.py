@@ -39,10 +39,10 @@ from mauve_core.store.features import stored_features
 STAGE = "Fitting"
 """Progress stage; counts fits."""
 
-SPREAD_STAGE = "Leaving out texts, group by group"
+SPREAD_STAGE = "Leaving out one group after another"
 """Progress stage; counts methods. The first method of an estimator takes most of the time."""
 
-TEST_STAGE = "Exchanging texts between the sides"
+TEST_STAGE = "Exchanging between the sides"
 """Progress stage of the permutation tests; counts methods."""
 
 SEEDS = 3

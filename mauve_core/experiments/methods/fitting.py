@@ -18,6 +18,7 @@ from mauve_core.experiments.methods.distances import (
     CLUSTERED,
     Discrepancy,
     Distance,
+    Frechet,
     Transport,
     WithoutBias,
     interpolated,
@@ -33,7 +34,7 @@ from mauve_core.numerics.ratios.log_ratios import LogRatios, coordinates_kept
 from mauve_core.numerics.statistics.kernel_distance import kernel_distance, kernel_distances
 from mauve_core.numerics.strings.gram_kernels import Gram, ngram_gram, subsequence_gram
 from mauve_core.numerics.strings.string_models import string_ratios
-from mauve_core.numerics.transport.costs import frechet_cost, plug_in_cost, plug_in_parts
+from mauve_core.numerics.transport.costs import plug_in_cost, plug_in_parts
 
 NGRAM = 3
 """Tokens per n-gram of the n-gram kernel."""
@@ -165,7 +166,7 @@ _FITS: dict[str, Callable[..., Fit]] = {
     "ngram-kernel": lambda sides, _: Neighbours(sides, partial(ngram_gram, n=NGRAM)),
     "subsequence-kernel": lambda sides, _: Neighbours(sides, subsequence_gram),
     "transport": lambda sides, _: Distance(sides, plug_in_cost, plug_in_parts),
-    "frechet": lambda sides, _: Distance(sides, frechet_cost),
+    "frechet": lambda sides, _: Frechet(sides),
     "frechet-limit": WithoutBias,
     "quantised-transport": Transport,
     **{name: partial(interpolated, name) for name in ("transport-linear", "transport-barycentric")},

@@ -23,6 +23,7 @@ from mauve_core.numerics.kmeans.clustering import Clustering, default_k, kmeans
 from mauve_core.numerics.ratios.log_ratios import Coordinates, LogRatios
 from mauve_core.numerics.resampling.bias_reduction import Corrected, bias_reduced
 from mauve_core.numerics.resampling.exchange import prompt_groups, separate_prompts
+from mauve_core.numerics.transport.costs import frechet_cost
 from mauve_core.scoring.streams import stream
 
 Features = NDArray[np.float32]
@@ -74,6 +75,16 @@ class Sides:
     @cached_property
     def _clustered(self) -> dict[object, Clustering]:
         return {}
+
+    @cached_property
+    def frechet(self) -> float:
+        """The Fréchet distance, which two estimators start from."""
+        return frechet_cost(self.x_p, self.x_q)
+
+    @cached_property
+    def frechet_left_out(self) -> NDArray[np.float64]:
+        """(groups,) Fréchet distances without each group of texts."""
+        return np.array([frechet_cost(self.x_p[p], self.x_q[q]) for p, q in self.jackknife_rows])
 
     @cached_property
     def coordinates(self) -> dict[Hashable, Coordinates]:

@@ -147,8 +147,10 @@ def summary(table: ProbeTable) -> str:
         )
     noticed = [each.title for each in tested if each.outcome == "detected"]
     missed = [each.title for each in tested if each.outcome == "not detected"]
-    share = f"{len(noticed) or 'none'} of {len(tested)} perturbation{'s' * (len(tested) > 1)}"
-    sentence = f"With halves of {table.control.n:,} {words.items}, MAUVE detects {share}"
+    halves = f"With halves of {table.control.n:,} {words.items}, MAUVE"
+    if len(tested) == 1:
+        return f"{halves} {'detects' if noticed else 'does not detect'} the one perturbation: {tested[0].title}."
+    sentence = f"{halves} detects {len(noticed) or 'none'} of {len(tested)} perturbations"
     if noticed:
         sentence = f"{sentence}: {'; '.join(noticed)}"
     return f"{sentence}. Not detected: {'; '.join(missed)}." if missed else f"{sentence}."

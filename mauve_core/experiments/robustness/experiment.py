@@ -270,7 +270,7 @@ def _settings(work: Work, rows: Sequence[int] | None, splits: int) -> dict[str, 
 def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[str, ...]:
     n, score, say = len(work.splits[0].reference), work.score, work.kind.words.said
     notes = [
-        f"Halves of {n} texts; splits: {len(work.splits)}; k-means seeds per split: {score.seeds}. "
+        f"Halves of {n:,} texts; splits: {len(work.splits)}; k-means seeds per split: {score.seeds}. "
         + (
             "Splits share texts, so the spread is narrower than it would be for new texts."
             if len(work.splits) > 1
@@ -282,15 +282,15 @@ def _notes(work: Work, treated: Sequence[_Treated], kept_share: float) -> tuple[
     ]
     notes = [say(note) for note in notes]
     notes += [
-        f"{name} is left out: it has fewer than {n} {work.kind.words.items}."
+        f"{name} is left out: it has fewer than {n:,} {work.kind.words.items}."
         for name in work.run.corpora
         if name not in (work.source, *work.splits[0].others)
     ]
     cut = next(source.cut for source in work.run.comparison.sources if source.name == work.source)
     if cut and treated:
         notes.append(
-            f"{cut} texts of {work.source} are longer than the encoder's limit. They are perturbed whole and then cut, "
-            "so words from beyond the cut may move in."
+            f"{cut:,} texts of {work.source} are longer than the encoder's limit. They are perturbed whole and then "
+            "cut, so words from beyond the cut may move in."
         )
     return tuple(filter(None, notes))
 

@@ -319,7 +319,7 @@ def _row(
     sizes = ""
     n = min(side.groups.n for side in generations)
     if item.depends_on_n and n != human.groups.n:
-        sizes = f"T depends on the number of texts: {n:,} here, {human.groups.n:,} on the human side"
+        sizes = f"T depends on the size of a side: {n:,} here, {human.groups.n:,} in P"
     return Row(item.name, name, value, human_value, gap, _joined(*notes, problem, human_note, sizes)), replicates
 
 

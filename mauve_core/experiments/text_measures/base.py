@@ -346,8 +346,7 @@ class HalvesTerms(Terms):
 
     def __init__(self, inner: Terms, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
         self.inner, self._first, self._second = inner, first, second
-        sizes = f"{len(first):,} and {len(second):,} texts"
-        self.note = f"T(P) is taken between two random halves of the human side ({sizes})"
+        self.note = f"T(P) is taken between two random halves of P ({len(first):,} and {len(second):,})"
 
     def value(self, rows: Rows = None, human_rows: Rows = None) -> float:  # noqa: ARG002 (both are the human side)
         return self.inner.value(*self._split(rows))

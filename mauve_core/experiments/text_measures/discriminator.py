@@ -78,7 +78,7 @@ class _DiscriminatorTerms(Terms):
         self._right[tested] = answers
         self._humans = len(human)
         chance = max(np.mean(y[tested]), 1 - np.mean(y[tested]))
-        self.note = f"tested on {len(tested):,} texts, chance is {chance:.3g}"
+        self.note = f"tested on {len(tested):,}, chance is {chance:.3g}"
         if stuck:
             self.note += f"; a fit stopped after {ITERATIONS:,} iterations"
 

@@ -23,7 +23,7 @@ MIN_TEXTS = 40
 """Minimum number of texts for a spread: two per group on average."""
 
 TOO_FEW = f"no spread: fewer than {MIN_TEXTS} texts"
-ALL_EQUAL = "no spread: leaving out any group of texts changes nothing"
+ALL_EQUAL = "no spread: leaving out any group changes nothing"
 NOT_WITHOUT = "no spread: without some group of texts there is no value"
 
 JackknifeRows = list[Rows]

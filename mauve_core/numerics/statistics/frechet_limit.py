@@ -70,7 +70,13 @@ class FrechetLimit:
 
 
 def frechet_limit(
-    x_p: ArrayLike, x_q: ArrayLike, *, seed: SeedSequence, parts: Parts = (), confidence: float = 0.95
+    x_p: ArrayLike,
+    x_q: ArrayLike,
+    *,
+    seed: SeedSequence,
+    parts: Parts = (),
+    confidence: float = 0.95,
+    known: tuple[float, NDArray[np.float64]] | None = None,
 ) -> FrechetLimit:
     """Estimate the distance between the sources of two samples.
 
@@ -84,6 +90,8 @@ def frechet_limit(
         Rows to keep while each group is left out; each row is missing once. By default, :data:`GROUPS` random groups.
     confidence : float
         In (0, 1).
+    known : (float, (parts,) array), optional
+        The distance of the samples and those of the ``parts``, if they have been computed.
 
     Raises
     ------
@@ -95,8 +103,11 @@ def frechet_limit(
     drawn = [rng.permutation(len(side)) for side in sides]
     parts = parts or _left_out_in_turn(drawn)
     sizes = _group_sizes(parts, sides)
-    at_n = frechet_cost(*sides)
-    left_out = np.array([frechet_cost(sides[0][rows], sides[1][columns]) for rows, columns in parts])
+    if known is None:
+        at_n = frechet_cost(*sides)
+        left_out = np.array([frechet_cost(sides[0][rows], sides[1][columns]) for rows, columns in parts])
+    else:
+        at_n, left_out = known
     halves = [frechet_cost(sides[0][drawn[0][half::2]], sides[1][drawn[1][half::2]]) for half in (0, 1)]
     value, sd = jackknife_estimate(at_n, left_out, sizes), jackknife_sd(at_n, left_out, sizes)
     low, high = t_interval(value, sd, len(sizes), confidence)

@@ -134,6 +134,17 @@ def test_features_are_those_of_transformers(saved: tuple[str, Any, Path]) -> Non
     np.testing.assert_allclose(ours, expected.reshape(7, -1).numpy(), atol=1e-4)
 
 
+def test_a_model_says_what_its_features_are(saved: tuple[str, Any, Path]) -> None:
+    kind, _, folder = saved
+    own = {
+        "vit": transformers_vision.FIRST_TOKEN,
+        "clip": transformers_vision.EMBEDDING,
+        "clip tower, projected": transformers_vision.EMBEDDING,
+    }
+    rule = own.get(kind, transformers_vision.POOLER)
+    assert opened(str(folder)).notes == (f"{identify(str(folder)).name} gives of each image {rule}.",)
+
+
 def test_a_feature_does_not_depend_on_its_batch(saved: tuple[str, Any, Path]) -> None:
     model, found = opened(str(saved[2])), images(5)
     together = encoded(model, found)

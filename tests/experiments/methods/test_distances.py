@@ -14,7 +14,7 @@ from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, trapezoi
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.feature_space.reduction import reduce_features
 from mauve_core.numerics.kmeans.clustering import kmeans
-from mauve_core.numerics.transport.costs import quantised_cost
+from mauve_core.numerics.transport.costs import frechet_cost, quantised_cost
 
 FRONTIERS = ("transport-linear", "transport-barycentric")
 GROUPS = 5
@@ -133,3 +133,24 @@ def test_the_frechet_limit_says_where_texts_are_too_few(width, says):
     (caveat,) = found.caveats
     assert caveat.startswith("with 60 on a side")
     assert says in caveat
+
+
+def test_both_frechet_estimators_share_their_distances(monkeypatch):
+    computed = []
+
+    def counting(*samples):
+        computed.append(len(samples[0]))
+        return frechet_cost(*samples)
+
+    for module in ("mauve_core.experiments.methods.sides", "mauve_core.numerics.statistics.frechet_limit"):
+        monkeypatch.setattr(f"{module}.frechet_cost", counting)
+    given = sides(0.4, 90, 70, groups=GROUPS)
+    apart = fit("frechet", sides(0.4, 90, 70, groups=GROUPS), SeedSequence(2))
+    expected = apart.left_out(Method("frechet"))
+    alone = len(computed)
+    limit, found = fit("frechet-limit", given, SeedSequence(2)), fit("frechet", given, SeedSequence(2))
+    np.testing.assert_array_equal(found.left_out(Method("frechet")), expected)
+    assert found.value(Method("frechet")) == apart.value(Method("frechet"))
+    assert limit.value(Method("frechet-limit")) < found.value(Method("frechet"))
+    assert alone == 1 + GROUPS
+    assert len(computed) == alone + alone + 2  # the limit's own halves

@@ -102,21 +102,21 @@ def test_equal_replicates_have_no_spread_and_say_so():
     texts = Collection("q", tuple(map(str, range(60))), ("1 2 3 4",) * 60)
     row = measure(texts, {"q": texts}, ["repetition"], context=Given()).rows[0]
     assert (row.model.value, row.model.sd) == (0, None)
-    assert "leaving out any group of texts changes nothing" in row.note
+    assert "leaving out any group changes nothing" in row.note
 
 
 def test_sides_of_unequal_size_are_noted_where_that_matters():
     rng = np.random.default_rng(0)
     human, model = side(rng, "p", n=60), side(rng, "q", n=50)
     found = measure(human, {"q": model}, ["distinct", "length"], context=Given())
-    assert "50 here, 60 on the human side" in found.row("distinct", "q").note
+    assert "50 here, 60 in P" in found.row("distinct", "q").note
     assert found.row("length", "q").note == ""
 
 
 def test_relational_measures_compare_halves_of_the_human_side():
     human = side(np.random.default_rng(0), "p", n=101, texts=False)
     row = measure(human, {"q": human}, ["precision"], context=Given()).rows[0]
-    assert "two random halves of the human side (50 and 51 texts)" in row.note
+    assert "two random halves of P (50 and 51)" in row.note
     assert row.model.value == 1  # each text lies in its own ball
     assert row.human.value < 1
     assert row.gap.value == pytest.approx(1 - row.human.value)

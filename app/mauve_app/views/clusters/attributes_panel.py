@@ -16,6 +16,7 @@ from mauve_app.components.focus import Focus
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.components.sweep_panel import read_numbers
 from mauve_app.server import access
 from mauve_app.url import bound, session
@@ -89,7 +90,7 @@ def _section(here: Focus) -> None:
                     st.text(note)
                 settings_tree.show(table.settings)
     if access.may_change():
-        again = None if table is None else "Compute again with other columns, texts or k"
+        again = None if table is None else said("Compute again with other columns, texts or k")
         with job_button.box(_slot(run), again):
             _form(run, table)
 
@@ -131,7 +132,8 @@ def _result(run: Run, stamp: int | None, table: AttributeTable) -> None:
             _charts((run, stamp, table), categories, numbers)
         else:
             st.dataframe(figures.shown_table(table), hide_index=True, key="attributes_table", height=_TABLE_HEIGHT)
-    st.caption(figures.described(table, escaped))
+    names = [escaped(each.name) for each in run.comparison.candidates]
+    st.caption(run.comparison.words.said(figures.described(table, escaped), names))
 
 
 def _chosen(run: Run, field: str, title: str, lines: Sequence[Line]) -> list[Line]:
@@ -189,7 +191,8 @@ def _form(run: Run, table: AttributeTable | None) -> None:
         )
         sources = [HUMAN, *(names if candidate is None else [candidate]), *([] if ALL in names else [ALL])]
         key = f"attributes_source_{suffix}_{candidate}"
-        source = _picker("Texts", sources, settings.get("source"), key=key, width=180)
+        words = run.comparison.words
+        source = _picker(said("Texts"), sources, settings.get("source"), format_func=words.source, key=key, width=180)
         splits = st.number_input(
             "Splits",
             1,
@@ -255,11 +258,13 @@ def _others(run: Run, settings: Mapping[str, Any], suffix: str) -> _Others | Non
         format_func=titles.__getitem__,
         key=f"attributes_others_{suffix}",
         width=320,
-        help="Clusters are also learned on the human texts of another run, or on those of a file, with this run's "
-        "encoder and settings. What they capture of these texts is what a score's clusters would.",
+        help=said(
+            "Clusters are also learned on the human texts of another run, or on those of a file, with this run's "
+            "encoder and settings. What they capture of these texts is what a score's clusters would."
+        ),
     )
     if chosen == _FILE:
-        read = upload_side.show("attributes", "Texts to learn clusters on")
+        read = upload_side.show("attributes", said("Texts to learn clusters on"))
         file = next((each for each in read if each is not None), None)
         return None if file is None else (None, file.file)
     return (None if chosen == _NO_OTHERS else chosen), None

@@ -19,6 +19,7 @@ from mauve_app.components import (
     text_search,
 )
 from mauve_app.components.focus import Focus
+from mauve_app.components.saying import said
 from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
@@ -39,7 +40,7 @@ _COSTS, _TERMS = ("cost", "cost_share", "direction"), ("type_1_nats", "type_2_na
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.head("Clusters", "Where do human and model texts differ, and what do those texts say?")
+    head = page_chrome.head("Clusters", said("Where do human and model texts differ, and what do those texts say?"))
     run, state = opened_run(), session.current()
     here, search = focus.of(run, state), text_search.of(run, state)
     with head:
@@ -80,10 +81,12 @@ def _clusters(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> No
         bound.selectbox(
             "clusters_order",
             "Sort by",
-            {name: title for name, title in ORDERS.items() if name in rows.columns},
+            {name: said(title) for name, title in ORDERS.items() if name in rows.columns},
             order,
-            help="Cost: the cluster's part of the frontier integral. Difference: human share minus model share, in "
-            "percentage points. Errors: the cluster's term at the mixture weight, in nats.",
+            help=said(
+                "Cost: the cluster's part of the frontier integral. Difference: human share minus model share, in "
+                "percentage points. Errors: the cluster's term at the mixture weight, in nats."
+            ),
         )
         _neighbors(rows["cluster"].tolist(), here.cluster)
     shown_as, tab = bound.open_tab("clusters_as", TABS, "clusters_tabs")
@@ -92,13 +95,22 @@ def _clusters(here: Focus, rows: pd.DataFrame, order: str, smoothing: str) -> No
         if shown_as == "chart":
             with st.container(height=_HEIGHT, key="clusters_list"):
                 charts.show_chart(
-                    ranked_figure(listed, here.candidate, here.names, colour=here.colour, chosen=here.cluster),
+                    ranked_figure(
+                        listed,
+                        here.candidate,
+                        here.names,
+                        colour=here.colour,
+                        chosen=here.cluster,
+                        words=here.run.comparison.words,
+                    ),
                     key=_CHART,
                     file_name=f"{here.run.name}-{here.candidate}-clusters",
                     on_select=_choose_bar,
                     selection_mode="points",
-                    alt=f"Share of human and model texts in each of {len(listed)} clusters; the table has the same "
-                    "numbers.",
+                    alt=said(
+                        f"Share of human and model texts in each of {len(listed)} clusters; the table has the same "
+                        "numbers."
+                    ),
                 )
         else:
             _mirror(here, rows)
@@ -124,12 +136,12 @@ def _neighbors(listed: list[int], chosen: int | None) -> None:
 
 def _caption(here: Focus, rows: pd.DataFrame, listed: int, order: str, smoothing: str) -> None:
     n, m = int(rows["human"].sum()), int(rows["model"].sum())
-    shown = f"{listed} of " if listed < len(rows) else ""
+    shown = f"{listed:,} of " if listed < len(rows) else ""
     said = here.run.comparison.words.said
     st.caption(
         said(
-            f"{shown}{len(rows)} clusters of the {here.partition.kind} partition{_about_empty(rows)}, {n:,} human and "
-            f"{m:,} model texts, sorted by {ORDERS[order].lower()}."
+            f"{shown}{len(rows):,} clusters of the {here.partition.kind} partition{_about_empty(rows)}, {n:,} human "
+            f"and {m:,} model texts, sorted by {ORDERS[order].lower()}."
             f"{_about_costs(smoothing) if has_costs(rows) else ''}{_ABOUT_FOUND if has_found(rows) else ''}"
         )
     )
@@ -146,7 +158,7 @@ _ABOUT_FOUND = " Full color: the texts found."
 def _about_empty(rows: pd.DataFrame) -> str:
     """How many clusters lack a side; counts of empty bins as in JMLR 2023, table 8."""
     human, model = (int((rows[side] == 0).sum()) for side in ("human", "model"))
-    return f" ({human} without a human text, {model} without a model text)" if human or model else ""
+    return f" ({human:,} without a human text, {model:,} without a model text)" if human or model else ""
 
 
 def _about_costs(smoothing: str) -> str:
@@ -163,6 +175,7 @@ def _mirror(here: Focus, rows: pd.DataFrame) -> None:
         rows["cluster"].tolist(),
         key="clusters_table",
         height=_HEIGHT,
+        column_config={"human": st.column_config.NumberColumn(here.run.comparison.words.reference)},
     )
 
 
@@ -175,7 +188,7 @@ def shown_table(here: Focus, rows: pd.DataFrame) -> pd.DataFrame:
         here.candidate: rows["model"],
     }
     if has_found(rows):
-        columns["found"] = [f"{h} : {m}" for h, m in zip(rows["found_human"], rows["found_model"], strict=True)]
+        columns["found"] = [f"{h:,} : {m:,}" for h, m in zip(rows["found_human"], rows["found_model"], strict=True)]
     if has_costs(rows):
         costs = zip(rows["cost_share"], rows["low"], rows["high"], strict=True)
         parts = [percent_with_interval(*each) for each in costs]

@@ -14,6 +14,7 @@ from mauve_app.caching import cache
 from mauve_app.caching.by_run import kept_by_run
 from mauve_app.components import charts
 from mauve_app.components.focus import Focus
+from mauve_app.components.saying import said
 from mauve_app.url import bound
 from mauve_core.analysis.attributes import category_columns
 from mauve_core.analysis.cluster_names import labelled
@@ -30,12 +31,14 @@ def show(here: Focus) -> None:
     sides = {"human": (HUMAN,), "model": (here.candidate,), "both": (HUMAN, here.candidate)}
     usable = {side: columns for side, names in sides.items() if (columns := _columns(here.run.id, names))}
     if not usable:
-        st.caption("These texts have no metadata column that sorts them, so no cluster can be pure in one.")
+        st.caption(said("These texts have no metadata column that sorts them, so no cluster can be pure in one."))
         return
     items = here.run.comparison.words.items
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.markdown("**Purest clusters**", width="content")
-        titles = {side: here.candidate if side == "model" else side for side in usable}
+        titles = {
+            side: here.candidate if side == "model" else here.run.comparison.words.source(side) for side in usable
+        }
         side = bound.selectbox(
             "purity_side",
             f"{here.run.comparison.words.items.capitalize()} of",
@@ -70,7 +73,7 @@ def shown_purity(rows: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
             "most frequent value": rows["value"],
             "its share": shares,
             "texts": rows["n"],
-            "of all texts": [as_percent(share, 1) for share in rows["of_all"]],
+            said("of all texts"): [as_percent(share, 1) for share in rows["of_all"]],
         }
     )
 
@@ -83,8 +86,8 @@ def _purity_list(here: Focus, rows: pd.DataFrame) -> None:
         key="purity_table",
         height=_LIST_HEIGHT,
         column_config={
-            "of all texts": st.column_config.TextColumn(help="Share of the value among all texts"),
-            "texts": st.column_config.NumberColumn(help="Texts of the cluster that have a value"),
+            said("of all texts"): st.column_config.TextColumn(help=said("Share of the value among all texts")),
+            "texts": st.column_config.NumberColumn(said("texts"), help=said("Texts of the cluster that have a value")),
         },
     )
 

@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.advice import minor_advice
 from mauve_core.scoring.result import Comparison
@@ -23,7 +24,7 @@ def show_others(comparison: Comparison) -> None:
     serious = _serious(comparison)
     others = [warning for warning in comparison.warnings if warning not in serious]
     if others:
-        title = "1 limit of these texts" if len(others) == 1 else f"{len(others)} limits of these texts"
+        title = said("1 limit of these texts") if len(others) == 1 else said(f"{len(others)} limits of these texts")
         with st.expander(title, icon=":material/info:", key="warnings"):
             _lines(others)
 
@@ -43,14 +44,14 @@ def _lines(warnings: Sequence[str]) -> None:
 def show_settings(comparison: Comparison) -> None:
     """Sources with all exclusions, settings, versions, times."""
     part = st.expander(
-        "Texts, exclusions, settings, versions", icon=":material/tune:", key="settings", on_change="rerun"
+        said("Texts, exclusions, settings, versions"), icon=":material/tune:", key="settings", on_change="rerun"
     )
     if part.open:
         with part:
             st.dataframe(sources_frame(comparison), hide_index=True, key="sources_table")
             for source in comparison.sources:
                 for note in source.notes:
-                    st.text(f"{source.name}: {note}")
+                    st.text(f"{comparison.words.source(source.name)}: {note}")
             left, right = st.columns(2)
             encoder = comparison.config.encoder
             left.caption("Settings" if encoder is None else f"Settings; encoder {escaped(with_weights(encoder.model))}")
@@ -64,8 +65,8 @@ def sources_frame(comparison: Comparison) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "Source": source.name,
-                "Texts": source.n,
+                "Source": comparison.words.source(source.name),
+                said("Texts"): source.n,
                 "Median tokens": source.tokens_median,
                 "Cut by the encoder": source.cut,
                 "File": source.file_name,

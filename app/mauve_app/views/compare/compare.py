@@ -6,6 +6,7 @@ import streamlit as st
 
 from mauve_app.caching import cache
 from mauve_app.components import charts, page_chrome, score_controls, sidebar, tour_panel, verdict_lines
+from mauve_app.components.saying import said
 from mauve_app.url import session
 from mauve_app.url.parameters import State, to_query
 from mauve_app.views.compare import (
@@ -31,7 +32,7 @@ _SHARES = [5, 4]
 
 def main() -> None:
     """Lay out the page: the answer, its two pictures, the candidates in order, and the rest folded."""
-    with page_chrome.head("Compare", "Which candidate is closest to the human texts, and how certain is that?"):
+    with page_chrome.head("Compare", said("Which candidate is closest to the human texts, and how certain is that?")):
         run = sidebar.opened_run()
         state = session.current()
         tour_panel.offer()

@@ -8,6 +8,7 @@ import streamlit as st
 from mauve_app.caching import cache
 from mauve_app.components import charts, generations_note, score_controls
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import State
 from mauve_core.base.formatting import with_spreads
@@ -34,7 +35,7 @@ def show(run_id: str) -> None:
     banded = frontier.banded_names(order, chosen)
     bands = frontier.bands_in_words([escaped(short_name(name)) for name in banded], len(order))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header("Divergence curves", anchor=False, help=f"{_HELP}{bands}")
+        st.header("Divergence curves", anchor=False, help=f"{said(_HELP)}{bands}")
         st.space("stretch")
         with st.popover("Errors", icon=":material/swap_horiz:", type="tertiary", key="errors"):
             weight = _controls(state, order, choosing=len(banded) < len(order))
@@ -77,8 +78,10 @@ def _controls(state: State, order: list[str], *, choosing: bool) -> float:
 
 def _errors(at_weight: pd.DataFrame) -> None:
     st.markdown(
-        "**Adds**: the model writes what humans don't, KL(Q|R).  \n"
-        "**Misses**: humans write what the model misses, KL(P|R)."
+        said(
+            "**Adds**: the model writes what humans don't, KL(Q|R).  \n"
+            "**Misses**: humans write what the model misses, KL(P|R)."
+        )
     )
     st.table(
         pd.DataFrame(
@@ -91,4 +94,4 @@ def _errors(at_weight: pd.DataFrame) -> None:
         border="horizontal",
         hide_index=True,
     )
-    st.caption("In nats, mean ± sd over k-means seeds. R = λ P + (1 − λ) Q, P: humans; Q: the model.")
+    st.caption(said("In nats, mean ± sd over k-means seeds. R = λ P + (1 − λ) Q, P: humans; Q: the model."))

@@ -66,7 +66,7 @@ def _matrix(run: Run, found: Sequence[Difference]) -> None:
         file_name=f"{run.name}-differences",
         alt="Differences of every two candidates, and which are told apart; the CSV has the numbers.",
     )
-    told = (tests_sentence(found, comparison.words), disagreement_sentence(found))
+    told = (tests_sentence(found, comparison.words), comparison.words.said(disagreement_sentence(found)))
     st.caption(
         f"Violet: the row is closer to the {comparison.words.reference_items}; brown: the column is. "
         f"Bold with a dot: told apart.  \n{' '.join(filter(None, told))}  \nPairwise partitions, the "

@@ -9,6 +9,7 @@ from mauve_app.caching import cache
 from mauve_app.components import job_button, normalize_choice
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_core.analysis.format_steps import steps_for
 from mauve_core.analysis.preflight import COLUMNS, Preflight, rule_sentence, short_headline, shown_rows
@@ -51,5 +52,5 @@ def _normalize(run: Run, found: Preflight) -> None:
         filled=bool(steps),
         icon=":material/format_clear:",
         primary=False,
-        tip="Encodes the normalized texts and compares them with this run's settings. This run stays as it is.",
+        tip=said("Encodes the normalized texts and compares them with this run's settings. This run stays as it is."),
     )

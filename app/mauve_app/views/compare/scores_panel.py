@@ -50,7 +50,7 @@ def _table(run: Run, state: State) -> None:
     spread = f"Mean ± sd over {score.seeds} k-means seeds"
     if any(source.generations > 1 for source in run.comparison.sources):
         sentence = spread_sentence(run.comparison)
-        spread = f"{sentence[0].upper()}{sentence[1:]}. n: texts of one generation × generations"
+        spread = f"{sentence[0].upper()}{sentence[1:]}. n: {run.comparison.words.items} of one generation × generations"
     st.caption(
         f"{spread}; below it the {score.confidence:.0%} bootstrap interval (thin line). {_about_texts(run)}"
         f"{score_controls.described(state, partition, run.comparison.config.score.scale)}. "

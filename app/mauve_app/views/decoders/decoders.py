@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mauve_app.caching import cache
-from mauve_app.components import job_button, page_chrome, sidebar, sweep_panel
+from mauve_app.components import job_button, page_chrome, saying, sidebar, sweep_panel
 from mauve_app.components.messages import or_error
 from mauve_app.server import access
 from mauve_app.url import bound, session
@@ -33,9 +33,11 @@ _OF_FEATURES = "**unlike** the human texts (precision), or **too much alike** (r
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.head("Decoders", "Which decoder should a model use, and how should it be set?")
+    head = page_chrome.head(
+        saying.said("Decoders"), saying.said("Which decoder should a model use, and how should it be set?")
+    )
     state = session.current()
-    offered = {name: title for name, title in TITLES.items() if access.may_change() or name != "generate"}
+    offered = _offered(state)
     usual = _usual_section(state) if access.may_change() else "measures"
     # the default section changes once there is a run
     with head:
@@ -60,6 +62,13 @@ def main() -> None:
         variety.show(run)
     else:
         _measures(run)
+
+
+def _offered(state: State) -> dict[DecodersSection, str]:
+    """Sections by name: what changes something where one may, those about texts for texts or where a link asks."""
+    about_texts, asked = ("variety", "generate"), state.decoders_section
+    offered = [name for name in TITLES if saying.kind().has_words or name not in about_texts or name == asked]
+    return {name: TITLES[name] for name in offered if access.may_change() or name != "generate"}
 
 
 def _usual_section(state: State) -> DecodersSection:

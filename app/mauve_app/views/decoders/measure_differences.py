@@ -46,7 +46,7 @@ def show(run: Run, measurements: Measurements, measure: str, order: Sequence[str
                     file_name=f"{run.name}-measure-differences",
                 )
             charts.show_chart(
-                differences.measure_differences_figure(measurements, measure, order),
+                differences.measure_differences_figure(measurements, measure, order, run.comparison.words),
                 key="measure_differences_chart",
                 file_name=f"{run.name}-{measure}-differences",
                 alt="Differences of every two candidates by this measure, and which are told apart; the CSV has the "
@@ -58,6 +58,7 @@ def show(run: Run, measurements: Measurements, measure: str, order: Sequence[str
                 else "Violet: the row has the larger value; brown: the column has."
             )
             st.caption(
-                f"{colors} Bold with a dot: told apart.  \n{measure_tests_sentence(found)}  \n{CONFIDENCE:.0%} "
-                "intervals and p on hover; the CSV also has the tests of the values T(Q)."
+                f"{colors} Bold with a dot: told apart.  "
+                f"\n{run.comparison.words.said(measure_tests_sentence(found))}  \n{CONFIDENCE:.0%} intervals and p "
+                f"on hover; the CSV also has the tests of the values T(Q)."
             )

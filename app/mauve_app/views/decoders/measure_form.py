@@ -10,6 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from mauve_app.components import job_button, model_picker
 from mauve_app.components.job_button import JobSlot
+from mauve_app.components.saying import said
 from mauve_core.experiments.text_measures import MEASURES, Measure, measure_title
 from mauve_core.store import Run
 from mauve_core.tasks.measure import MeasureTask
@@ -27,7 +28,7 @@ def show(run: Run, measured: AbstractCollection[str]) -> None:
     with_model = [item for item in offered(run) if item not in cheap]
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True):
-        st.markdown("**From texts and features**" if with_model else "**From features**")
+        st.markdown(said("**From texts and features**") if with_model else "**From features**")
         chosen = _boxes(run, cheap, measured, has_features=has_features, wanted=True)
         if not has_features:
             st.caption("This run was stored without features: measures that need them are left out.")
@@ -60,7 +61,7 @@ def _with_model(
             "Scoring model",
             key="measure_model",
             causal=True,
-            help_text="Reads every text. For measures of a decoder, choose the model that wrote the texts.",
+            help_text=said("Reads every text. For measures of a decoder, choose the model that wrote the texts."),
         )
         texts = sum(source.n for source in run.comparison.sources)
         st.caption(
@@ -87,7 +88,7 @@ def _boxes(
             value=wanted and possible and not is_measured,
             key=f"measure_{run.id}_{len(measured)}_{item.name}",
             disabled=not possible,
-            help=f"{item.description} Larger: {item.larger}. {item.source}.",
+            help=said(f"{item.description} Larger: {item.larger}. {item.source}."),
         )
         if checked:
             chosen.append(item.name)

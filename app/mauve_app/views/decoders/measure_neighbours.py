@@ -12,6 +12,7 @@ from mauve_app.caching.by_run import kept_by_run
 from mauve_app.components import charts, job_button
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_core.experiments.text_measures import measure_title
 from mauve_core.experiments.text_measures.manifold import NEIGHBOURS
@@ -75,17 +76,19 @@ def _result(run: Run, table: NeighbourTable, order: Sequence[str]) -> None:
     chart, *tables = st.tabs(["Chart", *map(measure_title, table.measures)], key="neighbours_tabs")
     with chart:
         charts.show_chart(
-            figures.neighbours_figure(table, order),
+            figures.neighbours_figure(table, order, run.comparison.words),
             key="neighbours_chart",
             file_name=f"{run.name}-neighbors",
-            alt="Precision, recall, density and coverage of every candidate and of two halves of the human texts "
-            "against the number of neighbors; the tables have the numbers.",
+            alt=said(
+                "Precision, recall, density and coverage of every candidate and of two halves of the human texts "
+                "against the number of neighbors; the tables have the numbers."
+            ),
         )
     for tab, measure in zip(tables, table.measures, strict=True):
         with tab:
-            frame = figures.shown_table(table, measure, order)
+            frame = figures.shown_table(table, measure, order, run.comparison.words)
             st.dataframe(frame, hide_index=True, key=f"neighbours_{measure}", height=_TABLE_HEIGHT)
-    st.caption(figures.described(table))
+    st.caption(said(figures.described(table)))
     for note in table.notes:
         st.text(note)
 

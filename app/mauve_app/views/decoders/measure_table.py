@@ -9,6 +9,7 @@ import streamlit as st
 
 from mauve_app.components import charts, folded, settings_tree, verdict_lines
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import MeasuresTab
 from mauve_app.views.decoders import measure_differences, measure_lengths, measure_neighbours
@@ -61,7 +62,7 @@ def overview_tables(run: Run, measurements: Measurements, order: Sequence[str]) 
 
     The second column is MAUVE, mean and spread over seeds.
     """
-    values = [{"source": HUMAN, "mauve": ""}]
+    values = [{"source": run.comparison.words.source(HUMAN), "mauve": ""}]
     values += [{"source": name, "mauve": _mauve(run, name)} for name in order]
     gaps = [dict(row) for row in values[1:]]
     for measure in measurements.measures:
@@ -88,16 +89,18 @@ def _overview(run: Run, measurements: Measurements, order: Sequence[str]) -> Non
         frame = figures.measures_frame(measurements, order)
         charts.csv_button(lambda: frame, key="measures_csv", file_name=f"{run.name}-measures")
     groups = grouped(measurements.measures)
-    shown_as, tab = bound.open_tab("measures_as", {name: TABS[name] for name in (*groups, "table")}, "measures_tabs")
+    shown_as, tab = bound.open_tab(
+        "measures_as", {name: said(TABS[name]) for name in (*groups, "table")}, "measures_tabs"
+    )
     with tab:
         if shown_as in groups:
             first = shown_as == next(iter(groups))
             mauve = {item.name: item.scores["mauve"] for item in run.comparison.candidates} if first else None
             charts.show_chart(
-                figures.panels_figure(measurements, order, groups[shown_as], mauve),
+                figures.panels_figure(measurements, order, groups[shown_as], mauve, words=run.comparison.words),
                 key="measures_chart",
                 file_name=f"{run.name}-{shown_as}",
-                alt=f"{TABS[shown_as]}: every candidate next to the human value; the table has the same numbers.",
+                alt=said(f"{TABS[shown_as]}: every candidate next to the human value; the table has the same numbers."),
             )
         else:
             values, gaps = overview_tables(run, measurements, order)
@@ -126,7 +129,7 @@ def grouped(measures: Sequence[str]) -> dict[MeasuresTab, list[str]]:
 def _wide_table(frame: pd.DataFrame, key: str) -> None:
     columns = {
         name: st.column_config.TextColumn(
-            measure_title(name), help=MEASURES[name].description if name in MEASURES else None
+            measure_title(name), help=said(MEASURES[name].description) if name in MEASURES else None
         )
         for name in frame.columns[2:]
     }
@@ -135,7 +138,7 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
         hide_index=True,
         key=key,
         column_config={
-            "source": st.column_config.TextColumn("texts", pinned=True),
+            "source": st.column_config.TextColumn(said("texts"), pinned=True),
             "mauve": st.column_config.TextColumn(
                 "MAUVE", help="The leaderboard's: mean ± sd over k-means seeds, pairwise partitions"
             ),
@@ -221,11 +224,13 @@ def _plane(run: Run, measurements: Measurements, order: Sequence[str], names: Se
         st.info("No candidate has both measures.")
         return
     charts.show_chart(
-        figures.plane_figure(frame, across, along, order),
+        figures.plane_figure(frame, across, along, order, run.comparison.words),
         key="plane_chart",
         file_name=f"{run.name}-{across}-{along}",
-        alt=f"{measure_title(across)} against {measure_title(along)} of every candidate and the human texts; the "
-        "tables above have the numbers.",
+        alt=said(
+            f"{measure_title(across)} against {measure_title(along)} of every candidate and the human texts; the "
+            "tables above have the numbers."
+        ),
     )
     human = "Blue cross: the human texts." if HUMAN in set(frame["source"]) else "One of the two measures has no T(P)."
     st.caption(run.comparison.words.said(f"{human} Lines: about 95% intervals over texts. n as in the table above."))

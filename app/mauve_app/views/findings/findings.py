@@ -8,6 +8,7 @@ import streamlit as st
 from mauve_app.caching import cache, texts
 from mauve_app.components import charts, focus, found_list, page_chrome, text_search
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
@@ -41,7 +42,7 @@ _ELSEWHERE: tuple[tuple[str, str, str, dict[str, str]], ...] = (
 
 def main() -> None:
     """Lay out the page: the answer, the picture, and the texts that show the chosen finding; two files below."""
-    page_chrome.head("Findings", "What does the candidate do more or less than people, and how certain is that?")
+    page_chrome.head("Findings", said("What does the candidate do more or less than people, and how certain is that?"))
     run, state = opened_run(), session.current()
     candidate, reference = text_search.findings_of(run, state)
     answer = st.container()

@@ -17,6 +17,7 @@ from mauve_app.components import (
     text_search,
 )
 from mauve_app.components.focus import Focus
+from mauve_app.components.saying import said
 from mauve_app.components.sidebar import opened_run
 from mauve_app.components.text_search import Found
 from mauve_app.url import bound, session
@@ -37,7 +38,9 @@ _LINKS = {
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.head("Gap", "Which clusters make up the gap between human and model texts, and what closes it?")
+    head = page_chrome.head(
+        "Gap", said("Which clusters make up the gap between human and model texts, and what closes it?")
+    )
     run, state = opened_run(), session.current()
     here, search = focus.of(run, state), text_search.of(run, state)
     with head:
@@ -65,7 +68,7 @@ def _tabs(here: Focus, table: pd.DataFrame, weight: float, scale: float, masks: 
     state = session.current()
     if focus.of(here.run, state).cluster != here.cluster:
         st.rerun()  # a row was selected or the cluster closed, and the ledger shows it too
-    name, tab = bound.open_tab("gap_tab", TABS, "gap_tabs")
+    name, tab = bound.open_tab("gap_tab", {tab: said(title) for tab, title in TABS.items()}, "gap_tabs")
     with tab:
         if name == "texts":
             _texts(here, table, weight, masks)

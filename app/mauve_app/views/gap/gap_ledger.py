@@ -14,6 +14,7 @@ from mauve_app.caching import cache
 from mauve_app.components import charts, score_controls
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped, swatch
+from mauve_app.components.saying import said
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import State
@@ -73,7 +74,7 @@ def show(here: Focus, table: pd.DataFrame, state: State) -> None:
 
 def _how_computed(here: Focus, table: pd.DataFrame, state: State) -> str:
     equal = int((table["direction"] == "").sum())
-    free = f" ({equal} of them cost nothing: both sides write as much there)" if equal else ""
+    free = said(f" ({equal} of them cost nothing: both sides write as much there)") if equal else ""
     stability = cache.cluster_stability(*here.key)
     notes = "".join(f" {escaped(note)}." for note in stability.notes)
     run_id, kind, candidate, _ = here.key
@@ -168,10 +169,18 @@ def counts_label(human: float, model: float) -> str:
 
 
 def _bars(here: Focus, direction: str, rows: pd.DataFrame, parts: Sequence[float], reach: tuple[float, float]) -> None:
-    title = TITLES[direction]
+    title = said(TITLES[direction])
     st.markdown(f"{_swatch(here, direction)} **{title}**  \n{as_percent(sum(parts), 1)} of the frontier integral")
     charts.show_chart(
-        ledger_figure(rows, direction, here.names, colour=here.colour, reach=reach, chosen=here.cluster),
+        ledger_figure(
+            rows,
+            direction,
+            here.names,
+            colour=here.colour,
+            reach=reach,
+            chosen=here.cluster,
+            words=here.run.comparison.words,
+        ),
         key=_CHART.format(direction),
         file_name=f"{here.run.name}-{here.candidate}-{direction}",
         on_select=partial(_choose_bar, direction),
@@ -185,7 +194,7 @@ def sum_in_words(rows: pd.DataFrame, parts: Sequence[float]) -> str:
     """How the bars and the remaining clusters of a direction add up."""
     single = rows["cluster"] != TOGETHER
     count = int(single.sum())
-    shown = f"{count} cluster{'' if count == 1 else 's'} shown: {as_percent(parts[0], 1)}"
+    shown = f"{count:,} cluster{'' if count == 1 else 's'} shown: {as_percent(parts[0], 1)}"
     rest = [f"{label}: {as_percent(parts[1], 1)}" for label in row_labels(rows[~single], ())]
     return f"{'; '.join([shown, *rest])}; together {as_percent(sum(parts), 1)}."
 
@@ -206,10 +215,10 @@ def _list(here: Focus, direction: str, rows: pd.DataFrame) -> None:
         key=f"gap_list_{direction}",
         height=_LIST_HEIGHT,
         column_config={
-            "cost": st.column_config.TextColumn(help=COST_HELP),
+            "cost": st.column_config.TextColumn(help=said(COST_HELP)),
             "stability": st.column_config.TextColumn(help=_STABILITY_HELP),
-            "texts": st.column_config.TextColumn(help=COUNTS_HELP),
-            "found": st.column_config.TextColumn(help=_FOUND_HELP),
+            "texts": st.column_config.TextColumn(said("texts"), help=said(COUNTS_HELP)),
+            "found": st.column_config.TextColumn(help=said(_FOUND_HELP)),
         },
     )
 
@@ -224,9 +233,12 @@ def _counts(here: Focus, table: pd.DataFrame) -> None:
         rows["cluster"].tolist(),
         key="gap_list_counts",
         height=_LIST_HEIGHT,
-        column_config={"model": st.column_config.NumberColumn(here.candidate)},
+        column_config={
+            "human": st.column_config.NumberColumn(here.run.comparison.words.reference, format="localized"),
+            "model": st.column_config.NumberColumn(here.candidate, format="localized"),
+        },
     )
-    st.caption(f"{len(rows)} clusters of the {here.partition.kind} partition, with their texts on either side.")
+    st.caption(said(f"{len(rows):,} clusters of the {here.partition.kind} partition, with their texts on either side."))
 
 
 def _choose_bar(direction: str) -> None:

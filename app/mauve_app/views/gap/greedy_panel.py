@@ -9,6 +9,7 @@ from mauve_app.caching import cache
 from mauve_app.components import charts, score_controls
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import GreedyAction, State
 from mauve_app.views.gap.gap_ledger import COUNTS_HELP, counts_label
@@ -30,14 +31,16 @@ def show(here: Focus, state: State, scale: float) -> None:
             "score",
             "Score",
             {score: titled(score) for score in SCORES},
-            help="Each step takes the cluster that moves this score the most. ↑ larger is closer to the human texts.",
+            help=said(
+                "Each step takes the cluster that moves this score the most. ↑ larger is closer to the human texts."
+            ),
         )
         bound.segmented_control(
             "greedy_action",
             "Action",
-            ACTIONS,
+            {action: said(title) for action, title in ACTIONS.items()},
             key="url_greedy_action",
-            help="Match: the model's texts there count as much as the human texts do. Drop: they do not count.",
+            help=said("Match: the model's texts there count as much as the human texts do. Drop: they do not count."),
         )
     if state.smoothing not in ADDED_COUNT:
         known = " or ".join(title for name, title in score_controls.SMOOTHING_TITLES.items() if name in ADDED_COUNT)
@@ -53,7 +56,7 @@ def show(here: Focus, state: State, scale: float) -> None:
     name = f"{here.run.name}-{here.candidate}-clusters-of-the-gap"
     with left:
         charts.show_chart(
-            steps_figure(rows, state.score, here.names, here.colour),
+            steps_figure(rows, state.score, here.names, here.colour, words=here.run.comparison.words),
             key="greedy_chart",
             file_name=name,
             alt=f"{TITLES[state.score]} after each cluster; the table beside it has the same numbers.",
@@ -101,11 +104,11 @@ def _in_words(here: Focus, rows: pd.DataFrame, score: str) -> str:
         f"**{len(rows) - 1} of {here.partition.k} clusters close {as_percent(last['closed'])} of the gap in this "
         f"partition:** {TITLES[score]} goes from {before} to {after}"
     )
-    if pd.isna(spread["sd"]):
+    if pd.isna(spread["sd"]) or spread["step"] == first["step"]:
         return f"{sentence}."
     after_step = "" if spread["step"] == last["step"] else f" after step {int(spread['step'])}"
     change = f"from {_with_spread(first)} to {_with_spread(spread)}{after_step}"
-    return f"{sentence}; over seeds, with the same texts, {change}."
+    return f"{sentence}; over seeds, with the same {here.run.comparison.words.items}, {change}."
 
 
 def _with_spread(row: pd.Series) -> str:
@@ -122,7 +125,7 @@ def _table(here: Focus, rows: pd.DataFrame, state: State) -> None:
         column_config={
             TITLES[state.score]: st.column_config.NumberColumn("here", format="%.3f"),
             "closed": st.column_config.NumberColumn("closed", format="%.0f%%"),
-            "texts": st.column_config.TextColumn(help=COUNTS_HELP),
+            "texts": st.column_config.TextColumn(said("texts"), help=said(COUNTS_HELP)),
         },
     )
 
@@ -135,13 +138,16 @@ def _about(here: Focus, rows: pd.DataFrame, state: State, scale: float) -> str:
         "gain here is the best case"
     )
     if seeds > 1:
-        about += f"; over seeds: the same texts, in the clusters of all {seeds} seeds, mean ± sd"
+        about += (
+            f"; over seeds: the same {here.run.comparison.words.items}, in the clusters of all {seeds} seeds, mean ± sd"
+        )
     about += f". c = {scale:g}, {score_controls.smoothing_in_words(state)}."
     filled = [escaped(labelled(here.names, int(row["cluster"]))) for _, row in rows.iterrows() if row["filled"]]
     if filled:
         name = escaped(here.candidate)
         about += (
-            f" {name} has no text in {'; '.join(filled)}: the score is what it would be if it wrote there; no "
-            "weighting of its texts can do that, so no value over seeds is given."
+            f" {name} has no {here.run.comparison.words.item} in {'; '.join(filled)}: the score is what it would be "
+            f"with some there; no weighting of its {here.run.comparison.words.items} can do that, so no value over "
+            "seeds is given."
         )
     return about

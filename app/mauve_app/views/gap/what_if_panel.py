@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeVar
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -12,6 +15,7 @@ from mauve_app.components import charts, job_button, job_panel
 from mauve_app.components.focus import Focus, hidden_sources
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.components.text_search import Found
 from mauve_app.server import access
 from mauve_app.url import bound
@@ -40,6 +44,8 @@ from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import texts_interval
 from mauve_core.tasks.exclude_texts import ExcludeTextsTask
 
+T = TypeVar("T")
+
 SELECTIONS: dict[Selection, str] = {
     "clusters": "Clusters",
     "lasso": "Map area",
@@ -62,7 +68,7 @@ def show(here: Focus, state: State, scale: float, masks: Found | None = None) ->
     groups = _choice(here, state, masks)
     side = _action(state)
     if groups is None or not _show_chosen(here, groups, side):
-        st.caption(":material/ads_click: Choose texts to see what the scores would be without them.")
+        st.caption(said(":material/ads_click: Choose texts to see what the scores would be without them."))
     else:
         _answer(here, state, groups, side, scale)
     job_panel.show(("without",))
@@ -102,7 +108,7 @@ def _choice(here: Focus, state: State, masks: Found | None) -> Groups | None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         selection = bound.segmented_control(
-            "what_if_selection", "Which texts", SELECTIONS, key="url_selection", wrap=True
+            "what_if_selection", said("Which texts"), _titles(SELECTIONS), key="url_selection", wrap=True
         )
     with right:
         if selection == "found":
@@ -112,9 +118,9 @@ def _choice(here: Focus, state: State, masks: Found | None) -> Groups | None:
 
 def _found(here: Focus, masks: Found | None) -> Groups | None:
     if masks is None:
-        st.caption(":material/search: Find texts first, with the button at the top.")
+        st.caption(said(":material/search: Find texts first, with the button at the top."))
         return None
-    st.caption("The texts that the search found, as one group.")
+    st.caption(said("The texts that the search found, as one group."))
     return one_group(here.candidate, masks[HUMAN], masks[here.candidate])
 
 
@@ -162,7 +168,7 @@ def _area(here: Focus, state: State) -> Groups | None:
     for name in (HUMAN, here.candidate):
         masks[name] = np.zeros(len(here.run.corpora[name]), dtype=np.bool_)
         masks[name][stack.positions(inside, name)] = True
-    st.caption("The texts inside the area, from the sources that the map shows, as one group.")
+    st.caption(said("The texts inside the area, from the sources that the map shows, as one group."))
     return one_group(here.candidate, masks[HUMAN], masks[here.candidate])
 
 
@@ -170,7 +176,7 @@ def _slice(here: Focus, _state: State) -> Groups | None:
     human, model = (here.run.corpora[name].metadata for name in (HUMAN, here.candidate))
     fields = list(dict.fromkeys([*human.columns, *model.columns]))
     if not fields:
-        st.caption("These texts have no metadata.")
+        st.caption(said("These texts have no metadata."))
         return None
     left, right = st.columns(2)
     with left:
@@ -193,22 +199,24 @@ def _action(state: State) -> Side:
         bound.selectbox(
             "what_if_action",
             "Action",
-            ACTIONS,
+            _titles(ACTIONS),
             None,
             width=230,
-            help="Cap: where a group (a cluster, the area, the slice) has a larger share of the model's texts than of "
-            "the human ones, its texts count less, so that it has the human share. Match: each group gets the "
-            "human share, and all other texts are scaled alike.",
+            help=said(
+                "Cap: where a group (a cluster, the area, the slice) has a larger share of the model's texts than of "
+                "the human ones, its texts count less, so that it has the human share. Match: each group gets the "
+                "human share, and all other texts are scaled alike."
+            ),
         )
         if state.what_if_action == "weight":
             low, high = FACTORS
             factor = bound.bind("what_if_factor", state.what_if_factor)
-            st.number_input("Weight per text", low, high, step=0.1, format="%g", width=130, **factor)
+            st.number_input(said("Weight per text"), low, high, step=0.1, format="%g", width=130, **factor)
         st.segmented_control(
             "Of",
             list(SIDES),
             required=True,
-            format_func=SIDES.__getitem__,
+            format_func=_titles(SIDES).__getitem__,
             disabled=of_the_model,
             **bound.bind("what_if_side", side, keyword="default"),
         )
@@ -217,10 +225,15 @@ def _action(state: State) -> Side:
             icon=":material/undo:",
             type="tertiary",
             key="what_if_clear",
-            help="Deselects all texts, so that all scores are unchanged",
+            help=said("Deselects all texts, so that all scores are unchanged"),
             **bound.on_click(what_if_clusters=(), what_if_field=None, what_if_value=None, what_if_selection=None),
         )
     return side
+
+
+def _titles(titles: Mapping[T, str]) -> dict[T, str]:
+    """The same titles in the words of the page."""
+    return {name: said(title) for name, title in titles.items()}
 
 
 def _sources(here: Focus, side: Side) -> tuple[str, ...]:
@@ -229,9 +242,11 @@ def _sources(here: Focus, side: Side) -> tuple[str, ...]:
 
 def _show_chosen(here: Focus, groups: Groups, side: Side) -> bool:
     """Say how many texts are chosen; returns whether there are any."""
+    words = here.run.comparison.words
     counted = {name: int(groups.chosen(name).sum()) for name in _sources(here, side)}
     parts = [
-        f"{count:,} of {len(here.run.corpora[name]):,} texts of {escaped(name)}" for name, count in counted.items()
+        f"{count:,} of {words.count(len(here.run.corpora[name]))} of {escaped(words.source(name))}"
+        for name, count in counted.items()
     ]
     st.markdown(f"**Chosen: {' and '.join(parts)}**")
     return any(counted.values())
@@ -261,14 +276,15 @@ def _answer(here: Focus, state: State, groups: Groups, side: Side, scale: float)
     )
     st.table(shown_scores(scores), border="horizontal", hide_index=True)
     with st.container(horizontal=True, vertical_alignment="center"):
+        words = here.run.comparison.words
         confidence, seeds = here.run.comparison.config.score.confidence, here.run.comparison.config.score.seeds
         counted = ", ".join(
-            f"{escaped(side)} {written(texts, 0 if texts == round(texts) else 1)}"
+            f"{escaped(words.source(side))} {written(texts, 0 if texts == round(texts) else 1)}"
             for side, texts in scores.texts.items()
         )
         st.caption(
             f"{KEPT_CLUSTERS} Mean ± sd over {seeds} seeds of the {here.partition.kind} partition; below it the "
-            f"{texts_interval(confidence)}. Total weight of the texts then: {counted}.",
+            f"{texts_interval(confidence, words.items)}. Total weight of the {words.items} then: {counted}.",
             width="stretch",
         )
         charts.csv_button(lambda: scores_frame(scores), key="what_if_csv", file_name=name)
@@ -283,9 +299,9 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
     left = {name: len(here.run.corpora[name]) - gone.get(name, np.array([])).size for name in (HUMAN, here.candidate)}
     obstacle = None
     if state.what_if_action != "drop":
-        obstacle = "Only for dropped texts: a text cannot be compared in part."
+        obstacle = said("Only for dropped texts: a text cannot be compared in part.")
     elif min(left.values()) < MIN_TEXTS:
-        obstacle = f"Fewer than {MIN_TEXTS} texts would be left on one side."
+        obstacle = said(f"Fewer than {MIN_TEXTS} texts would be left on one side.")
     job_button.show(
         JobSlot("what_if_start", ExcludeTextsTask.kind),
         "Compute in full",
@@ -293,14 +309,16 @@ def _in_full(here: Focus, state: State, groups: Groups, side: Side) -> None:
         filled=obstacle is None,
         primary=False,
         tip=obstacle
-        or "Makes a new run of the human side and this candidate without these texts, clustered again under the run's "
-        "settings. It continues in the background.",
+        or said(
+            "Makes a new run of the human side and this candidate without these texts, clustered again under the run's "
+            "settings. It continues in the background."
+        ),
     )
 
 
 def _task(here: Focus, gone: dict[str, NDArray[np.intp]]) -> ExcludeTextsTask:
     count = sum(indices.size for indices in gone.values())
     dropped = {name: tuple(here.run.corpora[name].ids[index] for index in indices) for name, indices in gone.items()}
-    name = f"{here.run.name}, {short_name(here.candidate)} without {count} texts"
+    name = f"{here.run.name}, {short_name(here.candidate)} without {here.run.comparison.words.count(count)}"
     dropped = {side: ids for side, ids in dropped.items() if ids}
     return ExcludeTextsTask(name, here.run.id, here.candidate, dropped)

@@ -12,6 +12,7 @@ from mauve_app.caching import areas, cache
 from mauve_app.components import charts, focus, gap_answer, generations_note, page_chrome, score_controls, text_search
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import polygon_of_event
 from mauve_app.url import bound, session
@@ -42,7 +43,7 @@ _DRAWN = "map_drawn"
 
 def main() -> None:
     """Lay out the page."""
-    head = page_chrome.head("Map", "Where do human and model texts lie, and what do the texts of an area say?")
+    head = page_chrome.head("Map", said("Where do human and model texts lie, and what do the texts of an area say?"))
     run, state = opened_run(), session.current()
     projection = run.comparison.projection
     if projection is None:
@@ -55,7 +56,7 @@ def main() -> None:
     with head:
         text_search.folded(run, state)
         with st.popover("Sources", icon=":material/visibility:"):
-            _source_picker(stack, here.candidate, hidden)
+            _source_picker(stack, run.comparison.words, here.candidate, hidden)
         score_controls.sensitivity(state, run.comparison, here.candidate, here.partition.seed)
     gap_answer.show(here, cache.costed_table(*here.key, MIDDLE, state.smoothing))
     with focus.rows():
@@ -120,14 +121,16 @@ def _colouring_picker() -> Colouring:
         "map_colour",
         "Color",
         COLOURINGS,
-        help="Log ratio: human share over the candidate's share of the text's cluster. Blue: more human texts; "
-        "the other end: more of the candidate's. Cost: the cluster's share of the frontier integral, as in Gap; blue: "
-        "what the model misses, the other end: what it adds. That end has the candidate's color, or orange if several "
-        "candidates are shown. The list of an area then starts with the largest share.",
+        help=said(
+            "Log ratio: human share over the candidate's share of the text's cluster. Blue: more human texts; "
+            "the other end: more of the candidate's. Cost: the cluster's share of the frontier integral, as in Gap; "
+            "blue: what the model misses, the other end: what it adds. That end has the candidate's color, or orange "
+            "if several candidates are shown. The list of an area then starts with the largest share."
+        ),
     )
 
 
-def _source_picker(stack: Stack, candidate: str, hidden: tuple[int, ...]) -> None:
+def _source_picker(stack: Stack, words: Words, candidate: str, hidden: tuple[int, ...]) -> None:
     sources = range(len(stack.names))
     others = tuple(source for source in sources if stack.names[source] not in (HUMAN, candidate))
 
@@ -143,7 +146,7 @@ def _source_picker(stack: Stack, candidate: str, hidden: tuple[int, ...]) -> Non
         "Show",
         sources,
         selection_mode="multi",
-        format_func=lambda source: escaped(stack.names[source]),
+        format_func=lambda source: escaped(words.source(stack.names[source])),
         wrap=True,
         help="Sources that are left out are neither drawn nor counted in an area.",
         **link,
@@ -152,7 +155,7 @@ def _source_picker(stack: Stack, candidate: str, hidden: tuple[int, ...]) -> Non
         return
     with st.container(horizontal=True, gap="small"):
         st.button(
-            f"Only {HUMAN} and {escaped(candidate)}",
+            f"Only {words.source(HUMAN)} and {escaped(candidate)}",
             key="map_only_two",
             type="tertiary",
             disabled=hidden == others,
@@ -171,6 +174,7 @@ def _points(here: Focus, stack: Stack, projection: NDArray[np.float32], state: S
         log2_ratio=table["log2_ratio"].to_numpy(),
         cost=signed_costs(table) if has_costs(table) else np.full(len(table), np.nan),
         cluster_names=here.names,
+        words=here.run.comparison.words,
     )
 
 
@@ -221,7 +225,7 @@ def _map(
         selecting=True,
         on_select=_select,
         selection_mode=("box", "lasso"),
-        alt=f"Map of {total:,} texts. The Clusters page has the same texts without a map.",
+        alt=said(f"Map of {total:,} texts. The Clusters page has the same texts without a map."),
     )
     hovered_picture.show(here.run, cache.stack(here.run.id), drawn, chart=_CHART)
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -239,7 +243,7 @@ def _map(
 def _without_webgl(drawn: int, total: int) -> None:
     with st.container(key="map_plain"):
         st.info(
-            f"This browser has no WebGL, so the map is drawn without it: {drawn:,} of {total:,} texts"
+            said(f"This browser has no WebGL, so the map is drawn without it: {drawn:,} of {total:,} texts")
             + (", a sample that keeps each source's share. " if drawn < total else ". ")
             + "For WebGL, turn on hardware acceleration in the browser's settings, or use another browser.",
             icon=":material/info:",
@@ -254,7 +258,9 @@ def _how_fitted(comparison: Comparison) -> str:
     fitted, total = comparison.map_fitted, sum(source.n for source in comparison.sources)
     if fitted is None or fitted == total:
         return ""
-    return f"The map was fitted on {fitted:,} of {total:,} texts; the others are placed among the nearest of these. "
+    return said(
+        f"The map was fitted on {fitted:,} of {total:,} texts; the others are placed among the nearest of these. "
+    )
 
 
 def _who_is_clustered(here: Focus, hidden: tuple[int, ...]) -> str:
@@ -262,8 +268,8 @@ def _who_is_clustered(here: Focus, hidden: tuple[int, ...]) -> str:
     if set(names) <= here.partition.labels.keys():
         return ""
     return (
-        f"Clusters are those of the {here.partition.kind} partition: texts of candidates other than "
-        f"{escaped(here.candidate)} are in none of them. "
+        f"Clusters are those of the {here.partition.kind} partition: {here.run.comparison.words.items} of candidates "
+        f"other than {escaped(here.candidate)} are in none of them. "
     )
 
 

@@ -11,6 +11,7 @@ from mauve_app.caching import areas
 from mauve_app.components import focus, texts
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import AreaTab
 from mauve_core.analysis.cluster_names import labelled
@@ -47,9 +48,9 @@ def show_area(
     ``shares`` are each cluster's share of the frontier integral, (k,); with them, the list starts with the texts of
     the costliest. ``kept`` are the texts of area A, if there is one.
     """
-    _heading(f"{inside.sum():,} of {visible.sum():,} texts in the area", "lasso")
+    _heading(said(f"{inside.sum():,} of {visible.sum():,} texts in the area"), "lasso")
     if not inside.any():
-        st.caption("No text lies in this area. Lasso another one.")
+        st.caption(said("No text lies in this area. Lasso another one."))
         return
     lasso = session.current().lasso
     with st.container(horizontal=True):
@@ -57,7 +58,7 @@ def show_area(
             "Keep as A" if kept is None else "Keep as A instead",
             icon=":material/select_all:",
             key="map_keep",
-            help="Then lasso another area: its texts and phrases are compared with those of A.",
+            help=said("Then lasso another area: its texts and phrases are compared with those of A."),
             **bound.on_click(lasso=None, lasso_kept=lasso, area_tab="against"),
         )
         if kept is not None:
@@ -69,8 +70,8 @@ def show_area(
 
 def show_kept(kept: NDArray[np.bool_]) -> None:
     """Area A, while there is no second one."""
-    _heading(f"Area A: {kept.sum():,} texts", "lasso_kept")
-    st.markdown(":material/lasso_select: **Lasso another area** to compare its texts with those of A.")
+    _heading(said(f"Area A: {kept.sum():,} texts"), "lasso_kept")
+    st.markdown(said(":material/lasso_select: **Lasso another area** to compare its texts with those of A."))
 
 
 @st.fragment
@@ -85,7 +86,7 @@ def _tabs(
     """Build only the open tab; opening another one reruns nothing else."""
     if focus.of(here.run, session.current()).cluster != here.cluster:
         st.rerun()  # a row of the counts was selected, and the map shows it too
-    titles = TABS if kept is None else {**AGAINST, **TABS}
+    titles = {tab: said(title) for tab, title in (TABS if kept is None else {**AGAINST, **TABS}).items()}
     name, tab = bound.open_tab("area_tab", titles, "map_area_tabs" if kept is None else "map_areas_tabs")
     with tab:
         if name == "against" and kept is not None:
@@ -105,9 +106,9 @@ def _against(here: Focus, stack: Stack, inside: NDArray[np.bool_], kept: NDArray
     both = int((inside & kept).sum())
     st.dataframe(area_counts(stack, own, others), hide_index=True, key="map_areas_counts")
     if both:
-        st.caption(f"{both:,} texts lie in both areas and are left out.")
+        st.caption(said(f"{both:,} texts lie in both areas and are left out."))
     if not own.any() or not others.any():
-        st.caption("One area has no text of its own.")
+        st.caption(said("One area has no text of its own."))
         return
     found = areas.area_phrases(here.run.id, tuple(np.flatnonzero(own)), tuple(np.flatnonzero(others)), MOST_PHRASES)
     for title, phrases, size, other_size in (
@@ -117,14 +118,17 @@ def _against(here: Focus, stack: Stack, inside: NDArray[np.bool_], kept: NDArray
         st.markdown(f"**{title}**")
         if phrases:
             rows = [
-                (each.text, f"{each.texts} of {size:,}", f"{each.other_texts} of {other_size:,}") for each in phrases
+                (each.text, f"{each.texts:,} of {size:,}", f"{each.other_texts:,} of {other_size:,}")
+                for each in phrases
             ]
-            st.dataframe(pd.DataFrame(rows, columns=["phrase", "texts", "in the other"]), hide_index=True)
+            st.dataframe(pd.DataFrame(rows, columns=["phrase", said("texts"), "in the other"]), hide_index=True)
         else:
             st.caption("No phrase stands out.")
     st.caption(
-        "Phrases of up to three words by log odds with a Dirichlet prior; each one's 95% interval lies above 0. Both "
-        "sides' texts count together."
+        said(
+            "Phrases of up to three words by log odds with a Dirichlet prior; each one's 95% interval lies above 0. "
+            "Both sides' texts count together."
+        )
     )
 
 
@@ -149,7 +153,7 @@ def show_cluster(here: Focus, stack: Stack, inside: NDArray[np.bool_]) -> None:
 
 def show_found(here: Focus, stack: Stack, found: NDArray[np.bool_]) -> None:
     """The texts that the search found, while no area and no cluster is chosen."""
-    st.header(f"{found.sum():,} texts found", anchor=False)
+    st.header(said(f"{found.sum():,} texts found"), anchor=False)
     _read(here, stack, found)
 
 
@@ -250,7 +254,9 @@ def _clusters(here: Focus, stack: Stack, inside: NDArray[np.bool_], cluster: NDA
     named = table.assign(cluster=[labelled(here.names, each) for each in table["cluster"]])
     bound.table("cluster", named, table["cluster"].tolist(), key="map_area_clusters", column_config=shares)
     st.caption(
-        "share: of the area's texts; overall: of all texts; both sides together. Select a row to choose a cluster."
+        said(
+            "share: of the area's texts; overall: of all texts; both sides together. Select a row to choose a cluster."
+        )
     )
 
 
@@ -264,9 +270,9 @@ def _list(
     rows = listed(here, stack, inside, cluster, MOST_LISTED, shares)
     st.dataframe(rows, hide_index=True, key="map_area_list")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(f"{len(rows):,} of {inside.sum():,} texts listed.", width="stretch")
+        st.caption(said(f"{len(rows):,} of {inside.sum():,} texts listed."), width="stretch")
         st.download_button(
-            "CSV with full texts",
+            said("CSV with full texts"),
             lambda: csv_bytes(listed(here, stack, inside, cluster, None, shares)),
             file_name=f"{here.run.id}-area.csv",
             mime="text/csv",

@@ -6,6 +6,7 @@ import streamlit as st
 
 from mauve_app.components import job_button, job_panel, page_chrome
 from mauve_app.components.job_button import JobSlot
+from mauve_app.components.saying import said
 from mauve_core.store import Run
 from mauve_core.tasks.draw_map import MapTask
 from mauve_core.tasks.registry import MAKING_RUNS
@@ -26,12 +27,14 @@ def show(run: Run) -> None:
     with title:
         if coming:
             page_chrome.nothing_yet(
-                "The map is still being made.", _WHAT, "It appears here by itself; the scores are ready on **Compare**."
+                "The map is still being made.",
+                said(_WHAT),
+                "It appears here by itself; the scores are ready on **Compare**.",
             )
         else:
             page_chrome.nothing_yet(
                 "This run has no map yet.",
-                _WHAT,
+                said(_WHAT),
                 "It can be made from its features; the scores stay as they are.",
             )
     st.page_link("views/clusters/clusters.py", label="Go to the clusters", icon=":material/bar_chart:")

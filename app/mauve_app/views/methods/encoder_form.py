@@ -31,11 +31,12 @@ def show(run: Run, table: EncoderTable | None) -> None:
         help="Or type a Hugging Face id, the path of a folder, a GGUF file or a file of word vectors; after a colon "
         "its settings, such as gpt2:pooling=mean,layer=6.",
     )
-    st.caption(
-        "Every encoder reads all texts once, about ten a second on a CPU for a model of GPT-2's size; texts that it "
-        "has read before cost nothing. Layer 0 with mean pooling averages a model's token embeddings, like word "
-        "vectors."
-    )
+    if run.comparison.has_words:
+        st.caption(
+            "Every encoder reads all texts once, about ten a second on a CPU for a model of GPT-2's size; texts that "
+            "it has read before cost nothing. Layer 0 with mean pooling averages a model's token embeddings, like word "
+            "vectors."
+        )
     read = [or_error(parse_encoder, spec, own) for spec in chosen]
     unusable = not chosen or None in read
     job_button.show(

@@ -9,6 +9,7 @@ import streamlit as st
 
 from mauve_app.components import charts, settings_tree
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.url import bound
 from mauve_app.url.parameters import State
 from mauve_core.base.config import SCORES
@@ -49,7 +50,7 @@ def shown_scores(table: EncoderTable, score: str) -> pd.DataFrame:
         for name, cells in figures.score_cells(table, score).items()
     ]
     if any(result.ceiling for result in table.results):
-        rows.append([escaped(HUMAN_VS_HUMAN), *map("  \n".join, figures.ceiling_cells(table, score))])
+        rows.append([escaped(said(HUMAN_VS_HUMAN)), *map("  \n".join, figures.ceiling_cells(table, score))])
     return pd.DataFrame(rows, columns=["Candidate", *_numbered(table)])
 
 
@@ -66,7 +67,7 @@ def _scores(run: Run, table: EncoderTable, score: str) -> None:
         "score",
         "Score",
         {each: titled(each) for each in SCORES},
-        help="↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report.",
+        help=said("↑ larger is closer to the human texts, ↓ smaller is. MAUVE is what the papers report."),
     )
     st.table(shown_scores(table, score), **_TABLE)
     score_config = run.comparison.config.score
@@ -107,7 +108,7 @@ def _references(run: Run, table: EncoderTable, score: str) -> None:
     if not found:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.header("Agreement with measures and people", anchor=False)
+        st.header(said("Agreement with measures and people"), anchor=False)
         st.space("stretch")
         charts.csv_button(
             lambda: figures.references_frame(found, table),
@@ -124,9 +125,11 @@ def _references(run: Run, table: EncoderTable, score: str) -> None:
     ]
     st.table(pd.DataFrame(rows, columns=["Spearman with", "n", *_numbered(table)]), **_TABLE)
     st.caption(
-        "+ is agreement on who is closer to people: of the encoder's score with the gap of a text measure, or with "
-        "the ratings. Discriminator accuracy, precision, recall, density, coverage and Vendi score use the features "
-        "of the run's own encoder."
+        said(
+            "+ is agreement on who is closer to people: of the encoder's score with the gap of a text measure, or with "
+            "the ratings. Discriminator accuracy, precision, recall, density, coverage and Vendi score use the "
+            "features of the run's own encoder."
+        )
     )
 
 

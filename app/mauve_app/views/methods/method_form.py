@@ -11,6 +11,7 @@ from mauve_app.components import job_button, model_picker
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.methods import (
     ABOUT_CORRECTIONS,
@@ -182,7 +183,7 @@ def _part(part: str, titles: Mapping[str, str], offered: Sequence[str], suffix: 
         offered,
         key=f"methods_{part}_{suffix}",
         format_func=lambda name: titles[name],
-        help=_HELP.get(part),
+        help=said(_HELP[part]) if part in _HELP else None,
         width=_WIDTHS[part],
     )
 
@@ -247,11 +248,13 @@ def _numbers(settings: Mapping[str, Any], suffix: str) -> tuple[int, int]:
             _stored(settings, "permutations", 0, MAX_PERMUTATIONS, 0),
             step=_PERMUTATIONS_STEP,
             key=f"methods_permutations_{suffix}",
-            help="Draws of a permutation test of P = Q for each candidate and method with bins and no "
-            "correction; 0 for none. Texts "
-            "switch sides, within a prompt if the sides share prompts; the bins stay fixed. With 999, the "
-            "smallest possible p-value is 1/1,000. Every candidate under every method is one test, and many "
-            "tests need more: 20 draws for each.",
+            help=said(
+                "Draws of a permutation test of P = Q for each candidate and method with bins and no "
+                "correction; 0 for none. Texts "
+                "switch sides, within a prompt if the sides share prompts; the bins stay fixed. With 999, the "
+                "smallest possible p-value is 1/1,000. Every candidate under every method is one test, and many "
+                "tests need more: 20 draws for each."
+            ),
             width=160,
         )
     return int(seeds), int(permutations)
@@ -266,17 +269,19 @@ def _models(suffix: str) -> tuple[str, str]:
     human, candidate = st.columns(2)
     with human:
         first = model_picker.show(
-            "Model of human text",
+            said("Model of human text"),
             key=f"methods_human_model_{suffix}",
             causal=True,
-            help_text="Direct estimation compares probabilities of two models. A model trained on human texts like "
-            "these stands for the unknown human distribution.",
+            help_text=said(
+                "Direct estimation compares probabilities of two models. A model trained on human texts like "
+                "these stands for the unknown human distribution."
+            ),
         )
     with candidate:
         second = model_picker.show(
             "Model of the candidates",
             key=f"methods_candidate_model_{suffix}",
             causal=True,
-            help_text="The model that wrote their texts.",
+            help_text=said("The model that wrote their texts."),
         )
     return first, second

@@ -9,6 +9,7 @@ import streamlit as st
 
 from mauve_app.components import charts, folded, settings_tree
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_core.base.formatting import written
 from mauve_core.experiments.methods import Disagreement, Method, MethodTable, disagreements, method_standings
 from mauve_core.experiments.methods.ranks import about_ranks
@@ -70,7 +71,7 @@ def _ranks_panel(run: Run, table: MethodTable, order: Sequence[str]) -> None:
         st.header(
             "Ranking by each method",
             anchor=False,
-            help="Closest to the human texts on top. A level line is a candidate that every method ranks alike.",
+            help=said("Closest to the human texts on top. A level line is a candidate that every method ranks alike."),
         )
         st.space("stretch")
         charts.csv_button(lambda: methods.scores_frame(table, run.comparison), key="methods_csv", file_name=name)
@@ -81,7 +82,7 @@ def _ranks_panel(run: Run, table: MethodTable, order: Sequence[str]) -> None:
         alt="Place of every candidate under every method; the table below has the numbers.",
     )
     st.caption(
-        f"{about_ranks(table, run.comparison)} Gray bar: one rank; the order within it may be chance. Dotted: no "
+        f"{said(about_ranks(table, run.comparison))} Gray bar: one rank; the order within it may be chance. Dotted: no "
         "interval, so ties are unknown."
     )
 
@@ -98,7 +99,7 @@ def _scores(run: Run, table: MethodTable) -> None:
                 f"line_{index}": st.column_config.TextColumn(short_name(name))
                 for index, name in enumerate(table.candidates)
             },
-            "ceiling": st.column_config.TextColumn(HUMAN_VS_HUMAN),
+            "ceiling": st.column_config.TextColumn(said(HUMAN_VS_HUMAN)),
             "seconds": st.column_config.TextColumn("seconds", help="Time of the estimator for all candidates"),
         },
     )
@@ -120,8 +121,8 @@ def _scores(run: Run, table: MethodTable) -> None:
         method_tests.about_expectations,
         method_tests.about_corrections,
     ):
-        if said := about(table):
-            st.caption(said)
+        if about_table := about(table):
+            st.caption(said(about_table))
 
 
 def _agreement(run: Run, table: MethodTable) -> None:

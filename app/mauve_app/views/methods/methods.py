@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mauve_app.components import folded, job_button, page_chrome, sidebar
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import MethodsSection
@@ -25,7 +26,7 @@ SECTIONS: dict[MethodsSection, str] = {"methods": "Estimators", "encoders": "Enc
 def main() -> None:
     """Lay out the page."""
     head = page_chrome.head(
-        "Methods", "Does the ranking depend on how the gap is estimated, and are there enough texts?"
+        "Methods", said("Does the ranking depend on how the gap is estimated, and are there enough texts?")
     )
     run = sidebar.opened_run()
     with head:
@@ -62,16 +63,23 @@ def _methods(run: Run) -> None:
             sampling_panel.show(run.id)
 
 
+_OF_TEXTS = (
+    ": a causal model's last token, an average over tokens, word vectors that know no order, or a sentence encoder "
+    "that knows topics better than style"
+)
+
+
 def _encoders(run: Run) -> None:
     table = or_error(stored_encoders, run)
     if table is None:
         page_chrome.nothing_yet(
-            "The run's texts have been scored under one encoder only.",
-            "A score sees what its **encoder** sees: a causal model's last token, an average over tokens, word vectors "
-            "that know no order, or a sentence encoder that knows topics better than style. Where encoders rank the "
-            "candidates alike, the ranking does not depend on this choice.",
-            f"Press *Compute* below, or run `mauve-lens encoders {run.id}`. Texts that an encoder has not read yet "
-            "take minutes.",
+            said("The run's texts have been scored under one encoder only."),
+            f"A score sees what its **encoder** sees{_OF_TEXTS if run.comparison.has_words else ''}. Where encoders "
+            "rank the candidates alike, the ranking does not depend on this choice.",
+            said(
+                f"Press *Compute* below, or run `mauve-lens encoders {run.id}`. Texts that an encoder has not read yet "
+                "take minutes."
+            ),
         )
     else:
         encoder_table.show(run, table, session.current())

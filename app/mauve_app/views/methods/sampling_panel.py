@@ -11,6 +11,7 @@ from mauve_app.caching import cache
 from mauve_app.components import charts
 from mauve_app.components.markup import escaped, with_minus
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.url import bound
 from mauve_core.figures import sampling as figures
 from mauve_core.figures.theme import Style, candidate_styles, short_name
@@ -67,12 +68,12 @@ def _texts(run: Run, advice: TextAdvice, style: Style) -> None:
     _head("Error against n", "sampling_n_csv", lambda: figures.texts_frame(advice), f"{run.name}-error-against-n")
     if advice.error > 0:
         charts.show_chart(
-            figures.texts_figure(advice, style),
+            figures.texts_figure(advice, style, run.comparison.words),
             key="sampling_n",
             file_name=f"{run.name}-error-against-n",
-            alt="Resampling error against the number of texts; the sentence below says how many are needed.",
+            alt=said("Resampling error against the number of texts; the sentence below says how many are needed."),
         )
-    st.markdown(escaped(with_minus(advice.reason)))
+    st.markdown(escaped(with_minus(said(advice.reason))))
 
 
 def _clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) -> None:
@@ -84,7 +85,7 @@ def _clusters(run: Run, advice: ClusterAdvice, own: int, style: Style) -> None:
             file_name=f"{run.name}-error-against-k",
             alt="Resampling error and loss against the number of clusters; the sentence below says where they balance.",
         )
-    st.markdown(escaped(with_minus(advice.reason)))
+    st.markdown(escaped(with_minus(said(advice.reason))))
 
 
 def _head(title: str, key: str, make: Callable[[], pd.DataFrame], file_name: str) -> None:

@@ -8,6 +8,7 @@ import streamlit as st
 
 from mauve_app.caching import cache
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.views.probes import changed_images, moved_texts, tried_text
 from mauve_app.views.probes.moved_texts import Changed
 from mauve_core.store import Run
@@ -43,6 +44,6 @@ def _texts(run: Run, source: str, spec: str, ids: tuple[str, ...], key: str) -> 
         if after[text_id] != (before := corpus.texts[rows[text_id]])
     ]
     if not changed:
-        st.caption("No text of the first split's compared half changed.")
+        st.caption(said("No text of the first split's compared half changed."))
         return
     moved_texts.show(changed, key=key, on_try=lambda text_id: tried_text.open_with(run.id, source, rows[text_id]))

@@ -53,7 +53,7 @@ def show(run: Run, table: ProbeTable, state: State) -> None:
     st.caption(
         "Clusters of the joint partition under the first k-means seed, in which this experiment was run, whatever the "
         f"other pages show; held fixed. {len(flow.ids):,} "
-        f"{escaped(short_name(table.source))} {words.items}, the compared half of the first split."
+        f"{escaped(words.source(short_name(table.source)))} {words.items}, the compared half of the first split."
     )
     if chosen is None:
         if flow.moved:
@@ -141,7 +141,7 @@ def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], n
     flows = figures.moves(flow)
     shown = flows[: figures.SHOWN_FLOWS]
     charts.show_chart(
-        figures.sankey_figure(shown, names, chosen),
+        figures.sankey_figure(shown, names, chosen, words=words),
         key="probe_sankey",
         file_name=name,
         alt=f"The {len(shown)} largest flows between clusters; the table has all of them.",
@@ -150,7 +150,7 @@ def _largest(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], n
     with st.container(horizontal=True, vertical_alignment="center"):
         moved = f"{texts:,} of {len(flow.moved):,} {words.items} that moved"
         st.caption(f"{len(shown):,} of {len(flows):,} flows, with {moved}.", width="stretch")
-        _flows_csv(flow, name)
+        _flows_csv(flow, name, words)
 
 
 def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], name: str, words: Words) -> None:
@@ -158,7 +158,7 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
     clusters = figures.exchanging(flow)
     with left:
         charts.show_chart(
-            figures.matrix_figure(flow, clusters.tolist(), names, chosen),
+            figures.matrix_figure(flow, clusters.tolist(), names, chosen, words=words),
             key=_MATRIX,
             file_name=name,
             on_select=_choose_cell,
@@ -185,17 +185,19 @@ def _matrix(flow: Flow, chosen: tuple[int, int] | None, names: Sequence[str], na
             },
         )
         with st.container(horizontal=True):
-            _flows_csv(flow, name)
+            _flows_csv(flow, name, words)
             charts.csv_button(
                 lambda: figures.texts_frame(flow),
                 key="probe_texts_csv",
-                file_name=f"{name}-texts",
+                file_name=f"{name}-{words.items}",
                 label=words.said("Texts as CSV"),
             )
 
 
-def _flows_csv(flow: Flow, name: str) -> None:
-    charts.csv_button(lambda: figures.flows_frame(flow), key="probe_flows_csv", file_name=name, label="Flows as CSV")
+def _flows_csv(flow: Flow, name: str, words: Words) -> None:
+    charts.csv_button(
+        lambda: figures.flows_frame(flow, words), key="probe_flows_csv", file_name=name, label="Flows as CSV"
+    )
 
 
 def _left_out(flow: Flow, clusters: np.ndarray) -> str:
@@ -216,7 +218,7 @@ def _sensitivity(flow: Flow, names: Sequence[str], colour: str, name: str, words
     rows = figures.sensitivity_frame(flow)
     shown = rows.head(figures.SHOWN_BARS)
     charts.show_chart(
-        figures.sensitivity_figure(shown, names, colour),
+        figures.sensitivity_figure(shown, names, colour, words=words),
         key="probe_sensitivity",
         file_name=f"{name}-sensitivity",
         alt=words.said("Share of each cluster's texts that left it; the CSV has the numbers."),

@@ -11,6 +11,7 @@ from mauve_app.components import focus, job_button
 from mauve_app.components.job_button import JobSlot
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.url.parameters import State
 from mauve_core.analysis.selection import rows_in_cluster, rows_in_lasso, rows_with_values, value_counts
 from mauve_core.base.config import HUMAN
@@ -97,7 +98,7 @@ def _pace(run: Run, source: str, encodings: int, n: int) -> None:
             key="probes_time",
             on_click=_time,
             args=(run.id,),
-            help=f"Loads the encoder and encodes {cache.TIMED_TEXTS} texts to measure its pace.",
+            help=said(f"Loads the encoder and encodes {cache.TIMED_TEXTS} texts to measure its pace."),
         )
         return
     with st.spinner("Measuring the pace of the encoder"):

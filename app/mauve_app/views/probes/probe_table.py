@@ -121,11 +121,12 @@ def _caption(table: ProbeTable) -> None:
         if any(x.kind == "source" for x in table.lines)
         else ""
     )
+    source = escaped(words.source(short_name(table.source)))
     st.caption(
-        f"Filled dots: half of the {escaped(short_name(table.source))} {words.items}, perturbed, against the untouched "
-        f"other half; {spread}; n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, the noise "
-        f"floor.{alone}{others} ↑ larger is closer, ↓ smaller is. {words.said(figures.ABOUT_LEADERBOARD)} Click a "
-        f"dot to see which {words.items} moved."
+        f"Filled dots: half of the {source} {words.items}, perturbed, against the untouched other half; {spread}; "
+        f"n = {control.n:,}, k = {control.k:,}. Gray band: both halves untouched, the noise floor.{alone}{others} "
+        f"↑ larger is closer, ↓ smaller is. {words.said(figures.ABOUT_LEADERBOARD)} Click a dot to see which "
+        f"{words.items} moved."
     )
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from mauve_app.components import job_button, page_chrome, sidebar
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import or_error
+from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import ProbesSection, State
@@ -79,7 +80,7 @@ def _form(run: Run, state: State, table: ProbeTable | None, wrong: str) -> None:
     if table is not None and wrong:
         st.info(escaped(wrong), icon=":material/info:")
     elif not wrong:
-        again = None if table is None else "Probe again with other perturbations or texts"
+        again = None if table is None else said("Probe again with other perturbations or texts")
         with job_button.box(probe_form.slot(run), again):
             probe_form.show(run, state, table)
 

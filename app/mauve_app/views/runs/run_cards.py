@@ -8,11 +8,13 @@ import streamlit as st
 
 from mauve_app.components.markup import escaped
 from mauve_app.components.messages import change
+from mauve_app.components.saying import said
 from mauve_app.server import access
 from mauve_app.url import session
 from mauve_app.views.runs import recompare, run_edit, run_files
 from mauve_core.base.errors import MauveLensError
 from mauve_core.base.formatting import file_size
+from mauve_core.corpus.kinds import kind_of
 from mauve_core.store import About, RunStore, RunSummary
 
 COMPARE_PAGE = "views/compare/compare.py"
@@ -62,7 +64,13 @@ def facts(summary: RunSummary) -> str:
     candidates = ", ".join(names) + (f" and {more} more" if more else "")
     encoder = escaped(summary.encoder) if summary.encoder else "features given"
     when = f"{summary.created[:10]} {summary.created[11:16]} UTC"
-    parts = [when, f"{summary.n:,} human texts", encoder, file_size(summary.bytes), candidates]
+    parts = [
+        when,
+        f"{summary.n:,} {kind_of(summary.kind).words.reference_items}",
+        encoder,
+        file_size(summary.bytes),
+        candidates,
+    ]
     return " · ".join(parts)
 
 
@@ -106,7 +114,7 @@ def _actions(summary: RunSummary) -> None:
     with st.container(horizontal=True, width="content", gap="xsmall"):
         for kind, label, icon, tip in (
             ("edit", "Edit", ":material/edit:", "Name, tags and notes"),
-            ("again", "Duplicate", ":material/content_copy:", "Compare the same texts with other settings"),
+            ("again", "Duplicate", ":material/content_copy:", said("Compare the same texts with other settings")),
         ):
             st.button(
                 label,

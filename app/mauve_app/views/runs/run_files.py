@@ -12,6 +12,7 @@ import streamlit as st
 
 from mauve_app import uploads
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.server import access, own_server
 from mauve_app.server.run_export import export_url
 from mauve_app.url import session
@@ -28,7 +29,7 @@ _ROUND, _CAME = "import_round", "import_came"
 def export_button(summary: RunSummary) -> None:
     """A link to the run as one file, created on request (``mauve_app.server.run_export``)."""
     most = int(st.get_option("server.maxUploadSize")) * MEGABYTE
-    tip = "Texts, scores, clusters and features in one file that can be imported elsewhere"
+    tip = said("Texts, scores, clusters and features in one file that can be imported elsewhere")
     if summary.bytes > most:
         tip += ", with `mauve-lens runs import`: it is too large for a browser to send"
     key, icon = f"export_{summary.id}", ":material/download:"

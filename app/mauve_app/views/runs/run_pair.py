@@ -16,6 +16,7 @@ from mauve_app.url.parameters import State
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.figures import leaderboard
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import texts_interval
 from mauve_core.scoring.ties import letters_sentence
@@ -64,7 +65,9 @@ def _difference(left: Run, right: Run) -> None:
     if found:
         st.table(_shown(found), border="horizontal", hide_index=True)
     else:
-        st.markdown("Nothing: both runs were made with the same settings from the same human texts.")
+        st.markdown(
+            left.comparison.words.said("Nothing: both runs were made with the same settings from the same human texts.")
+        )
     if not counted:
         _leaderboard(left, right, one_leaderboard(left.comparison, right.comparison, TITLES))
 
@@ -81,7 +84,7 @@ def _shown(found: Sequence[Difference]) -> pd.DataFrame:
 
 
 def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
-    frame = leaderboard.leaderboard_frame(board, "pairwise")
+    frame, words = leaderboard.leaderboard_frame(board, "pairwise"), board.words
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.header(
             "One leaderboard",
@@ -107,13 +110,13 @@ def _leaderboard(left: Run, right: Run, board: Comparison) -> None:
     )
     st.caption(
         f"A: {escaped(left.name)}. B: {escaped(right.name)}. Pairwise partition: each candidate with the "
-        f"{left.comparison.human.n:,} human texts. Mean ± sd over k-means seeds; below it the "
-        f"{texts_interval(board.config.score.confidence)}. {letters_sentence(board)} "
-        f"Human vs. human: that of A.{_twice(left.comparison, right.comparison)}"
+        f"{left.comparison.human.n:,} {words.reference_items}. Mean ± sd over k-means seeds; below it the "
+        f"{texts_interval(board.config.score.confidence, words.items)}. {letters_sentence(board)} "
+        f"{words.said(HUMAN_VS_HUMAN).capitalize()}: that of A.{_twice(left.comparison, right.comparison)}"
     )
 
 
 def _twice(left: Comparison, right: Comparison) -> str:
     digests = {candidate.source.digest for candidate in right.candidates}
     names = [candidate.name for candidate in left.candidates if candidate.source.digest in digests]
-    return f" The same texts in both runs: {escaped(', '.join(names))}." if names else ""
+    return f" The same {left.words.items} in both runs: {escaped(', '.join(names))}." if names else ""

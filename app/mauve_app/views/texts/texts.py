@@ -12,6 +12,7 @@ import streamlit as st
 from mauve_app.caching import cache
 from mauve_app.components import charts, found_list, page_chrome, text_search
 from mauve_app.components.markup import escaped
+from mauve_app.components.saying import said
 from mauve_app.components.sidebar import opened_run
 from mauve_app.components.text_search import Found, share_in_words
 from mauve_app.selection import clicked_value
@@ -39,7 +40,7 @@ _SOURCES = "texts_sources"
 
 def main() -> None:
     """Lay out the page."""
-    page_chrome.head("Texts", "What do people and models write, and how often does each write it?")
+    page_chrome.head(said("Texts"), said("What do people and models write, and how often does each write it?"))
     run, state = opened_run(), session.current()
     search = text_search.of(run, state)
     with st.container(horizontal=True, vertical_alignment="bottom", key="texts_search"):
@@ -94,17 +95,24 @@ def _shares(run: Run, search: TextSearch) -> None:
         return  # only a source was asked for
     shares = shares_found(found, everywhere)
     st.session_state[_SOURCES] = [each.source for each in shares]
-    name = f"{run.name}-texts-found"
+    name = f"{run.name}-{run.comparison.words.items}-found"
     charts.show_chart(
-        shares_figure(shares, [each.name for each in run.comparison.candidates], chosen=search.source),
+        shares_figure(
+            shares,
+            [each.name for each in run.comparison.candidates],
+            chosen=search.source,
+            words=run.comparison.words,
+        ),
         key=_CHART,
         file_name=name,
         on_select=_choose_source,
         selection_mode="points",
-        alt="Share of each source's texts that the search found, with its interval; the CSV has the numbers.",
+        alt=said("Share of each source's texts that the search found, with its interval; the CSV has the numbers."),
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption("Lines: 95% intervals by Wilson, each by itself. Click a row for its texts alone.", width="stretch")
+        st.caption(
+            said("Lines: 95% intervals by Wilson, each by itself. Click a row for its texts alone."), width="stretch"
+        )
         charts.csv_button(
             lambda: pd.DataFrame([vars(each) | {"share": each.share} for each in shares]),
             key="texts_csv",
@@ -124,7 +132,7 @@ def _list(run: Run, search: TextSearch, found: Found) -> None:
     stack = cache.stack(run.id)
     places = np.flatnonzero(text_search.stacked(found, stack.names))
     if not places.size:
-        st.caption("No text has this. Search for fewer words, or for their beginnings: `rain*`.")
+        st.caption(said("No text has this. Search for fewer words, or for their beginnings: `rain*`."))
         return
     found_list.show(run, search, places)
 

@@ -1,0 +1,34 @@
+"""Sentences of a page in the words of the run that it shows: of texts, images or molecules."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from mauve_app.caching import cache
+from mauve_app.url import session
+from mauve_core.base.errors import MauveLensError
+from mauve_core.corpus.kinds import TEXT, Kind, kind_of
+
+_KIND = "kind_of_items"
+"""Session key: the kind of the items of the page's run, by name."""
+
+
+def begin() -> Kind:
+    """Call once per run of ``main.py``, before anything is said; returns the kind of the items of the page's run."""
+    run_id = cache.opened_run_id(session.open_run())
+    try:
+        name = TEXT if run_id is None else cache.load_run(run_id).comparison.human.kind
+    except MauveLensError:  # the page itself reports the error
+        name = TEXT
+    st.session_state[_KIND] = name
+    return kind()
+
+
+def kind() -> Kind:
+    """The kind of the items of the page's run, that of texts without one."""
+    return kind_of(st.session_state.get(_KIND, TEXT))
+
+
+def said(sentence: str) -> str:
+    """Say of the page's items what a sentence says of texts; names from files are filled in afterwards."""
+    return kind().words.said(sentence)
