@@ -60,6 +60,12 @@ FREE: dict[str, tuple[set[str], str]] = {
     "encoders: results.#.encoder": ({"object"}, "an encoder with the default settings"),
     "positions: *.revision": ({"text"}, "a name"),
     "sweep-scale: points.#.value": (ABOVE, "any positive constant"),
+    "shards: sides.#.left_out": (EXTRA, "a reason to leave texts out, counted"),
+    "shards: *.objectives.#": ({*ABOVE, "fraction"}, "a sum of squares has no upper end"),
+    "shards: encoder": ({"object"}, "an encoder with the default settings"),
+    "shards: score.scale": ({"fraction"}, "a setting: any positive number"),
+    "shards: passes": (ROWS, "what a pass took is not shown in the app"),
+    "shards: passes.#.seconds": ({*ABOVE, "fraction"}, "a pass took what it took"),
     "*: settings*": ({*ANY, *EXTRA}, "what a result was made with, shown as it is or compared with what is asked for"),
 }
 """By document and place: the changes that may pass, and why they show no wrong number."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_args
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
-from mauve_core.base.formatting import printable
+from mauve_core.base.formatting import file_size, printable
+from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Count
 from mauve_core.cli.options import (
     add_encoder_options,
@@ -259,10 +260,10 @@ def _table(found: ShardedComparison) -> str:
     human = found.sides[0]
     lines = [f"Over all texts: {human.n:,} human texts in {human.shards:,} shards", ""]
     lines.append(aligned([columns, *(tuple(map(printable, row)) for row in rows)]))
-    lines += ["", f"{'pass':<10}{'tasks':>8}{'seconds':>10}{'peak MB':>10}"]
-    lines += [
-        f"{one.name:<10}{one.tasks:>8,}{one.seconds:>10.1f}{one.peak_bytes / 2**20:>10,.0f}" for one in found.passes
+    passes = [
+        (one.name, f"{one.tasks:,}", format_seconds(one.seconds), file_size(one.peak_bytes)) for one in found.passes
     ]
+    lines += ["", aligned([("Pass", "Tasks", "Time", "Most memory of a process"), *passes])]
     lines += ["", f"Engine: {found.engine}. Digest: {found.digest()}"]
     return "\n".join(lines)
 

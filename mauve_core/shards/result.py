@@ -132,6 +132,11 @@ class ShardedComparison:
     def check(self) -> None:
         """Raise InputError unless every score lies in its range and belongs to its values."""
         for candidate in self.candidates:
+            by_seed = candidate.iterations, candidate.objectives, *(one.values for one in candidate.scores.values())
+            if any(len(values) != self.score.seeds for values in by_seed):
+                raise InputError(
+                    "Scores over shards are not those of every seed", allowed=f"{self.score.seeds:,} of each"
+                )
             if set(candidate.scores) != set(SCORES):
                 raise InputError("Scores over shards are not complete", allowed=", ".join(SCORES))
             for name, score in candidate.scores.items():
