@@ -27,6 +27,10 @@ from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows
 from mauve_core.shards.plan import GROUPS, Work, write_arrays
 
 
+START_ITERATIONS = 20
+"""Most Lloyd iterations on a sample: those that follow are over all rows, on all workers."""
+
+
 class Sums(NamedTuple):
     """Additive results of one Lloyd iteration for s seeds.
 
@@ -134,8 +138,11 @@ def start_path(work: Work, candidate: str, seed_index: int) -> Path:
     return work.path("pairs", work.number(candidate), "start", seed_index).with_suffix(".npy")
 
 
-def start(work: Work, candidate: str, seed_index: int, k: int) -> None:
-    """Cluster the sample under one seed, and write its centers."""
+def start(work: Work, candidate: str, seed_index: int, k: int, whole: bool) -> None:
+    """Cluster the sample under one seed, and write its centers.
+
+    ``whole`` says that the sample has all rows: then the iterations go on as they do in memory.
+    """
     score, sides = work.plan.score, work.plan.sides
     parts = [
         np.load(sample_path(work, candidate, source, index))
@@ -144,7 +151,8 @@ def start(work: Work, candidate: str, seed_index: int, k: int) -> None:
     ]
     _, pairwise = clustering_seeds(score, len(work.plan.candidates))
     seed = pairwise[work.plan.candidates.index(candidate)][seed_index]
-    found = kmeans(np.concatenate(parts), k, restarts=score.restarts, max_iterations=score.max_iterations, seed=seed)
+    most = score.max_iterations if whole else min(START_ITERATIONS, score.max_iterations)
+    found = kmeans(np.concatenate(parts), k, restarts=score.restarts, max_iterations=most, seed=seed)
     write_array(start_path(work, candidate, seed_index), found.centers)
 
 

@@ -169,7 +169,8 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: _Passes) -> ShardedCa
     components = projection.axes.shape[1]
     quota = _quota(work, name, components)
     passes.run("project", _project_tasks(work, name, quota))
-    passes.run("start", _start_tasks(work, name, k))
+    whole = sum(quota.values()) == n + side.n
+    passes.run("start", _start_tasks(work, name, k, whole))
     state = _iterate(work, name, passes)
     passes.run("label", _label_tasks(work, name, state.iteration))
     p, q = (clustering.grouped_counts(work, name, source, k) for source in (HUMAN, name))
@@ -220,9 +221,9 @@ def _project_tasks(work: Work, candidate: str, quota: Mapping[tuple[str, int], i
     ]
 
 
-def _start_tasks(work: Work, candidate: str, k: int) -> list[Task]:
+def _start_tasks(work: Work, candidate: str, k: int, whole: bool) -> list[Task]:
     return [
-        Task("start", (candidate, seed, k), clustering.start_path(work, candidate, seed), f"seed {seed}")
+        Task("start", (candidate, seed, k, whole), clustering.start_path(work, candidate, seed), f"seed {seed}")
         for seed in range(work.plan.score.seeds)
     ]
 
