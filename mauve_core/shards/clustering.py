@@ -26,7 +26,6 @@ from mauve_core.shards.drawing import mixed
 from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows
 from mauve_core.shards.plan import GROUPS, Work, write_arrays
 
-
 START_ITERATIONS = 20
 """Most Lloyd iterations on a sample: those that follow are over all rows, on all workers."""
 
