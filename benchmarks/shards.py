@@ -43,7 +43,7 @@ PASSES = ("encode", "project", "start", "sum", "label")
 def made(folder: Path, rows: int, shards: int, d: int) -> dict[str, Path]:
     """Half of the rows on each side, and half of the shards."""
     places = {name: folder / f"{rows}x{d}" / name for name in (HUMAN, "model")}
-    middle = np.random.default_rng(d).normal(size=(TOPICS, d)).astype(np.float32) * 0.35 + 0.5
+    middle = np.random.default_rng(d).normal(size=(TOPICS, d)).astype(np.float32) * 0.8 + 0.5
     for side, (name, place) in enumerate(places.items()):
         if (place / "done").exists():
             continue
