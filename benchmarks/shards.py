@@ -111,7 +111,7 @@ class Ways:
         elif (self.kind, name) == ("worker-killed", "sum"):
             import ray
 
-            process = ray.get(self.engine._actors[0].process.remote())
+            process = ray.get(self.engine._idle[0].process.remote())
         elif (self.kind, name) == ("node-killed", "encode"):
             process = self._second.all_processes["raylet"][0].process.pid
         if process is not None:
