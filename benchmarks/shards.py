@@ -43,7 +43,7 @@ PASSES = ("encode", "project", "start", "sum", "label")
 def made(folder: Path, rows: int, shards: int, d: int) -> dict[str, Path]:
     """Half of the rows on each side, and half of the shards."""
     places = {name: folder / f"{rows}x{d}" / name for name in (HUMAN, "model")}
-    middle = np.random.default_rng(d).normal(size=(TOPICS, d)).astype(np.float32) * 0.35 + 0.5
+    middle = np.random.default_rng(d).normal(size=(TOPICS, d)).astype(np.float32) * 0.8 + 0.5
     for side, (name, place) in enumerate(places.items()):
         if (place / "done").exists():
             continue
@@ -111,7 +111,7 @@ class Ways:
         elif (self.kind, name) == ("worker-killed", "sum"):
             import ray
 
-            process = ray.get(self.engine._actors[0].process.remote())
+            process = ray.get(self.engine._idle[0].process.remote())
         elif (self.kind, name) == ("node-killed", "encode"):
             process = self._second.all_processes["raylet"][0].process.pid
         if process is not None:

@@ -1,7 +1,7 @@
 """Tasks on a cluster of Ray, by actors that keep their model between tasks.
 
 Only paths and small numbers travel through Ray; features, sums and labels are files in the work folder, which all
-nodes must see. Ray starts an actor again elsewhere when its node or process dies, and repeats the task.
+nodes must see. When a node or process dies, its task goes to another actor, and a new one is asked for in its place.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any
 
 from mauve_core.base.errors import InputError, own_words_of
 from mauve_core.base.extras import require
+from mauve_core.shards.engines import MOST_DEATHS, Done
 from mauve_core.shards.tasks import Task, carry_out
 
-RETRIES = 3
-"""Times that a task is repeated after its actor has died."""
+START_S = 300
+"""Seconds within which the first of several workers must start."""
 
 _HERE = {"_node_ip_address": "127.0.0.1"}
 """A cluster of one machine is reached from nowhere else."""
@@ -53,60 +54,86 @@ class RayEngine:
             _require_answer(address)
             options: dict[str, Any] = {} if address else {"include_dashboard": False, "num_cpus": workers} | _HERE
             try:
-                ray.init(address=address, log_to_driver=False, logging_level="error", **options)
+                ray.init(address=address or "local", log_to_driver=False, logging_level="error", **options)
             except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
                 raise _unreachable(address, error) from error
         resources = ray.cluster_resources()
         self._gpus = int(resources.get("GPU", 0))
         self._workers = workers or self._gpus or int(resources.get("CPU", 1))
-        self._actors: list[Any] = []
+        self._starting: dict[Any, Any] = {}
+        self._idle: list[Any] = []
 
     @property
     def name(self) -> str:
         nodes = sum(node["Alive"] for node in self._ray.nodes())
-        return (
-            f"ray, {self._workers} worker{'' if self._workers == 1 else 's'} on {nodes} node{'' if nodes == 1 else 's'}"
-        )
+        return f"ray, {_counted(self._workers, 'worker')} on {_counted(nodes, 'node')}"
 
-    def run(self, folder: Path, tasks: Sequence[Task], done: Any) -> None:
-        ray, actors = self._ray, self._started()
-        waiting, idle = list(reversed(tasks)), list(actors)
-        running: dict[Any, tuple[Task, Any]] = {}
+    def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
+        ray = self._ray
+        waiting = [(task, 0) for task in reversed(tasks)]
+        running: dict[Any, tuple[Task, int, Any]] = {}
         failure: BaseException | None = None
+        self._start(self._workers - len(self._starting) - len(self._idle))
         while running or (waiting and failure is None):
-            while waiting and idle and failure is None:
-                task, actor = waiting.pop(), idle.pop()
-                running[actor.carry_out.remote(str(folder), task.name, task.args)] = (task, actor)
-            (ready,), _ = ray.wait(list(running), num_returns=1)
-            task, actor = running.pop(ready)
-            idle.append(actor)
+            while waiting and self._idle and failure is None:
+                task, deaths = waiting.pop()
+                actor = self._idle.pop()
+                running[actor.carry_out.remote(str(folder), task.name, task.args)] = (task, deaths, actor)
+            ready, _ = ray.wait([*running, *self._starting], num_returns=1, timeout=None if running else START_S)
+            if not ready:
+                raise InputError(
+                    f"No worker of the Ray cluster has started within {START_S:,} seconds",
+                    todo="Look at ray status: each worker needs a core, and a GPU if the cluster has any",
+                )
+            (first,) = ready
+            if first in self._starting:
+                self._welcome(first)
+                continue
+            task, deaths, actor = running.pop(first)
             try:
-                done(task, ray.get(ready))
+                memory = ray.get(first)
             except ray.exceptions.RayTaskError as error:
+                self._idle.append(actor)
                 failure = failure or error.cause
             except ray.exceptions.RayError as error:
-                failure = failure or _lost(task, error)
+                if deaths == MOST_DEATHS - 1:
+                    failure = failure or _lost(task, error)
+                waiting.append((task, deaths + 1))
+                self._start(1)
+            else:
+                self._idle.append(actor)
+                done(task, memory)
         if failure is not None:
             raise failure
 
     def close(self) -> None:
-        for actor in self._actors:
+        for actor in (*self._idle, *self._starting.values()):
             self._ray.kill(actor)
-        self._actors = []
+        self._idle, self._starting = [], {}
         if self._own:
             self._ray.shutdown()
 
-    def _started(self) -> list[Any]:
-        if not self._actors:
-            actor = self._ray.remote(
-                num_cpus=1,
-                num_gpus=1 if self._gpus else 0,
-                max_restarts=-1,
-                max_task_retries=RETRIES,
-                runtime_env={"env_vars": {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}},
-            )(_Actor)
-            self._actors = [actor.remote() for _ in range(self._workers)]
-        return self._actors
+    def _start(self, count: int) -> None:
+        """Ask for so many actors; they are used once they have answered, and not waited for while others work."""
+        options = {
+            "num_cpus": 1,
+            "num_gpus": 1 if self._gpus else 0,
+            "max_restarts": 0,
+            "runtime_env": {"env_vars": {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}},
+        }
+        for _ in range(count):
+            actor = self._ray.remote(**options)(_Actor).remote()
+            self._starting[actor.process.remote()] = actor
+
+    def _welcome(self, first: Any) -> None:
+        """Take in an actor that has answered; ask for another one if it died instead."""
+        actor = self._starting.pop(first)
+        try:
+            self._ray.get(first)
+        except self._ray.exceptions.RayError:
+            self._start(1)
+        else:
+            self._idle.append(actor)
 
 
 class _Actor:
@@ -142,8 +169,12 @@ def _unreachable(address: str | None, error: Exception) -> InputError:
     )
 
 
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def _lost(task: Task, error: Exception) -> InputError:
     return InputError(
-        f"The worker of {task.what} was lost {RETRIES + 1} times: {own_words_of(error)}",
+        f"The worker of {task.what} was lost {MOST_DEATHS} times: {own_words_of(error)}",
         todo="Look at the cluster's log, then start again: finished tasks are kept",
     )

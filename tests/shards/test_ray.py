@@ -80,7 +80,7 @@ def test_a_worker_killed_in_an_iteration_changes_nothing(made_up: MadeUp, tmp_pa
 
     def kill(name: str, done: int, total: int) -> None:
         if name == "sum" and done == 1 and not killed:
-            killed.append(ray.get(engine._actors[0].process.remote()))  # type: ignore[attr-defined]
+            killed.append(ray.get(engine._idle[0].process.remote()))  # type: ignore[attr-defined]
             os.kill(killed[0], signal.SIGKILL)
 
     try:
