@@ -6,12 +6,14 @@ import csv
 import io
 import re
 import urllib.parse
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from mauve_app.url.parameters import parse
 from mauve_core.analysis.selection import Stack
@@ -22,6 +24,7 @@ from tests.browser import charts
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CHART = "map_chart"
+HOVERS, HOVER_MS = 5, 4000
 TRIANGLE = np.array([[0.04, 0.06], [0.96, 0.10], [0.45, 0.93]])
 """Corners as shares of the plot's width and height, from its upper left."""
 
@@ -97,8 +100,18 @@ def selected_ids(page: Page) -> set[tuple[str, str]]:
 
 
 def hover(page: Page) -> int:
-    """Move the mouse onto a point; the place of its text in the stack."""
+    """Move the mouse onto a point, again if the chart is drawn anew meanwhile; the place of its text in the stack."""
     charts.settle(page)
+    label = charts.chart(page, CHART).locator(".hoverlayer .hovertext").first
+    for _ in range(HOVERS - 1):
+        place = _hover_once(page)
+        with suppress(PlaywrightTimeoutError):
+            label.wait_for(state="attached", timeout=HOVER_MS)
+            return place
+    return _hover_once(page)
+
+
+def _hover_once(page: Page) -> int:
     place, x, y = charts.read_chart(
         page,
         CHART,

@@ -158,15 +158,23 @@ def test_neighbors_are_kept_as_by_umap(seed, device):
 
 
 @pytest.mark.slow
-def test_the_map_lies_as_umap_lays_it():
-    """From one start, groups end up about where they do with UMAP, not as in a mirror."""
-    x, labels = topics(400, far=12.0)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_map_lies_as_umap_lays_it(seed):
+    """From one start, groups end up about where they do with UMAP, not as in a mirror.
+
+    How closely depends on the last digits of a start that the processor's own instructions round.
+    """
+    x, labels = topics(400, far=12.0, seed=seed)
     centers = [
         np.stack([project(x, seed=0, device=at)[labels == each].mean(axis=0) for each in range(5)])
         for at in (DEVICE, "cpu")
     ]
     here, there = ((each - each.mean(axis=0)) / each.std() for each in centers)
-    assert np.corrcoef(here.ravel(), there.ravel())[0, 1] > 0.8
+    upright, *mirrored = (
+        np.corrcoef((here * flip).ravel(), there.ravel())[0, 1] for flip in ((1, 1), (-1, 1), (1, -1), (-1, -1))
+    )
+    assert upright > 0.5
+    assert upright > max(mirrored) + 0.3
 
 
 @pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (4, 1), (16, 4), (40, 1), (40, 2), (60, 10)])
