@@ -39,7 +39,7 @@ def sample_sentence(run: Run, found: ShardedComparison) -> str:
     of = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     shown = f"{run.comparison.human.n:,}"
     if sizes == [run.comparison.human.n]:
-        return f"This run shows all {of} texts a side; k-means started from them in another order than over shards."
+        return f"This run shows all {of} texts a side."
     return f"This run shows a sample of {shown} of {of} texts a side. Its scores are those of the sample."
 
 

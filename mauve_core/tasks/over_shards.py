@@ -60,7 +60,11 @@ def store_sample(
     encoder = work.plan.encoder
     if encoder is None:
         raise InputError("Shards of features have no texts to show", todo="Read the scores: shard-merge --json")
-    samples = {source: sample_of(work, source, work.plan.run_texts) for source in work.plan.sources}
+    # In the order of the shards, so that a run of all texts has the scores over all texts.
+    samples = {
+        source: sorted(sample_of(work, source, work.plan.run_texts), key=lambda text: (text.shard, text.row))
+        for source in work.plan.sources
+    }
     corpora = {source: _corpus(source, texts) for source, texts in samples.items()}
     features = {source: _features(work, source, texts) for source, texts in samples.items()}
     config = CompareConfig(

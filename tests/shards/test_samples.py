@@ -94,3 +94,15 @@ def test_a_run_holds_the_sample_and_the_scores_over_all_texts(
     assert len(columns) == len(rows[0])
     assert rows[0][:2] == ("model", "240")
     assert texts_path(Work.open(tmp_path / "work"), HUMAN, 0).exists()
+
+
+def test_a_run_of_all_texts_has_the_scores_over_all_texts(
+    text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
+    found = carried_out(text_plan(3), tmp_path / "work")
+    run = store_sample("all", Work.open(tmp_path / "work"), found, projection=False)
+    own = run.comparison.candidates[0].scores
+    for name, score in found["model"].scores.items():
+        assert own[name].values == pytest.approx(score.values, abs=1e-12)
+    assert sample_sentence(run, found) == "This run shows all 240 texts a side."
