@@ -15,10 +15,12 @@ from mauve_core.base.formatting import file_size, printable
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Count
 from mauve_core.cli.options import (
+    add_device_option,
     add_encoder_options,
     add_output_options,
     add_score_options,
     encoder_config,
+    name_default_encoder,
     named,
     progress_of,
     results_only,
@@ -136,7 +138,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     merge = commands.add_parser("shard-merge", description="Also encodes what no shard-run has encoded.")
     _add_work_option(merge, required=True)
     _add_engine_option(merge, default="local")
-    merge.add_argument("--device", default="auto", help="auto, cpu, cuda; default: auto")
+    add_device_option(merge)
     merge.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the candidates")
     merge.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the sample")
     add_output_options(merge, table=True)
@@ -274,7 +276,10 @@ def _plan(args: argparse.Namespace) -> Plan:
     from mauve_core.shards.texts import Named
 
     models = named(args.model, "--model")
-    encoder: EncoderConfig | None = None if holds_features(list_shards(args.human)[0]) else encoder_config(args)
+    encoder: EncoderConfig | None = None
+    if not holds_features(list_shards(args.human)[0]):
+        encoder = encoder_config(args)
+        name_default_encoder(args)
     return plan_of(
         args.human,
         models,

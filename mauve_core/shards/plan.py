@@ -71,6 +71,12 @@ class Plan:
         kinds = {holds_features(shards[0]) for shards in self.sides.values()}
         if len(kinds) > 1:
             raise InputError("Sides of texts and sides of features cannot be compared", allowed="one kind of shards")
+        if self.encoder is not None and self.encoder.dtype == "auto":
+            raise InputError(
+                "The precision auto may become another one on each machine",
+                allowed="float32, tf32, bfloat16 or float16",
+                todo="Name one: --dtype bfloat16",
+            )
         if (self.encoder is None) != kinds.pop():
             what = "texts, which need an encoder" if self.encoder is None else "features, which need no encoder"
             raise InputError(f"The shards hold {what}")

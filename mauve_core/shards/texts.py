@@ -105,8 +105,14 @@ def digests_of(words: tuple[str, ...]) -> NDArray[np.uint64]:
 
 def _usable(table: Table, named: Named, tally: Tally) -> Texts:
     if tally.fields is None:
-        tally.fields, _ = choose_fields(table, named.text, named.prompt, named.id, ())
+        tally.fields, _ = choose_fields(table, named.text, named.prompt, named.id, None)
     fields = tally.fields
+    if fields.generation is not None:
+        raise InputError(
+            f"{table.path} has a field {fields.generation!r}, which tells generations apart",
+            allowed="one generation in shards: the score of several is the mean of theirs",
+            todo="Write each generation to shards of its own, without that field, and compare them as candidates",
+        )
     texts = [None] * len(table.rows) if table.find(fields.text) is None else table.values(fields.text)
     require_texts(texts, f"The field {fields.text!r} of {table.path}", table.location)
     kept, exclusions = keep(texts, table.location, f"without the field {fields.text!r}", failed_requests(table))

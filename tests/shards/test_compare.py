@@ -226,3 +226,10 @@ def test_engines_by_name() -> None:
     for unknown in ("dask", "local:here", ""):
         with pytest.raises(InputError, match="engine is unknown"):
             engine_for(unknown)
+
+
+def test_an_error_in_a_worker_is_raised_as_it_is(made_up: MadeUp, tmp_path: Path) -> None:
+    sides = {**made_up.plan.sides, "model": (*made_up.plan.sides["model"], str(tmp_path / "gone.npy"))}
+    with pytest.raises(InputError, match=r"gone\.npy cannot be read") as caught:
+        carried_out(dataclasses.replace(made_up.plan, sides=sides), tmp_path / "work", workers=1)
+    assert caught.value.allowed == "a .npy file of numbers"

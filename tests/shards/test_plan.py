@@ -61,6 +61,7 @@ def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     [
         ({"sides": {HUMAN: ("/a/1.jsonl",)}}, "nothing to compare"),
         ({"sides": {HUMAN: ("/a/1.jsonl",), "model": ("/b/1.npy",)}}, "Sides of texts and sides of features"),
+        ({"encoder": EncoderConfig("minilm", dtype="auto")}, "precision auto may become another one"),
         ({"encoder": None}, "texts, which need an encoder"),
         ({"sides": {HUMAN: ("/a/1.npy",), "model": ("/b/1.npy",)}}, "features, which need no encoder"),
     ],

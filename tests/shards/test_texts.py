@@ -113,6 +113,16 @@ def test_rows_that_cannot_be_used(tmp_path: Path, rows: list[dict[str, Any]], me
         read(written(tmp_path / "a.jsonl", rows), Named(text="text"))
 
 
+def test_several_generations_are_not_scored_as_one(tmp_path: Path) -> None:
+    rows = [
+        {"prompt": f"Prompt {number}.", "text": f"Answer {number} of {turn} in words.", "generation": turn}
+        for turn in range(2)
+        for number in range(3)
+    ]
+    with pytest.raises(InputError, match="has a field 'generation', which tells generations apart"):
+        read(written(tmp_path / "a.jsonl", rows))
+
+
 def test_damaged_shards_are_named(tmp_path: Path) -> None:
     for name, content in (
         ("a.jsonl", b'{"text": "x y z"}\n{"text"'),
