@@ -107,7 +107,7 @@ class Ways:
             return
         process: int | None = None
         if (self.kind, name) == ("killed", "sum"):
-            process = next(iter(self.engine._pool._processes))
+            process = next(iter(self.engine.processes), None)
         elif (self.kind, name) == ("worker-killed", "sum"):
             import ray
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
+import pickle
 import signal
+import subprocess
+import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +24,7 @@ from mauve_core.shards import compare as over_shards
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work
-from mauve_core.shards.tasks import Task, remaining
+from mauve_core.shards.tasks import remaining
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
 
 
@@ -126,8 +131,7 @@ def test_a_killed_worker_changes_nothing(made_up: MadeUp, tmp_path: Path, pass_n
 
     def kill(name: str, done: int, total: int) -> None:
         if name == pass_name and done == 1 and not killed:
-            assert engine._pool is not None
-            killed.append(next(iter(engine._pool._processes)))
+            killed.extend(engine.processes)
             os.kill(killed[0], signal.SIGKILL)
 
     found = compare_shards(Work.begin(tmp_path / "killed", made_up.plan), engine, progress=kill)
@@ -136,21 +140,77 @@ def test_a_killed_worker_changes_nothing(made_up: MadeUp, tmp_path: Path, pass_n
     assert found.digest() == expected
 
 
-def test_a_task_that_kills_its_workers_ends_with_an_error(made_up: MadeUp, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "how"),
+    [("import os; os.kill(os.getpid(), 9)", "SIGKILL"), ("raise SystemExit(7)", "exit status 7")],
+)
+def test_a_task_that_kills_its_workers_ends_with_an_error(
+    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, how: str
+) -> None:
+    monkeypatch.setattr("mauve_core.shards.engines.COMMAND", ("-c", f"import sys; sys.stdin.read(1); {program}"))
     engine = LocalEngine(1)
-    task = Task("encode", (HUMAN, 0, "cpu"), tmp_path / "never", "shard 00.npy")
-    work = Work.begin(tmp_path / "work", made_up.plan)
-    deadly = dataclasses.replace(task, name="die")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mauve_core.shards.engines.carry_out", _die)
-        with pytest.raises(InputError, match=f"worker of shard 00.npy died {MOST_DEATHS} times"):
-            engine.run(work.folder, [deadly], lambda task, memory: None)
+    with pytest.raises(InputError) as caught:
+        engine.run(tmp_path, encode_tasks(Work.begin(tmp_path / "work", made_up.plan)), lambda task, memory: None)
     engine.close()
+    assert str(caught.value).startswith(f"The worker of shard {made_up.plan.sides[HUMAN][0]} died {MOST_DEATHS} times")
+    assert str(caught.value).count(how) == MOST_DEATHS
 
 
-def _die(*_: object) -> int:
-    os.kill(os.getpid(), signal.SIGKILL)
-    return 0
+def test_the_program_that_asks_does_not_run_again_in_its_workers(
+    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Streamlit puts the page it shows in the place of the main module; a script may have no guard."""
+    script = types.ModuleType("__main__")
+    script.__file__ = str(tmp_path / "gone.py")
+    monkeypatch.setitem(sys.modules, "__main__", script)
+    assert made_up.compared(tmp_path / "work", workers=1)["model"].k == SCORE.k
+
+
+def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path) -> None:
+    engine, seen = LocalEngine(2), []
+
+    def interrupt(name: str, done: int, total: int) -> None:
+        seen.extend(engine.processes)
+        if seen:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine, progress=interrupt)
+    assert engine.processes == []
+    for process in seen:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+    found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine)
+    engine.close()
+    assert found.digest() == made_up.compared(tmp_path / "undisturbed").digest()
+
+
+def test_what_a_task_prints_is_no_answer_and_an_error_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+    program = """
+import pickle, sys
+from mauve_core.shards import tasks, worker
+
+class Odd(Exception):
+    def __init__(self, one, two):
+        super().__init__(f"{one} and {two}")
+
+def odd(folder, name, args):
+    print("loading ...")
+    if name == "fail":
+        raise Odd("this", "that")
+    return 5
+
+worker.carry_out = odd
+worker.main()
+"""
+    requests = b"".join(pickle.dumps(("here", name, ())) for name in ("go", "fail", "go"))
+    done = subprocess.run([sys.executable, "-c", program], input=requests, capture_output=True, check=True)
+    answers = io.BytesIO(done.stdout)
+    first, error, last = (pickle.load(answers) for _ in range(3))
+    assert (first, last) == (5, 5)
+    assert isinstance(error, RuntimeError)
+    assert "Odd: this and that" in str(error)
+    assert done.stderr.decode().count("loading ...") == 3
 
 
 @pytest.mark.parametrize(
