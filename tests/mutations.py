@@ -73,7 +73,8 @@ def over_shards_example(run: Run) -> ShardedComparison:
         for each in comparison.candidates
     )
     passes = (Pass("encode", 2, 0, 1.5, 2**20),)
-    return ShardedComparison(sides, candidates, None, comparison.config.score, "local, 2 workers", passes)
+    settings, tested = comparison.config.score, comparison.differences or ()
+    return ShardedComparison(sides, candidates, None, settings, "local, 2 workers", passes, tested)
 
 
 def leaves(value: Any, place: Place = ()) -> Iterator[Place]:

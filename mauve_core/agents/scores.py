@@ -10,9 +10,10 @@ from mauve_core.agents.errors import CallError
 from mauve_core.agents.paging import page
 from mauve_core.agents.parts import candidate_of, named, numbers_of, rounded, score_of, settings_of
 from mauve_core.agents.quoting import NOTES, cut, in_our_words, without_words
+from mauve_core.analysis.closest import difference_in_words
 from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.precomputed import run_differences, run_gap_test, run_main_reason, run_preflight
-from mauve_core.analysis.verdict import difference_in_words, verdict_of
+from mauve_core.analysis.verdict import verdict_of
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.scoring.reference import human_vs_human_sentence
 from mauve_core.scoring.result import Comparison, Difference

@@ -9,32 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypedDict
 
+from mauve_core.analysis.closest import SCORE, Ranked, closest_of, score_in_full, sizes_of
 from mauve_core.analysis.format_caution import format_caution
 from mauve_core.analysis.gap_test import LEVEL, GapTest
 from mauve_core.analysis.main_reason import Reason
 from mauve_core.analysis.precomputed import run_gap_test, run_main_reason, run_preflight
 from mauve_core.analysis.preflight import Preflight
 from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, Sentence, filled, listed, sentence
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, with_plain_spaces, written
+from mauve_core.base.formatting import significant, with_plain_spaces
 from mauve_core.encoders.catalogue import with_weights
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
-from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison, Difference
+from mauve_core.scoring.result import SIGNIFICANT, Candidate, Comparison
 from mauve_core.scoring.tables import (
-    TITLES,
     interval_of,
     mean_and_spread,
     pairing_in_words,
     standings,
-    texts_scored,
 )
 from mauve_core.scoring.ties import told_apart
 from mauve_core.store import Run
-
-SCORE = "mauve"
-"""The score by which the leaderboard ranks."""
 
 UNTESTED = "differences were not tested when this run was made; compare its texts again"
 
@@ -164,7 +161,7 @@ def _subject(comparison: Comparison) -> Sentence:
     return sentence(
         "{} ({} texts{}) compared with {} human texts: {}.",
         who,
-        _sizes(candidates),
+        sizes_of([_ranked(each) for each in candidates]),
         each,
         f"{comparison.human.n:,}",
         "; ".join(filter(None, (paired, encoded))),
@@ -194,14 +191,10 @@ def _closest(
     leader = ordered[0]
     if len(ordered) == 1:
         parts = _alone(leader, tested)
-    elif comparison.differences is None:
-        parts = _untested(ordered, tied)
-    elif not tied:
-        parts = _one_closest(comparison, leader, behind)
-    elif len(ordered) == 2:
-        parts = _two_tied(comparison, leader, tied[0])
     else:
-        parts = _several_tied(comparison, ordered, tied, behind)
+        untested = UNTESTED if comparison.differences is None else None
+        near, far = ([_ranked(each) for each in group] for group in (tied, behind))
+        parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE), untested)
     if len(ordered) > 1 and not tested.explains:
         parts += filled(
             " The gap between {} and the human texts could be one between human texts (p = {}).",
@@ -209,6 +202,11 @@ def _closest(
             _p_value(tested),
         )
     return Sentence(parts + _ceiling(comparison, leader))
+
+
+def _ranked(candidate: Candidate) -> Ranked:
+    source = candidate.source
+    return Ranked(candidate.name, candidate.scores[SCORE], source.n_scored, source.generations)
 
 
 def _p_value(tested: GapTest) -> str:
@@ -225,75 +223,8 @@ def _alone(leader: Candidate, tested: GapTest) -> Parts:
         Name(leader.name),
         what,
         _p_value(tested),
-        _score(leader),
+        score_in_full(_ranked(leader)),
     )
-
-
-def _one_closest(comparison: Comparison, leader: Candidate, behind: Sequence[Candidate]) -> Parts:
-    ahead = _difference(comparison, leader, behind[0])
-    if len(behind) == 1:
-        template = "{} is closer to the human texts than {}: {}, ahead by {}."
-        return filled(template, Name(leader.name), Name(behind[0].name), _score(leader), ahead)
-    return filled(
-        "{} is closest to the human texts, told apart from every other candidate: {}, ahead of {}, the next, by {}.",
-        Name(leader.name),
-        _score(leader),
-        Name(behind[0].name),
-        ahead,
-    )
-
-
-def _two_tied(comparison: Comparison, leader: Candidate, other: Candidate) -> Parts:
-    return filled(
-        "Whether {} or {} is closer to the human texts cannot be told with {} texts each: {} and {} differ by {}.",
-        Name(leader.name),
-        Name(other.name),
-        _sizes((leader, other)),
-        _score(leader),
-        mean_and_interval(other),
-        _difference(comparison, leader, other),
-    )
-
-
-def _several_tied(
-    comparison: Comparison, ordered: Sequence[Candidate], tied: Sequence[Candidate], behind: Sequence[Candidate]
-) -> Parts:
-    parts = filled(
-        "One of {} is closest to the human texts, but {} texts each do not tell which: {} has the highest MAUVE, {}.",
-        _which(ordered, tied),
-        _sizes((ordered[0], *tied)),
-        Name(ordered[0].name),
-        mean_and_interval(ordered[0]),
-    )
-    if not behind:
-        return parts
-    which = "which is told apart" if len(behind) == 1 else f"the best of the {len(behind):,} that are told apart"
-    lead = _difference(comparison, ordered[0], behind[0])
-    return parts + filled(" It is ahead of {}, {}, by {}.", Name(behind[0].name), which, lead)
-
-
-def _untested(ordered: Sequence[Candidate], tied: Sequence[Candidate]) -> Parts:
-    leader = Name(ordered[0].name)
-    if not tied:
-        template = "{} has the highest MAUVE, {}, and its interval overlaps no other candidate's ({})."
-        return filled(template, leader, mean_and_interval(ordered[0]), UNTESTED)
-    if len(ordered) == 2:
-        opening = filled("Whether {} or {} is closer to the human texts", leader, Name(tied[0].name))
-    else:
-        opening = filled("Which of {} is closest to the human texts", _which(ordered, tied))
-    return opening + filled(
-        " cannot be told: {} has the highest MAUVE, {}, and {} its own ({}).",
-        leader,
-        mean_and_interval(ordered[0]),
-        "the other's interval overlaps" if len(tied) == 1 else "the others' intervals overlap",
-        UNTESTED,
-    )
-
-
-def _which(ordered: Sequence[Candidate], tied: Sequence[Candidate]) -> Parts:
-    if len(tied) + 1 == len(ordered) > MOST_NAMES:
-        return (f"the {len(ordered):,} candidates",)
-    return listed([ordered[0].name, *(each.name for each in tied)])
 
 
 def _ceiling(comparison: Comparison, leader: Candidate) -> Parts:
@@ -319,33 +250,3 @@ def _reason(reason: Reason, candidates: int) -> Sentence:
     if candidates == 1:
         return sentence("Main difference: {}.", found)
     return sentence("Main difference of {}: {}.", Name(reason.candidate), found)
-
-
-def _score(candidate: Candidate) -> str:
-    return f"{TITLES[SCORE]} {mean_and_interval(candidate)}"
-
-
-def mean_and_interval(candidate: Candidate) -> str:
-    """Give a candidate's MAUVE with both spreads: ``0.881 ± 0.014 (0.825 to 0.928)``."""
-    estimate = candidate.scores[SCORE]
-    return f"{mean_and_spread(estimate)} ({interval_of(estimate)})"
-
-
-def _difference(comparison: Comparison, leader: Candidate, other: Candidate) -> str:
-    found = comparison.difference(SCORE, leader.name, other.name)
-    return "" if found is None else difference_in_words(found.seen_from(leader.name))
-
-
-def difference_in_words(found: Difference) -> str:
-    """Give a tested difference: ``0.119 (0.042 to 0.196; adjusted p = 0.02)``."""
-    ends = interval(found.low, found.high, SCORE_DECIMALS)
-    return f"{written(found.difference, SCORE_DECIMALS)} ({ends}; adjusted p = {significant(found.p_adjusted)})"
-
-
-def _sizes(candidates: Sequence[Candidate]) -> str:
-    """Numbers of texts of candidates: ``256``, ``256 × 5``, ``128 to 256``, or ``256 or 256 × 5``."""
-    sources = sorted((each.source for each in candidates), key=lambda source: (source.n_scored, source.generations))
-    fewest, most = texts_scored(sources[0]), texts_scored(sources[-1])
-    if fewest == most:
-        return fewest
-    return f"{fewest} {'to' if sources[0].generations == sources[-1].generations else 'or'} {most}"

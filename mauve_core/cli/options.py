@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
+from mauve_core.analysis.sentences import Sentence
 from mauve_core.base.config import (
     DEFAULT_MODEL,
     HUMAN,
@@ -387,10 +388,16 @@ def verdict_text(run: Run) -> str:
     """A run's verdict for a terminal, a paragraph for each sentence."""
     from mauve_core.analysis.verdict import verdict
 
+    return sentences_text(verdict(run).sentences)
+
+
+def sentences_text(sentences: Iterable[Sentence]) -> str:
+    """Sentences for a terminal, a paragraph each."""
+
     def text(part: str) -> str:  # non-breaking spaces are not printable, and lines must not break there
         return UNBROKEN.join(map(printable, part.split(UNBROKEN)))
 
-    written = (each.written(printable, text) for each in verdict(run).sentences)
+    written = (each.written(printable, text) for each in sentences)
     lines = (textwrap.fill(each, LINE, break_long_words=False, break_on_hyphens=False) for each in written)
     return with_plain_spaces("\n".join(lines))
 

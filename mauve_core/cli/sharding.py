@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_args
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
-from mauve_core.base.formatting import file_size, printable
+from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Count
 from mauve_core.cli.options import (
@@ -26,10 +26,11 @@ from mauve_core.cli.options import (
     results_only,
     run_table,
     score_config,
+    sentences_text,
     write,
     write_json,
 )
-from mauve_core.scoring.comparison_json import ScoresJson
+from mauve_core.scoring.comparison_json import DifferenceJson, ScoresJson
 from mauve_core.scoring.tables import aligned
 from mauve_core.shards.plan import RUN_TEXTS, StoredAs
 
@@ -103,6 +104,10 @@ class ShardedJson(TypedDict):
         The human side first.
     candidates : list of ShardedCandidateJson
         In the order in which they were named.
+    differences : list of DifferenceJson
+        Tests of every two candidates whose numbers of texts differ by at most 1 %; ``n`` counts groups of prompts.
+    closest : str
+        Who is closest to the human texts over all texts, or who cannot be told apart.
     digest : str
         SHA-256 of what decides the result, and of the result: equal on every engine.
     engine : str
@@ -113,6 +118,8 @@ class ShardedJson(TypedDict):
 
     sides: list[ShardedSideJson]
     candidates: list[ShardedCandidateJson]
+    differences: list[DifferenceJson]
+    closest: str
     digest: str
     engine: str
     run: str | None
@@ -226,7 +233,8 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
 
 
 def _json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
-    from mauve_core.scoring.comparison_json import scores_json
+    from mauve_core.experiments.over_shards import closest_over_all
+    from mauve_core.scoring.comparison_json import difference_json, scores_json
 
     return {
         "sides": [
@@ -249,6 +257,8 @@ def _json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
             }
             for one in found.candidates
         ],
+        "differences": [difference_json(each) for each in found.differences],
+        "closest": with_plain_spaces(str(closest_over_all(found))),
         "digest": found.digest(),
         "engine": found.engine,
         "run": None if run is None else run.id,
@@ -256,11 +266,12 @@ def _json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
 
 
 def _table(found: ShardedComparison) -> str:
-    from mauve_core.experiments.over_shards import over_all_rows
+    from mauve_core.experiments.over_shards import closest_over_all, over_all_rows
 
     columns, rows = over_all_rows(found)
     human = found.sides[0]
-    lines = [f"Over all texts: {human.n:,} human texts in {human.shards:,} shards", ""]
+    lines = [sentences_text([closest_over_all(found)]), ""]
+    lines += [f"Over all texts: {human.n:,} human texts in {human.shards:,} shards", ""]
     lines.append(aligned([columns, *(tuple(map(printable, row)) for row in rows)]))
     passes = [
         (one.name, f"{one.tasks:,}", format_seconds(one.seconds), file_size(one.peak_bytes)) for one in found.passes

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from mauve_core.analysis.closest import SCORE, Ranked, closest_of, score_in_full
+from mauve_core.analysis.sentences import Name, Sentence, sentence
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_plain_spaces
+from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, interval, with_plain_spaces
 from mauve_core.base.json_codec import from_json
+from mauve_core.scoring.grouped_differences import LIKE_SIZES
+from mauve_core.scoring.ties import overlap
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 
@@ -33,21 +39,63 @@ def stored_over_shards(run: Run) -> ShardedComparison | None:
     return found
 
 
+def sizes_over_all(found: ShardedComparison) -> str:
+    """Numbers of texts of the sides: ``5,000,000``, or ``4,800,000 to 5,000,000``."""
+    sizes = sorted({side.n for side in found.sides})
+    return f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+
+
+def is_sample(run: Run, found: ShardedComparison) -> bool:
+    """Whether the run leaves out some of the texts."""
+    shown = {source.name: source.n for source in run.comparison.sources}
+    return any(side.n != shown[side.name] for side in found.sides)
+
+
 def sample_sentence(run: Run, found: ShardedComparison) -> str:
     """Say that a run is a sample, and of what."""
-    sizes = sorted({side.n for side in found.sides})
-    of = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
+    if not is_sample(run, found):
+        return f"This run shows all {sizes_over_all(found)} texts a side."
     shown = f"{run.comparison.human.n:,}"
-    if sizes == [run.comparison.human.n]:
-        return f"This run shows all {of} texts a side."
-    return f"This run shows a sample of {shown} of {of} texts a side. Its scores are those of the sample."
+    return f"This run shows a sample of {shown} of {sizes_over_all(found)} texts a side. What follows is of the sample."
+
+
+def closest_over_all(found: ShardedComparison) -> Sentence:
+    """Say who is closest to the human texts over all texts, as a run's verdict does (``analysis.verdict``)."""
+    ordered = ranked_over_all(found)
+    leader, *others = ordered
+    if not others:
+        return sentence("{} over all texts: {}.", Name(leader.name), score_in_full(leader))
+    untested = [other for other in others if found.difference(SCORE, leader.name, other.name) is None]
+    tied = [other for other in others if not _told_apart(found, leader, other)]
+    why = f"numbers of texts differ by more than {as_percent(LIKE_SIZES)}, so differences were not tested"
+    behind = [other for other in others if other not in tied]
+    test = partial(found.difference, SCORE)
+    return Sentence(closest_of(leader, tied, behind, test, why if untested else None))
+
+
+def ranked_over_all(found: ShardedComparison) -> list[Ranked]:
+    """The candidates by their MAUVE over all texts, the best first."""
+    ranked = [
+        Ranked(candidate.name, candidate.scores[SCORE], side.n)
+        for side, candidate in zip(found.sides[1:], found.candidates, strict=True)
+    ]
+    return sorted(ranked, key=lambda each: each.estimate.mean, reverse=True)
+
+
+def _told_apart(found: ShardedComparison, one: Ranked, other: Ranked) -> bool:
+    test = found.difference(SCORE, one.name, other.name)
+    if test is not None:
+        return test.told_apart
+    return not overlap(*((each.estimate.low, each.estimate.high) for each in (one, other)))
 
 
 def over_all_rows(found: ShardedComparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Columns and cells of the scores over all texts."""
+    """Columns and cells of the scores over all texts, the best candidate first."""
     columns = ("Candidate", "Texts", "MAUVE", "Interval", "MAUVE*", "k")
     rows: list[tuple[str, ...]] = []
-    for side, candidate in zip(found.sides[1:], found.candidates, strict=True):
+    sides = {side.name: side for side in found.sides}
+    for each in ranked_over_all(found):
+        side, candidate = sides[each.name], found[each.name]
         mauve, star = candidate.scores["mauve"], candidate.scores["mauve_star"]
         rows.append(
             (

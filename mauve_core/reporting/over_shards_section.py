@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from mauve_core.experiments.over_shards import ABOUT, over_all_rows, sample_sentence, stored_over_shards
+from mauve_core.experiments.over_shards import (
+    ABOUT,
+    closest_over_all,
+    over_all_rows,
+    sample_sentence,
+    stored_over_shards,
+)
 from mauve_core.reporting.blocks import Block, Remarks, Table
 from mauve_core.store import Run
 
@@ -15,4 +21,5 @@ def over_shards_blocks(run: Run) -> tuple[Block, ...]:
     if found is None:
         return ()
     columns, rows = over_all_rows(found)
-    return Remarks((sample_sentence(run, found),)), Table("Scores over all texts", columns, tuple(rows), ABOUT)
+    said = str(closest_over_all(found)), sample_sentence(run, found)
+    return Remarks(said), Table("Scores over all texts", columns, tuple(rows), ABOUT)

@@ -78,7 +78,7 @@ def differences_of(
     if not partitions:
         return ()
     score, pairs = comparison.config.score, list(partitions)
-    draws = max(PERMUTATIONS, 50 * len(pairs) - 1)
+    draws = draws_for(len(pairs))
     spreads = {each.name: spreads_of(basis[each.name], score.scale) for each in comparison.candidates}
     done = counted(progress, "testing differences", len(pairs))
     found: list[Difference] = []
@@ -94,8 +94,7 @@ def differences_of(
             own = difference_interval(spreads[first][name], spreads[second][name], name, score.confidence)
             found.append(Difference(name, first, second, *own, joint, p_value, p_value, paired, n))
         done()
-    adjusted = {name: iter(holm([each.p_value for each in found if each.score == name])) for name in SCORES}
-    return tuple(dataclasses.replace(each, p_adjusted=float(next(adjusted[each.score]))) for each in found)
+    return adjusted(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,19 +218,57 @@ def _null(
     """Return the differences of exchanged texts by score, as many as the test takes."""
     tables = (slots.of_first + slots.of_second) // 2
     most = max(1, COUNT_BYTES // (24 * (tables * sum(part.k for part in partitions) + codes.size)))
-    null = {name: np.empty(0) for name in SCORES}
     draw: Callable[..., NDArray[np.int32] | Tensor] = draw_sides
     if device != "cpu":
         from mauve_core.numerics.device.resampling import draw_sides_on
 
         draw = partial(draw_sides_on, device)
+    return sequential_null(
+        lambda count: joint_differences_of(partitions, slots, draw(slots.own, codes, count, rng), scale),
+        draws,
+        most,
+        observed,
+    )
+
+
+def sequential_null(
+    differences: Callable[[int], Mapping[str, NDArray[np.float64]]],
+    draws: int,
+    most: int,
+    observed: Mapping[str, NDArray[np.float64]],
+) -> dict[str, NDArray[np.float64]]:
+    """Draw differences under the hypothesis until every score has ``STOP`` that are as far from 0 as observed.
+
+    Parameters
+    ----------
+    differences : callable
+        Number -> so many draws by score.
+    draws, most : int
+        Draws at most, altogether and at once.
+    observed : mapping of str to (1,) array
+        By score.
+    """
+    null = {name: np.empty(0) for name in SCORES}
     while (made := null[SCORES[0]].size) < draws:
-        count = min(max(FIRST_BLOCK, made), draws - made, most)
-        some = joint_differences_of(partitions, slots, draw(slots.own, codes, count, rng), scale)
+        some = differences(min(max(FIRST_BLOCK, made), draws - made, most))
         null = {name: np.concatenate([null[name], some[name]]) for name in SCORES}
         if all((np.abs(null[name]) >= np.abs(observed[name])).sum() >= STOP for name in SCORES):
             break
     return null
+
+
+def adjusted(found: Sequence[Difference]) -> tuple[Difference, ...]:
+    """Set the p-values of all pairs under each score to those by Holm's method."""
+    by_score = {
+        name: iter(holm([each.p_value for each in found if each.score == name]))
+        for name in {each.score for each in found}
+    }
+    return tuple(dataclasses.replace(each, p_adjusted=float(next(by_score[each.score]))) for each in found)
+
+
+def draws_for(pairs: int) -> int:
+    """Exchanges that a test of so many pairs draws at most."""
+    return max(PERMUTATIONS, 50 * pairs - 1)
 
 
 def difference_interval(first: Spread, second: Spread, score: str, confidence: float) -> tuple[float, float, float]:

@@ -9,6 +9,8 @@ wider. With many texts in each cluster the two agree.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
@@ -50,9 +52,24 @@ def basis_of_groups(
         )
     if min(int((side[0].sum(axis=1) > 0).sum()) for side in (p, q)) < 2:
         raise InputError("All texts of a side belong to one prompt", allowed="texts of several prompts")
-    counts = [side.sum(axis=1, dtype=np.int64) for side in (p, q)]
-    own = basis_of(CountSamples(*counts, *(each[np.newaxis] for each in counts)), "none")
-    blocks = [_resampled(*pair) for pair in _histograms(p, q, score.bootstrap, np.random.default_rng(seed))]
+    left, right = (side.sum(axis=1, dtype=np.int64) for side in (p, q))
+    return basis_of_histograms(left, right, _histograms(p, q, score.bootstrap, np.random.default_rng(seed)))
+
+
+def basis_of_histograms(
+    p: NDArray[np.int64], q: NDArray[np.int64], drawn: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]]
+) -> ScoreBasis:
+    """Compute a score basis without smoothing from histograms of many texts, of which few pairs of counts are equal.
+
+    Parameters
+    ----------
+    p, q : (s, k) int arrays
+        Of the texts.
+    drawn : iterable of pairs of (B, s, k) arrays
+        Of their resamples, a block at a time.
+    """
+    own = basis_of(CountSamples(p, q, p[np.newaxis], q[np.newaxis]), "none")
+    blocks = [_resampled(*pair) for pair in drawn]
     plain, star, integral, mid = (_joined([block[which] for block in blocks]) for which in range(4))
     return ScoreBasis(
         plain=(own.plain[0], Frontier(REFERENCE_WEIGHTS, *plain)),

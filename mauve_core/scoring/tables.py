@@ -187,7 +187,12 @@ def mean_and_spread(estimate: Estimate | SeedSpread) -> str:
 
 def texts_scored(source: Source) -> str:
     """Format the number of texts of a source: ``512``, or ``512 × 5`` with generations."""
-    return f"{source.n_scored:,} × {source.generations:,}" if source.generations > 1 else f"{source.n:,}"
+    return texts_in_words(source.n_scored, source.generations)
+
+
+def texts_in_words(n: int, generations: int) -> str:
+    """Format a number of texts, of each generation if there are several: ``512``, or ``512 × 5``."""
+    return f"{n:,} × {generations:,}" if generations > 1 else f"{n:,}"
 
 
 def spread_sentence(comparison: Comparison) -> str:

@@ -68,21 +68,34 @@ class State(NamedTuple):
     finished: NDArray[np.bool_]
 
 
-def pair_sources(candidate: str) -> tuple[str, str]:
-    """The two sides of a candidate's partition."""
-    return HUMAN, candidate
+JOINT = HUMAN
+"""The name of the partition of all sides together; that of the human side with a candidate has the candidate's name."""
 
 
-def projection_path(work: Work, candidate: str) -> Path:
-    """Where the projection of a pair is."""
-    return work.path("pairs", work.number(candidate), "projection.npz")
+def sources_of(work: Work, partition: str) -> tuple[str, ...]:
+    """The sides of a partition, the human side first."""
+    return work.plan.sources if partition == JOINT else (HUMAN, partition)
 
 
-def write_projection(work: Work, candidate: str, projection: Projection) -> None:
-    """Store the projection of a pair."""
+def shards_of(work: Work, partition: str) -> list[tuple[str, int]]:
+    """The shards of a partition in the order in which they are added."""
+    return [(source, index) for source in sources_of(work, partition) for index in range(len(work.plan.sides[source]))]
+
+
+def _path(work: Work, partition: str, *parts: str | int) -> Path:
+    return work.path("partitions", work.number(partition), *parts)
+
+
+def projection_path(work: Work, partition: str) -> Path:
+    """Where the projection of a partition is."""
+    return _path(work, partition, "projection.npz")
+
+
+def write_projection(work: Work, partition: str, projection: Projection) -> None:
+    """Store the projection of a partition."""
     length = np.nan if projection.common_length is None else projection.common_length
     write_arrays(
-        projection_path(work, candidate),
+        projection_path(work, partition),
         mean=projection.mean,
         axes=projection.axes,
         explained=projection.explained,
@@ -90,26 +103,26 @@ def write_projection(work: Work, candidate: str, projection: Projection) -> None
     )
 
 
-def read_projection(work: Work, candidate: str) -> Projection:
-    """Read the projection of a pair."""
-    stored = work.arrays(projection_path(work, candidate))
+def read_projection(work: Work, partition: str) -> Projection:
+    """Read the projection of a partition."""
+    stored = work.arrays(projection_path(work, partition))
     length = float(stored["length"])
     return Projection(stored["mean"], stored["axes"], float(stored["explained"]), None if np.isnan(length) else length)
 
 
-def coordinates_path(work: Work, candidate: str, source: str, index: int) -> Path:
+def coordinates_path(work: Work, partition: str, source: str, index: int) -> Path:
     """Where the coordinates of a shard are."""
-    return work.path("pairs", work.number(candidate), "coordinates", work.number(source), index).with_suffix(".npy")
+    return _path(work, partition, "coordinates", work.number(source), index).with_suffix(".npy")
 
 
-def sample_path(work: Work, candidate: str, source: str, index: int) -> Path:
+def sample_path(work: Work, partition: str, source: str, index: int) -> Path:
     """Where the coordinates of the sampled rows of a shard are; written after all coordinates."""
-    return work.path("pairs", work.number(candidate), "sample", work.number(source), index).with_suffix(".npy")
+    return _path(work, partition, "sample", work.number(source), index).with_suffix(".npy")
 
 
-def project_shard(work: Work, candidate: str, source: str, index: int, sampled: int) -> None:
+def project_shard(work: Work, partition: str, source: str, index: int, sampled: int) -> None:
     """Write the coordinates of a shard, and those of ``sampled`` rows of it, drawn without regard to their place."""
-    projection = read_projection(work, candidate)
+    projection = read_projection(work, partition)
     with feature_rows(work, source, index) as table:
         shape = len(table), projection.axes.shape[1]
 
@@ -119,70 +132,62 @@ def project_shard(work: Work, candidate: str, source: str, index: int, sampled: 
             for _, rows in table.blocks(ROWS_AT_ONCE):
                 stream.write(projection.transform(rows).astype("<f4").data)  # type: ignore[attr-defined]
 
-        path = coordinates_path(work, candidate, source, index)
+        path = coordinates_path(work, partition, source, index)
         write_atomically(path, write)
     _, order = drawing(work, source, index)
     seeded = mixed(order ^ mixed(np.array([work.plan.score.seed], dtype=np.uint64)))
     chosen = np.sort(np.argsort(seeded, kind="stable")[:sampled])
-    write_array(sample_path(work, candidate, source, index), np.load(path, mmap_mode="r")[chosen])
+    write_array(sample_path(work, partition, source, index), np.load(path, mmap_mode="r")[chosen])
 
 
-def centers_path(work: Work, candidate: str, iteration: int) -> Path:
+def centers_path(work: Work, partition: str, iteration: int) -> Path:
     """Where the (seeds, k, c) centers are with which an iteration begins."""
-    return work.path("pairs", work.number(candidate), "centers", iteration).with_suffix(".npy")
+    return _path(work, partition, "centers", iteration).with_suffix(".npy")
 
 
-def start_path(work: Work, candidate: str, seed_index: int) -> Path:
+def start_path(work: Work, partition: str, seed_index: int) -> Path:
     """Where the centers of one start are."""
-    return work.path("pairs", work.number(candidate), "start", seed_index).with_suffix(".npy")
+    return _path(work, partition, "start", seed_index).with_suffix(".npy")
 
 
-def start(work: Work, candidate: str, seed_index: int, k: int, whole: bool) -> None:
+def start(work: Work, partition: str, seed_index: int, k: int, whole: bool) -> None:
     """Cluster the sample under one seed, and write its centers.
 
     ``whole`` says that the sample has all rows: then the iterations go on as they do in memory.
     """
-    score, sides = work.plan.score, work.plan.sides
-    parts = [
-        np.load(sample_path(work, candidate, source, index))
-        for source in pair_sources(candidate)
-        for index in range(len(sides[source]))
-    ]
-    _, pairwise = clustering_seeds(score, len(work.plan.candidates))
-    seed = pairwise[work.plan.candidates.index(candidate)][seed_index]
+    score = work.plan.score
+    parts = [np.load(sample_path(work, partition, *shard)) for shard in shards_of(work, partition)]
+    joint, pairwise = clustering_seeds(score, len(work.plan.candidates))
+    seed = (joint if partition == JOINT else pairwise[work.plan.candidates.index(partition)])[seed_index]
     most = score.max_iterations if whole else min(START_ITERATIONS, score.max_iterations)
     found = kmeans(np.concatenate(parts), k, restarts=score.restarts, max_iterations=most, seed=seed)
-    write_array(start_path(work, candidate, seed_index), found.centers)
+    write_array(start_path(work, partition, seed_index), found.centers)
 
 
-def sums_path(work: Work, candidate: str, iteration: int, source: str, index: int) -> Path:
+def sums_path(work: Work, partition: str, iteration: int, source: str, index: int) -> Path:
     """Where an iteration's sums over a shard are."""
-    return work.path("pairs", work.number(candidate), "sums", iteration, work.number(source), index).with_suffix(".npz")
+    return _path(work, partition, "sums", iteration, work.number(source), index).with_suffix(".npz")
 
 
-def sum_shard(work: Work, candidate: str, iteration: int, source: str, index: int, active: Sequence[int]) -> None:
+def sum_shard(work: Work, partition: str, iteration: int, source: str, index: int, active: Sequence[int]) -> None:
     """Assign the rows of a shard to the nearest centers under each active seed, and add them up."""
-    centers = np.load(centers_path(work, candidate, iteration))
+    centers = np.load(centers_path(work, partition, iteration))
     k, c = centers.shape[1:]
     counts = np.zeros((len(active), k), dtype=np.int64)
     sums, objective = np.zeros((len(active), k, c)), np.zeros(len(active))
-    for rows in _blocks(coordinates_path(work, candidate, source, index)):
+    for rows in _blocks(coordinates_path(work, partition, source, index)):
         measured = Rows(rows)
         for place, seed in enumerate(active):
             labels, distances = measured.nearest(centers[seed].astype(np.float32))
             counts[place] += np.bincount(labels, minlength=k)
             sums[place] += sums_by_label(rows, labels, k)
             objective[place] += distances.sum(dtype=np.float64)
-    write_arrays(sums_path(work, candidate, iteration, source, index), counts=counts, sums=sums, objective=objective)
+    write_arrays(sums_path(work, partition, iteration, source, index), counts=counts, sums=sums, objective=objective)
 
 
-def read_sums(work: Work, candidate: str, iteration: int) -> Sums:
+def read_sums(work: Work, partition: str, iteration: int) -> Sums:
     """Add the sums of all shards, the human side's first, each side's in order; one shard is read at a time."""
-    paths = (
-        sums_path(work, candidate, iteration, source, index)
-        for source in pair_sources(candidate)
-        for index in range(len(work.plan.sides[source]))
-    )
+    paths = (sums_path(work, partition, iteration, *shard) for shard in shards_of(work, partition))
     total = Sums(**work.arrays(next(paths)))
     for path in paths:
         more = Sums(**work.arrays(path))
@@ -190,65 +195,65 @@ def read_sums(work: Work, candidate: str, iteration: int) -> Sums:
     return total
 
 
-def forget_sums(work: Work, candidate: str, iteration: int) -> None:
+def forget_sums(work: Work, partition: str, iteration: int) -> None:
     """Remove the sums of an iteration that the state has taken in."""
-    shutil.rmtree(sums_path(work, candidate, iteration, HUMAN, 0).parents[1], ignore_errors=True)
+    shutil.rmtree(sums_path(work, partition, iteration, HUMAN, 0).parents[1], ignore_errors=True)
 
 
-def read_state(work: Work, candidate: str) -> State | None:
+def read_state(work: Work, partition: str) -> State | None:
     """Read where the iterations are; None before the first."""
-    path = _state_path(work, candidate)
+    path = _state_path(work, partition)
     if not path.exists():
         return None
     stored = work.arrays(path)
     return State(int(stored.pop("iteration")), **stored)
 
 
-def write_state(work: Work, candidate: str, state: State) -> None:
+def write_state(work: Work, partition: str, state: State) -> None:
     """Write the centers for the next tasks, then where the iterations are."""
-    write_array(centers_path(work, candidate, state.iteration), state.centers)
-    write_arrays(_state_path(work, candidate), **state._asdict())
+    write_array(centers_path(work, partition, state.iteration), state.centers)
+    write_arrays(_state_path(work, partition), **state._asdict())
 
 
-def _state_path(work: Work, candidate: str) -> Path:
-    return work.path("pairs", work.number(candidate), "state.npz")
+def _state_path(work: Work, partition: str) -> Path:
+    return _path(work, partition, "state.npz")
 
 
-def labels_path(work: Work, candidate: str, source: str, index: int) -> Path:
+def labels_path(work: Work, partition: str, source: str, index: int) -> Path:
     """Where the (seeds, n) labels of a shard are."""
-    return work.path("pairs", work.number(candidate), "labels", work.number(source), index).with_suffix(".npy")
+    return _path(work, partition, "labels", work.number(source), index).with_suffix(".npy")
 
 
-def tallies_path(work: Work, candidate: str, source: str, index: int) -> Path:
+def tallies_path(work: Work, partition: str, source: str, index: int) -> Path:
     """Where the counts of a shard by group and cluster are; written after the labels."""
-    return labels_path(work, candidate, source, index).with_suffix(".npz")
+    return labels_path(work, partition, source, index).with_suffix(".npz")
 
 
-def label_shard(work: Work, candidate: str, iteration: int, source: str, index: int) -> None:
+def label_shard(work: Work, partition: str, iteration: int, source: str, index: int) -> None:
     """Write the cluster of each row of a shard under each seed, and count rows by group and cluster."""
-    centers = np.load(centers_path(work, candidate, iteration))
+    centers = np.load(centers_path(work, partition, iteration))
     k = centers.shape[1]
-    path = coordinates_path(work, candidate, source, index)
+    path = coordinates_path(work, partition, source, index)
     kind = np.uint16 if k <= 2**16 else np.int32
     parts = [
         np.stack([measured.nearest(one.astype(np.float32))[0] for one in centers]).astype(kind)
         for measured in map(Rows, _blocks(path))
     ]
     labels = np.concatenate(parts, axis=1)
-    write_array(labels_path(work, candidate, source, index), labels)
+    write_array(labels_path(work, partition, source, index), labels)
     groups = (drawing(work, source, index)[0] % np.uint64(GROUPS)).astype(np.int64)
     found = [np.unique(groups * k + own, return_counts=True) for own in labels.astype(np.int64)]
     arrays = {f"cells{seed}": cells for seed, (cells, _) in enumerate(found)}
     arrays |= {f"counts{seed}": counts for seed, (_, counts) in enumerate(found)}
-    write_arrays(tallies_path(work, candidate, source, index), **arrays)
+    write_arrays(tallies_path(work, partition, source, index), **arrays)
 
 
-def grouped_counts(work: Work, candidate: str, source: str, k: int) -> NDArray[np.int32]:
+def grouped_counts(work: Work, partition: str, source: str, k: int) -> NDArray[np.int32]:
     """(seeds, GROUPS, k) rows of a side by seed, group and cluster."""
     seeds = work.plan.score.seeds
     total = np.zeros((seeds, GROUPS * k), dtype=np.int32)
     for index in range(len(work.plan.sides[source])):
-        stored = work.arrays(tallies_path(work, candidate, source, index))
+        stored = work.arrays(tallies_path(work, partition, source, index))
         for seed in range(seeds):
             total[seed, stored[f"cells{seed}"]] += stored[f"counts{seed}"].astype(np.int32)
     return total.reshape(seeds, GROUPS, k)

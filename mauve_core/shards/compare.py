@@ -6,7 +6,8 @@
 4. sum: exact iterations of k-means over all shards, until the objective falls by less than ``LEAST_GAIN``;
 5. label: the cluster of each row, and counts by group of prompts, from which scores and intervals follow.
 
-Only the pairwise partitions are made, each of the human side with one candidate.
+Passes 2 to 5 are done for the pairwise partition of the human side with each candidate, which gives its scores. Several
+candidates are tested against each other in the joint partition of all sides, for which these passes are done once more.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +27,14 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.numerics.feature_space.moments import added, projection_from
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.numerics.threads import single_threaded_blas
-from mauve_core.scoring.estimates import estimates_of
+from mauve_core.scoring.estimates import ScoreBasis, estimates_of
 from mauve_core.scoring.grouped import basis_of_groups
+from mauve_core.scoring.grouped_differences import differences_of_groups
 from mauve_core.scoring.partitioning import MIN_TEXTS
+from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.shards import clustering
+from mauve_core.shards.clustering import JOINT
 from mauve_core.shards.encoding import info_path, moments_of, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.places import list_shards
@@ -104,9 +109,15 @@ def compare_shards(
             raise InputError(
                 f"The side {side.name!r} has too few texts", allowed=f"at least {MIN_TEXTS}", received=f"{side.n}"
             )
-    candidates = tuple(_scored(work, side, sides[0].n, passes) for side in sides[1:])
+    scored = {side.name: _scored(work, side, sides[0].n, passes) for side in sides[1:]}
     return ShardedComparison(
-        sides, candidates, work.plan.encoder, work.plan.score, engine.name, tuple(passes.finished.values())
+        sides,
+        tuple(candidate for candidate, _ in scored.values()),
+        work.plan.encoder,
+        work.plan.score,
+        engine.name,
+        tuple(passes.finished.values()),
+        _differences(work, sides, {name: basis for name, (_, basis) in scored.items()}, passes),
     )
 
 
@@ -160,46 +171,75 @@ def _side(work: Work, source: str) -> ShardedSide:
     return ShardedSide(source, len(infos), sum(info.n for info in infos), left_out, cut, tokens, digest)
 
 
-def _scored(work: Work, side: ShardedSide, n: int, passes: _Passes) -> ShardedCandidate:
+def _scored(work: Work, side: ShardedSide, n: int, passes: _Passes) -> tuple[ShardedCandidate, ScoreBasis]:
     """Partition the human side with one candidate, and score it."""
-    name, score = side.name, work.plan.score
-    k = score.k or default_k(n, side.n)
+    score = work.plan.score
+    found = _partition(work, side.name, score.k or default_k(n, side.n), passes)
+    p, q = (clustering.grouped_counts(work, side.name, source, found.k) for source in (HUMAN, side.name))
+    basis = basis_of_groups(p, q, score, stream(score.seed, "bootstrap"))
+    candidate = ShardedCandidate(
+        name=side.name,
+        k=found.k,
+        components=found.components,
+        explained=found.explained,
+        sampled=found.sampled,
+        iterations=tuple(found.state.iterations.tolist()),
+        objectives=tuple(found.state.objectives.tolist()),
+        counts=_digest(*(side.sum(axis=1, dtype=np.int64) for side in (p, q))),
+        scores=estimates_of(basis, score.scale, score.confidence),
+    )
+    return candidate, basis
+
+
+def _differences(
+    work: Work, sides: Sequence[ShardedSide], basis: Mapping[str, ScoreBasis], passes: _Passes
+) -> tuple[Difference, ...]:
+    """Partition all sides together, and test the candidates against each other; nothing for one candidate."""
+    human, *others = sides
+    if len(others) == 1:
+        return ()
+    score = work.plan.score
+    k = _partition(work, JOINT, score.k or default_k(human.n, min(side.n for side in others)), passes).k
+    counts = {side.name: clustering.grouped_counts(work, JOINT, side.name, k) for side in sides}
+    return differences_of_groups(counts.pop(HUMAN), counts, basis, score)
+
+
+class _Partition(NamedTuple):
+    """What is told of a partition, whose labels are in the work folder."""
+
+    k: int
+    components: int
+    explained: float
+    sampled: int
+    state: clustering.State
+
+
+def _partition(work: Work, name: str, k: int, passes: _Passes) -> _Partition:
+    """Partition sides together, under every seed."""
     passes.here("project", lambda: _project(work, name))
     projection = clustering.read_projection(work, name)
     components = projection.axes.shape[1]
     quota = _quota(work, name, components)
     passes.run("project", _project_tasks(work, name, quota))
-    whole = sum(quota.values()) == n + side.n
+    whole = sum(quota.values()) == sum(shard_info(work, *shard).n for shard in clustering.shards_of(work, name))
     passes.run("start", _start_tasks(work, name, k, whole))
     state = _iterate(work, name, passes)
     passes.run("label", _label_tasks(work, name, state.iteration))
-    p, q = (clustering.grouped_counts(work, name, source, k) for source in (HUMAN, name))
-    basis = basis_of_groups(p, q, score, stream(score.seed, "bootstrap"))
-    return ShardedCandidate(
-        name=name,
-        k=k,
-        components=components,
-        explained=projection.explained,
-        sampled=sum(quota.values()),
-        iterations=tuple(state.iterations.tolist()),
-        objectives=tuple(state.objectives.tolist()),
-        counts=_digest(*(side.sum(axis=1, dtype=np.int64) for side in (p, q))),
-        scores=estimates_of(basis, score.scale, score.confidence),
-    )
+    return _Partition(k, components, projection.explained, sum(quota.values()), state)
 
 
-def _project(work: Work, candidate: str) -> None:
-    if clustering.projection_path(work, candidate).exists():
+def _project(work: Work, name: str) -> None:
+    if clustering.projection_path(work, name).exists():
         return
-    human = moments_of(work, HUMAN)
+    human, *others = (moments_of(work, source) for source in clustering.sources_of(work, name))
     length = None if work.plan.score.unit_rows == "before" else human.length / human.n
-    together = added((human, moments_of(work, candidate)))
-    clustering.write_projection(work, candidate, projection_from(together, work.plan.score.explained_variance, length))
+    together = added((human, *others))
+    clustering.write_projection(work, name, projection_from(together, work.plan.score.explained_variance, length))
 
 
-def _quota(work: Work, candidate: str, components: int) -> dict[tuple[str, int], int]:
+def _quota(work: Work, name: str, components: int) -> dict[tuple[str, int], int]:
     """Rows of each shard that are sampled: in proportion to its rows, all if there are few enough."""
-    shards = _shards(work, candidate)
+    shards = clustering.shards_of(work, name)
     sizes = np.array([shard_info(work, *shard).n for shard in shards])
     most = min(int(sizes.sum()), work.plan.sample_rows, SAMPLE_BYTES // (4 * components))
     exact = sizes * (most / sizes.sum())
@@ -209,34 +249,34 @@ def _quota(work: Work, candidate: str, components: int) -> dict[tuple[str, int],
     return dict(zip(shards, quota.tolist(), strict=True))
 
 
-def _project_tasks(work: Work, candidate: str, quota: Mapping[tuple[str, int], int]) -> list[Task]:
+def _project_tasks(work: Work, name: str, quota: Mapping[tuple[str, int], int]) -> list[Task]:
     return [
         Task(
             "project",
-            (candidate, source, index, sampled),
-            clustering.sample_path(work, candidate, source, index),
+            (name, source, index, sampled),
+            clustering.sample_path(work, name, source, index),
             f"shard {work.plan.sides[source][index]}",
         )
         for (source, index), sampled in quota.items()
     ]
 
 
-def _start_tasks(work: Work, candidate: str, k: int, whole: bool) -> list[Task]:
+def _start_tasks(work: Work, name: str, k: int, whole: bool) -> list[Task]:
     return [
-        Task("start", (candidate, seed, k, whole), clustering.start_path(work, candidate, seed), f"seed {seed}")
+        Task("start", (name, seed, k, whole), clustering.start_path(work, name, seed), f"seed {seed}")
         for seed in range(work.plan.score.seeds)
     ]
 
 
-def _iterate(work: Work, candidate: str, passes: _Passes) -> clustering.State:
+def _iterate(work: Work, name: str, passes: _Passes) -> clustering.State:
     """Iterate over all shards, all seeds at once, until every seed is done.
 
     A seed is done when its objective has fallen by less than ``LEAST_GAIN``. An empty cluster keeps its center.
     """
     score = work.plan.score
-    state = clustering.read_state(work, candidate)
+    state = clustering.read_state(work, name)
     if state is None:
-        starts = [np.load(clustering.start_path(work, candidate, seed)) for seed in range(score.seeds)]
+        starts = [np.load(clustering.start_path(work, name, seed)) for seed in range(score.seeds)]
         state = clustering.State(
             0,
             np.stack(starts),
@@ -244,15 +284,15 @@ def _iterate(work: Work, candidate: str, passes: _Passes) -> clustering.State:
             np.full(score.seeds, np.inf),
             np.zeros(score.seeds, np.bool_),
         )
-        clustering.write_state(work, candidate, state)
+        clustering.write_state(work, name, state)
     while True:
         active = [int(seed) for seed in np.flatnonzero(~state.finished)]
         if not active or state.iteration == score.max_iterations:
             return state
-        passes.run("sum", _sum_tasks(work, candidate, state.iteration, active))
-        state = _next(state, active, clustering.read_sums(work, candidate, state.iteration))
-        clustering.write_state(work, candidate, state)
-        clustering.forget_sums(work, candidate, state.iteration - 1)
+        passes.run("sum", _sum_tasks(work, name, state.iteration, active))
+        state = _next(state, active, clustering.read_sums(work, name, state.iteration))
+        clustering.write_state(work, name, state)
+        clustering.forget_sums(work, name, state.iteration - 1)
 
 
 def _next(state: clustering.State, active: Sequence[int], total: clustering.Sums) -> clustering.State:
@@ -269,36 +309,27 @@ def _next(state: clustering.State, active: Sequence[int], total: clustering.Sums
     return clustering.State(state.iteration + 1, centers, iterations, objectives, finished)
 
 
-def _sum_tasks(work: Work, candidate: str, iteration: int, active: Sequence[int]) -> list[Task]:
+def _sum_tasks(work: Work, name: str, iteration: int, active: Sequence[int]) -> list[Task]:
     return [
         Task(
             "sum",
-            (candidate, iteration, source, index, tuple(active)),
-            clustering.sums_path(work, candidate, iteration, source, index),
+            (name, iteration, source, index, tuple(active)),
+            clustering.sums_path(work, name, iteration, source, index),
             f"shard {work.plan.sides[source][index]}",
         )
-        for source, index in _shards(work, candidate)
+        for source, index in clustering.shards_of(work, name)
     ]
 
 
-def _label_tasks(work: Work, candidate: str, iteration: int) -> list[Task]:
+def _label_tasks(work: Work, name: str, iteration: int) -> list[Task]:
     return [
         Task(
             "label",
-            (candidate, iteration, source, index),
-            clustering.tallies_path(work, candidate, source, index),
+            (name, iteration, source, index),
+            clustering.tallies_path(work, name, source, index),
             f"shard {work.plan.sides[source][index]}",
         )
-        for source, index in _shards(work, candidate)
-    ]
-
-
-def _shards(work: Work, candidate: str) -> list[tuple[str, int]]:
-    """Both sides' shards in the order in which they are added."""
-    return [
-        (source, index)
-        for source in clustering.pair_sources(candidate)
-        for index in range(len(work.plan.sides[source]))
+        for source, index in clustering.shards_of(work, name)
     ]
 
 

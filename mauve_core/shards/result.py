@@ -12,6 +12,7 @@ from mauve_core.base.config import SCORES, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Count, NotNegative, Within
+from mauve_core.scoring.result import Difference
 from mauve_core.scoring.spread import Estimate
 
 
@@ -113,6 +114,8 @@ class ShardedComparison:
     score : ScoreConfig
     engine : str
     passes : tuple of Pass
+    differences : tuple of Difference
+        Of every two candidates of like size (``mauve_core.scoring.grouped_differences``).
     """
 
     sides: tuple[ShardedSide, ...]
@@ -121,9 +124,17 @@ class ShardedComparison:
     score: ScoreConfig
     engine: str
     passes: tuple[Pass, ...]
+    differences: tuple[Difference, ...] = ()
 
     def __getitem__(self, name: str) -> ShardedCandidate:
         return {candidate.name: candidate for candidate in self.candidates}[name]
+
+    def difference(self, score: str, one: str, other: str) -> Difference | None:
+        """The test of two candidates under a score, seen from ``one``; None if their sizes are too unlike."""
+        for found in self.differences:
+            if found.score == score and {found.first, found.second} == {one, other}:
+                return found.seen_from(one)
+        return None
 
     def __post_init__(self) -> None:
         if [side.name for side in self.sides[1:]] != [candidate.name for candidate in self.candidates]:
@@ -141,6 +152,11 @@ class ShardedComparison:
                 raise InputError("Scores over shards are not complete", allowed=", ".join(SCORES))
             for name, score in candidate.scores.items():
                 score.check(name)
+        named = {candidate.name: candidate for candidate in self.candidates}
+        for found in self.differences:
+            if not {found.first, found.second} <= set(named) or found.score not in SCORES:
+                raise InputError("A difference over shards is not one of two candidates", allowed=", ".join(named))
+            found.check(*(named[name].scores[found.score] for name in (found.first, found.second)))
 
     def digest(self) -> str:
         """SHA-256 of sides, settings, histograms and scores: equal on every engine, however often it was resumed."""

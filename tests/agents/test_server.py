@@ -15,8 +15,9 @@ from mauve_core.agents import scores
 from mauve_core.agents.access import Access, access_of
 from mauve_core.agents.pages import PAGES, page_text
 from mauve_core.agents.server import build_server
+from mauve_core.analysis.closest import mean_and_interval
 from mauve_core.analysis.cost_intervals import costed_table
-from mauve_core.analysis.verdict import mean_and_interval, verdict
+from mauve_core.analysis.verdict import verdict
 from mauve_core.base import faults
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
@@ -121,7 +122,7 @@ def test_scores_have_the_digits_of_the_leaderboard(server: MCPServer, run: Run) 
         rows = (await session.ask("leaderboard", run=RUN))["rows"]
         for row in rows:
             assert row["score"]["written"] == with_plain_spaces(
-                mean_and_interval(run.comparison.candidate(row["name"]))
+                mean_and_interval(run.comparison.candidate(row["name"]).scores["mauve"])
             )
         found = await session.ask("verdict", run=RUN)
         said = found["closest"]

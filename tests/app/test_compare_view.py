@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.caching import cache
 from mauve_app.components.markup import escaped
 from mauve_app.components.score_controls import SMOOTHING_TITLES
-from mauve_app.components.verdict_lines import in_sentences
+from mauve_app.components.verdict_lines import in_markdown, in_sentences
 from mauve_app.views.compare import differences_panel, scores_panel
 from mauve_core.analysis.precomputed import run_main_reason
 from mauve_core.analysis.sentences import Name, Sentence
@@ -31,6 +31,7 @@ from mauve_core.base.words import TEXTS
 from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.experiments.findings import Finding
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
+from mauve_core.experiments.over_shards import closest_over_all
 from mauve_core.figures.theme import as_label
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
@@ -707,7 +708,11 @@ def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
     RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(dataclasses.replace(whole, sides=sides)))
     app = open_page(run=run.id)
     assert "Over all texts" in [header.value for header in app.header]
-    assert any("a sample of 60 of 5,000,000 texts a side" in text.value for text in app.markdown)
+    assert any("a sample of 60 of 5,000,000 texts a side" in text.value for text in app.caption)
+    said = [text.value for text in app.markdown]
+    sampled = next(place for place, text in enumerate(said) if text.startswith("In the sample: "))
+    assert in_markdown(closest_over_all(whole)) in said[:sampled]
+    assert any(f"**{60:,}** texts per side, sampled from **5,000,000**" in text.value for text in app.sidebar.caption)
     table = next(each.value for each in app.table if "Texts" in each.value.columns)
     own = run.comparison.candidates[0].scores["mauve"]
     assert table["Texts"].tolist() == ["5,000,000"] * len(run.comparison.candidates)

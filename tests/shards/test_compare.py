@@ -71,11 +71,11 @@ def test_iterations_over_shards_lower_the_objective_of_a_sample(made_up: MadeUp,
         [
             np.load(path)
             for side in ("00000", "00001")
-            for path in sorted(work.path("pairs", 1, "coordinates", side).iterdir())
+            for path in sorted(work.path("partitions", 1, "coordinates", side).iterdir())
         ]
     )
     for seed, objective in enumerate(found.objectives):
-        start = np.load(work.path("pairs", 1, "start", seed).with_suffix(".npy"))
+        start = np.load(work.path("partitions", 1, "start", seed).with_suffix(".npy"))
         before = float(((coordinates[:, None] - start) ** 2).sum(axis=2).min(axis=1).sum())
         assert objective < before
     whole = kmeans(coordinates, found.k, seed=0).objective
@@ -90,10 +90,10 @@ def test_a_plain_iteration_gives_the_same_centers(made_up: MadeUp, tmp_path: Pat
         [
             np.load(path)
             for side in ("00000", "00001")
-            for path in sorted(work.path("pairs", 1, "coordinates", side).iterdir())
+            for path in sorted(work.path("partitions", 1, "coordinates", side).iterdir())
         ]
     ).astype(np.float64)
-    before, after = (np.load(work.path("pairs", 1, "centers", step).with_suffix(".npy")) for step in (0, 1))
+    before, after = (np.load(work.path("partitions", 1, "centers", step).with_suffix(".npy")) for step in (0, 1))
     for seed in range(SCORE.seeds):
         labels = ((coordinates[:, None] - before[seed]) ** 2).sum(axis=2).argmin(axis=1)
         plain = [
@@ -214,7 +214,7 @@ worker.main()
 
 
 @pytest.mark.parametrize(
-    "lost", ["sides/00000/00001.json", "pairs/00001/start/00000.npy", "pairs/00001/labels/00001/00002.npz"]
+    "lost", ["sides/00000/00001.json", "partitions/00001/start/00000.npy", "partitions/00001/labels/00001/00002.npz"]
 )
 def test_what_is_finished_is_not_done_again(made_up: MadeUp, tmp_path: Path, lost: str) -> None:
     first = made_up.compared(tmp_path / "work")
@@ -232,7 +232,7 @@ def test_an_interrupted_iteration_goes_on(made_up: MadeUp, tmp_path: Path) -> No
         if (
             name == "sum"
             and done == total
-            and Work.open(tmp_path / "stopped").path("pairs", 1, "centers", 1).with_suffix(".npy").exists()
+            and Work.open(tmp_path / "stopped").path("partitions", 1, "centers", 1).with_suffix(".npy").exists()
         ):
             raise KeyboardInterrupt
 

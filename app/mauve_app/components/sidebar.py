@@ -14,6 +14,7 @@ from mauve_app.components.messages import or_error
 from mauve_app.server import access
 from mauve_app.url import bound, session
 from mauve_core.base.errors import MauveLensError
+from mauve_core.experiments.over_shards import is_sample, sizes_over_all, stored_over_shards
 from mauve_core.jobs import queue
 from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
@@ -103,7 +104,7 @@ def _facts(run_id: str) -> None:
     clusters = sorted({p.k for c in comparison.candidates for p in c.partitions} | {p.k for p in comparison.joint})
     candidates, seeds = len(comparison.candidates), comparison.config.score.seeds
     lines = [
-        f"**{size}** {comparison.words.items} per side",
+        f"**{size}** {comparison.words.items} per side{_sampled_from(run)}",
         f"**{candidates}** candidate{'s' * (candidates > 1)}",
         _encoder(comparison),
         f"**k = {', '.join(map(str, clusters))}** clusters, **{seeds}** seed{'s' * (seeds > 1)}",
@@ -111,6 +112,14 @@ def _facts(run_id: str) -> None:
     st.caption("  \n".join(lines))
     if run.notes:
         st.caption(escaped(textwrap.shorten(run.notes, _NOTES_LENGTH, placeholder=" …")))
+
+
+def _sampled_from(run: Run) -> str:
+    with suppress(MauveLensError):  # Compare reports the error
+        whole = stored_over_shards(run)
+        if whole is not None and is_sample(run, whole):
+            return f", sampled from **{sizes_over_all(whole)}**"
+    return ""
 
 
 _WOULD_BE = {

@@ -19,16 +19,17 @@ KEY = "verdict"
 _WORD = re.compile(r"\S+")
 
 
-def show(run: Run, state: State) -> None:
+def show(run: Run, state: State, *, sampled: bool = False) -> None:
     """The first sentence of the run's verdict, a caution on formats and a main reason, for its own settings whatever
-    the reader has set; the table of formats stands below it.
+    the reader has set; the table of formats stands below it. ``sampled`` says that the run is a sample of more texts.
     """
     found = cache.verdict_of(run.id)
     shown = [found.few, in_sentences(found.closest)[0], found.format, found.reason]
     changed = score_controls.settings_in_words(state, run.comparison)
     own = "At the run's own settings: " if changed else ""
+    sample = "In the sample: " if sampled else ""
     with st.container(key=KEY):
-        st.markdown(own + _written(shown))
+        st.markdown(sample + own + _written(shown))
 
 
 def show_closest(run: Run) -> None:
@@ -45,6 +46,11 @@ def show_rest(run: Run) -> None:
         ranked = len(run.comparison.candidates) > 1
         first = f"{_name(found.leaders[0])} has the highest MAUVE at the run's own settings. " if ranked else ""
         st.caption(f"{first}{_written(rest)}")
+
+
+def in_markdown(said: Sentence) -> str:
+    """A sentence with names in bold and all else escaped."""
+    return _written([said])
 
 
 def in_sentences(sentence: Sentence) -> list[Sentence]:

@@ -37,8 +37,8 @@ def main() -> None:
         state = session.current()
         tour_panel.offer()
         score_controls.sensitivity(state, run.comparison)
+    sampled = over_shards_panel.show(run)
     answer = st.container()
-    over_shards_panel.show(run)
     preflight_panel.show(run)
     advice.show_serious(run.comparison)
     left, right = st.columns(_SHARES, gap="small")
@@ -54,7 +54,7 @@ def main() -> None:
     advice.show_settings(run.comparison)
     paper_panel.show(run, state, state.partition)
     with answer:  # last, because a run without what is derived from it takes a while to say why
-        verdict_lines.show(run, state)
+        verdict_lines.show(run, state, sampled=sampled)
         st.page_link(
             "views/findings/findings.py",
             label=run.comparison.words.said("What each candidate does more or less than people, in tested sentences"),

@@ -1,0 +1,163 @@
+"""Which of several candidates is closest to the human texts, in a sentence that claims no more than the tests do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, filled, listed
+from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, written
+from mauve_core.scoring.result import Difference
+from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, texts_in_words
+
+SCORE = "mauve"
+"""The score by which candidates are ranked."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A candidate as it is ranked.
+
+    Attributes
+    ----------
+    name : str
+    estimate : Estimate
+        Of its MAUVE.
+    n, generations : int
+        Its texts of one generation, and its generations.
+    """
+
+    name: str
+    estimate: Estimate
+    n: int
+    generations: int = 1
+
+
+def closest_of(
+    leader: Ranked,
+    tied: Sequence[Ranked],
+    behind: Sequence[Ranked],
+    test: Callable[[str, str], Difference | None],
+    untested: str | None,
+) -> Parts:
+    """Say who is closest, or who cannot be told apart.
+
+    Parameters
+    ----------
+    leader : Ranked
+        The one with the highest MAUVE.
+    tied, behind : sequence of Ranked
+        The others that are not told apart from it, and those that are, the best first; at least one in all.
+    test : callable
+        Two candidates -> their difference, seen from either.
+    untested : str or None
+        Why differences were not tested, if they were not: then intervals decide who is told apart.
+    """
+    if untested is not None:
+        return _untested(leader, tied, behind, untested)
+    if not tied:
+        return _one_closest(leader, behind, test)
+    if len(tied) == 1 and not behind:
+        return _two_tied(leader, tied[0], test)
+    return _several_tied(leader, tied, behind, test)
+
+
+def mean_and_interval(estimate: Estimate) -> str:
+    """Give a score with both spreads: ``0.881 ± 0.014 (0.825 to 0.928)``."""
+    return f"{mean_and_spread(estimate)} ({interval_of(estimate)})"
+
+
+def score_in_full(candidate: Ranked) -> str:
+    """``MAUVE 0.881 ± 0.014 (0.825 to 0.928)``."""
+    return f"{TITLES[SCORE]} {mean_and_interval(candidate.estimate)}"
+
+
+def difference_in_words(found: Difference) -> str:
+    """Give a tested difference: ``0.119 (0.042 to 0.196; adjusted p = 0.02)``."""
+    ends = interval(found.low, found.high, SCORE_DECIMALS)
+    return f"{written(found.difference, SCORE_DECIMALS)} ({ends}; adjusted p = {significant(found.p_adjusted)})"
+
+
+def sizes_of(candidates: Sequence[Ranked]) -> str:
+    """Numbers of texts of candidates: ``256``, ``256 × 5``, ``128 to 256``, or ``256 or 256 × 5``."""
+    ordered = sorted(candidates, key=lambda each: (each.n, each.generations))
+    fewest, most = (texts_in_words(each.n, each.generations) for each in (ordered[0], ordered[-1]))
+    if fewest == most:
+        return fewest
+    return f"{fewest} {'to' if ordered[0].generations == ordered[-1].generations else 'or'} {most}"
+
+
+def _one_closest(leader: Ranked, behind: Sequence[Ranked], test: Callable[[str, str], Difference | None]) -> Parts:
+    ahead = _difference(test, leader, behind[0])
+    if len(behind) == 1:
+        template = "{} is closer to the human texts than {}: {}, ahead by {}."
+        return filled(template, Name(leader.name), Name(behind[0].name), score_in_full(leader), ahead)
+    return filled(
+        "{} is closest to the human texts, told apart from every other candidate: {}, ahead of {}, the next, by {}.",
+        Name(leader.name),
+        score_in_full(leader),
+        Name(behind[0].name),
+        ahead,
+    )
+
+
+def _two_tied(leader: Ranked, other: Ranked, test: Callable[[str, str], Difference | None]) -> Parts:
+    return filled(
+        "Whether {} or {} is closer to the human texts cannot be told with {} texts each: {} and {} differ by {}.",
+        Name(leader.name),
+        Name(other.name),
+        sizes_of((leader, other)),
+        score_in_full(leader),
+        mean_and_interval(other.estimate),
+        _difference(test, leader, other),
+    )
+
+
+def _several_tied(
+    leader: Ranked,
+    tied: Sequence[Ranked],
+    behind: Sequence[Ranked],
+    test: Callable[[str, str], Difference | None],
+) -> Parts:
+    parts = filled(
+        "One of {} is closest to the human texts, but {} texts each do not tell which: {} has the highest MAUVE, {}.",
+        _which(leader, tied, behind),
+        sizes_of((leader, *tied)),
+        Name(leader.name),
+        mean_and_interval(leader.estimate),
+    )
+    if not behind:
+        return parts
+    which = "which is told apart" if len(behind) == 1 else f"the best of the {len(behind):,} that are told apart"
+    return parts + filled(
+        " It is ahead of {}, {}, by {}.", Name(behind[0].name), which, _difference(test, leader, behind[0])
+    )
+
+
+def _untested(leader: Ranked, tied: Sequence[Ranked], behind: Sequence[Ranked], untested: str) -> Parts:
+    if not tied:
+        template = "{} has the highest MAUVE, {}, and its interval overlaps no other candidate's ({})."
+        return filled(template, Name(leader.name), mean_and_interval(leader.estimate), untested)
+    if len(tied) == 1 and not behind:
+        opening = filled("Whether {} or {} is closer to the human texts", Name(leader.name), Name(tied[0].name))
+    else:
+        opening = filled("Which of {} is closest to the human texts", _which(leader, tied, behind))
+    return opening + filled(
+        " cannot be told: {} has the highest MAUVE, {}, and {} its own ({}).",
+        Name(leader.name),
+        mean_and_interval(leader.estimate),
+        "the other's interval overlaps" if len(tied) == 1 else "the others' intervals overlap",
+        untested,
+    )
+
+
+def _which(leader: Ranked, tied: Sequence[Ranked], behind: Sequence[Ranked]) -> Parts:
+    if not behind and len(tied) + 1 > MOST_NAMES:
+        return (f"the {len(tied) + 1:,} candidates",)
+    return listed([leader.name, *(each.name for each in tied)])
+
+
+def _difference(test: Callable[[str, str], Difference | None], leader: Ranked, other: Ranked) -> str:
+    found = test(leader.name, other.name)
+    return "" if found is None else difference_in_words(found.seen_from(leader.name))

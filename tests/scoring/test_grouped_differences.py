@@ -1,0 +1,122 @@
+"""Differences from histograms by group, beside a plain loop, and their level and power."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mauve_core.base.config import SCORES, ScoreConfig
+from mauve_core.numerics.divergences.scores import score_counts
+from mauve_core.numerics.resampling.multiple_tests import holm
+from mauve_core.scoring.differences import PERMUTATIONS
+from mauve_core.scoring.grouped import basis_of_groups
+from mauve_core.scoring.grouped_differences import LIKE_SIZES, differences_of_groups
+from mauve_core.scoring.result import Difference
+from mauve_core.scoring.streams import stream
+
+GROUPS, K = 40, 8
+SCORE = ScoreConfig(bootstrap=100, seeds=2)
+
+
+def table(rng: np.random.Generator, shares: NDArray[np.float64], size: int = 50) -> NDArray[np.int64]:
+    """(2, G, k) texts of one side: under the second seed, the clusters are numbered backwards."""
+    own = rng.multinomial(size, shares, size=GROUPS)
+    return np.stack([own, own[:, ::-1]])
+
+
+def between(
+    human: NDArray[np.int64], candidates: dict[str, NDArray[np.int64]], score: ScoreConfig = SCORE
+) -> dict[tuple[str, str, str], Difference]:
+    basis = {
+        name: basis_of_groups(human, own, score, stream(score.seed, "bootstrap")) for name, own in candidates.items()
+    }
+    found = differences_of_groups(human, candidates, basis, score)
+    return {(each.score, each.first, each.second): each for each in found}
+
+
+def shares(*weights: float) -> NDArray[np.float64]:
+    array = np.array(weights)
+    return array / array.sum()
+
+
+FLAT = np.full(K, 1 / K)
+NEAR = shares(*range(6, 6 + K))
+FAR = shares(*range(1, 1 + K))
+
+
+def test_a_difference_is_that_of_a_plain_loop() -> None:
+    rng = np.random.default_rng(0)
+    human, one, other = table(rng, FLAT), table(rng, NEAR), table(rng, shares(*range(7, 7 + K)))
+    found = between(human, {"one": one, "other": other})
+    (seed,) = stream(SCORE.seed, "exchange").spawn(1)
+    moves = np.random.default_rng(seed).integers(0, 2, (PERMUTATIONS, GROUPS)).astype(bool)
+
+    def apart(first: NDArray[np.int64], second: NDArray[np.int64], name: str) -> float:
+        one_of, other_of = (score_counts(human.sum(axis=1), side.sum(axis=1))[name] for side in (first, second))
+        return float((one_of - other_of).mean())
+
+    for name in SCORES:
+        result = found[name, "one", "other"]
+        assert result.joint_difference == pytest.approx(apart(one, other, name))
+        assert result.difference == pytest.approx(apart(one, other, name)), "the histograms given are both kinds'"
+        as_far = made = 0
+        for move in moves:
+            made += 1
+            mask = move[np.newaxis, :, np.newaxis]
+            as_far += abs(apart(np.where(mask, other, one), np.where(mask, one, other), name)) >= abs(
+                result.joint_difference
+            ) * (1 - 1e-9)
+            if as_far == 20:
+                break
+        expected = 20 / made if as_far == 20 else (1 + as_far) / (1 + PERMUTATIONS)
+        assert result.p_value == pytest.approx(expected)
+        assert (result.n, result.paired) == (GROUPS, True)
+
+
+def test_candidates_that_differ_are_told_apart_and_p_values_are_adjusted() -> None:
+    rng = np.random.default_rng(1)
+    human = table(rng, FLAT)
+    found = between(human, {"near": table(rng, NEAR), "far": table(rng, FAR), "flat": table(rng, FLAT)})
+    pairs = list(combinations(("near", "far", "flat"), 2))
+    assert {(first, second) for _, first, second in found} == set(pairs)
+    for name in SCORES:
+        own = [found[name, *pair] for pair in pairs]
+        assert [each.p_adjusted for each in own] == pytest.approx(holm([each.p_value for each in own]))
+    assert found["mauve", "near", "far"].told_apart
+    assert found["mauve", "near", "far"].low > 0
+
+
+def test_the_test_holds_its_level() -> None:
+    """Of 100 pairs that write alike, about one in twenty has p <= 0.05; at most 13 with probability 0.999."""
+    rng = np.random.default_rng(2)
+    values = []
+    for _ in range(100):
+        human = table(rng, FLAT, 20)
+        found = between(human, {"one": table(rng, NEAR, 20), "other": table(rng, NEAR, 20)})
+        values.append(found["mauve", "one", "other"].p_value)
+    assert sum(value <= 0.05 for value in values) <= 13
+    assert 0.4 < np.mean(values) < 0.6
+
+
+def test_candidates_of_unlike_sizes_are_not_tested() -> None:
+    rng = np.random.default_rng(3)
+    human, one = table(rng, FLAT, 100), table(rng, NEAR, 100)
+    fewer = one.copy()
+    fewer[:, 0] = 0
+    assert 1 - fewer[0].sum() / one[0].sum() > LIKE_SIZES
+    assert between(human, {"one": one, "fewer": fewer}) == {}
+    other = one.copy()
+    other[:, 0, 0] += 5
+    found = between(human, {"one": one, "other": other})
+    assert not found["mauve", "one", "other"].paired
+
+
+def test_blocks_of_exchanges_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    human, sides = table(rng, FLAT), {"one": table(rng, NEAR), "other": table(rng, FAR)}
+    whole = between(human, sides)
+    monkeypatch.setattr("mauve_core.scoring.grouped_differences.BINS_AT_ONCE", 70 * 2 * K)
+    assert between(human, sides) == whole
