@@ -103,6 +103,7 @@ def compare_shards(
     """
     passes = _Passes(work, engine, progress)
     passes.run("encode", encode_tasks(work, device))
+    _require_one_model(work)
     sides = tuple(_side(work, source) for source in work.plan.sources)
     for side in sides:
         if side.n < MIN_TEXTS:
@@ -157,6 +158,22 @@ class _Passes:
             before.done_before + more.done_before,
             before.seconds + more.seconds,
             max(before.peak_bytes, more.peak_bytes),
+        )
+
+
+def _require_one_model(work: Work) -> None:
+    """Raise InputError if machines, or calls at different times, encoded shards with different weights."""
+    first: dict[str, str] = {}
+    for source in work.plan.sources:
+        for index, shard in enumerate(work.plan.sides[source]):
+            first.setdefault(shard_info(work, source, index).model, shard)
+    if len(first) > 1:
+        one, other = list(first.values())[:2]
+        raise InputError(
+            f"The shards {one} and {other} were encoded with different weights",
+            allowed="one model for all shards",
+            received=", ".join(digest[:12] for digest in first),
+            todo="Give every machine the same model (--revision fixes one of the hub), and name another work folder",
         )
 
 

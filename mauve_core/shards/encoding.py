@@ -18,6 +18,7 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.encoders import Encoder
+from mauve_core.encoders.catalogue import identify
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.shards.drawing import mixed
@@ -47,6 +48,8 @@ class ShardInfo(NamedTuple):
         Texts that the encoder cut.
     tokens : int
         Tokens that it read; 0 for features.
+    model : str
+        Digest of the encoder's weights; empty for features.
     """
 
     n: int
@@ -54,6 +57,7 @@ class ShardInfo(NamedTuple):
     digest: str
     cut: int = 0
     tokens: int = 0
+    model: str = ""
 
 
 def info_path(work: Work, source: str, index: int) -> Path:
@@ -148,7 +152,8 @@ def _encoded(
     write_atomically(place, write)
     if moments is None:
         raise InputError(f"The shard {shard} holds no texts", received=f"{sum(tally.left_out.values()):,} left out")
-    info = ShardInfo(moments.n, tally.left_out, tally.digest.hexdigest(), cut, tokens)
+    model = identify(config.model, config.revision).digest
+    info = ShardInfo(moments.n, tally.left_out, tally.digest.hexdigest(), cut, tokens, model)
     return info, moments, np.concatenate(groups), np.concatenate(order)
 
 

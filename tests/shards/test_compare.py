@@ -260,6 +260,19 @@ def test_texts_give_the_scores_in_memory(text_plan: Callable[..., Plan], tmp_pat
     assert [side.n for side in found.sides] == [240, 240]
 
 
+def test_shards_encoded_with_other_weights_are_not_mixed(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
+    plan = text_plan(3)
+    work = Work.begin(tmp_path / "work", plan)
+    *most, last = encode_tasks(work)
+    Inline().run(work.folder, most, lambda task, memory: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mauve_core.encoders.catalogue._digest_once", lambda *_: "others")
+        Inline().run(work.folder, [last], lambda task, memory: None)
+    with pytest.raises(InputError, match="were encoded with different weights") as caught:
+        compare_shards(work, Inline())
+    assert str(plan.sides["model"][-1]) in str(caught.value)
+
+
 def _rows(plan: Plan, name: str) -> list[dict[str, str]]:
     import json
 
