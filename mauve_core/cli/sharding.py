@@ -228,7 +228,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
         return 0
     write(_table(found))
     if run is not None:
-        write(f"\n{run_table(run)}\n\nStored as run {run.id}, a sample. In the browser: mauve-lens app")
+        write(f"\nIn the sample that is stored as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
     return 0
 
 
@@ -272,7 +272,7 @@ def _table(found: ShardedComparison) -> str:
     human = found.sides[0]
     lines = [sentences_text([closest_over_all(found)]), ""]
     lines += [f"Over all texts: {human.n:,} human texts in {human.shards:,} shards", ""]
-    lines.append(aligned([columns, *(tuple(map(printable, row)) for row in rows)]))
+    lines.append(aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)]))
     passes = [
         (one.name, f"{one.tasks:,}", format_seconds(one.seconds), file_size(one.peak_bytes)) for one in found.passes
     ]

@@ -44,7 +44,9 @@ def test_compare_prints_both_scores_and_stores_the_sample(folder: Path, capsys: 
     assert main(call) == 0
     out = capsys.readouterr().out
     assert "Over all texts: 240 human texts in 3 shards" in out
-    assert "Stored as run mine, a sample" in out
+    assert "In the sample that is stored as run mine:" in out
+    assert "ours over all texts: MAUVE" in out.replace("\n", " ")
+    assert "\\xa0" not in out
     run = RunStore().load("mine")
     assert len(run.corpora[HUMAN]) == 60
     (work,) = (folder / "home/shards").iterdir()
