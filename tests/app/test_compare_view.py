@@ -17,6 +17,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.caching import cache
+from mauve_app.components import sidebar
 from mauve_app.components.markup import escaped
 from mauve_app.components.score_controls import SMOOTHING_TITLES
 from mauve_app.components.verdict_lines import in_markdown, in_sentences
@@ -717,6 +718,13 @@ def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
     own = run.comparison.candidates[0].scores["mauve"]
     assert table["Texts"].tolist() == ["5,000,000"] * len(run.comparison.candidates)
     assert table["MAUVE"].iloc[0] == f"{own}"
+
+
+def test_the_sidebar_names_what_made_given_features(own_home: Path) -> None:
+    comparison = make_run(own_home, n=60, seeds=2, projection=False).comparison
+    for origin, said in ((None, "features given"), ("a*b", r"features of **a\*b**")):
+        config = dataclasses.replace(comparison.config, encoder=None, features_from=origin)
+        assert sidebar._encoder(dataclasses.replace(comparison, config=config)) == said
 
 
 def test_damaged_scores_over_all_texts_leave_the_page(open_page: OpenPage, own_home: Path) -> None:

@@ -156,6 +156,7 @@ def _no_run_yet(page: str) -> None:
 def _encoder(comparison: Comparison) -> str:
     encoder = comparison.config.encoder
     if encoder is None:
-        return "features given"
+        origin = comparison.config.features_from
+        return "features given" if origin is None else f"features of **{escaped(origin)}**"
     length = f", {encoder.max_tokens:,} tokens" if comparison.has_words else ""
     return f"encoder **{escaped(encoder.model)}**{length}"
