@@ -1,22 +1,15 @@
-"""Compare corpora in shards: five passes, each a set of tasks for an engine, and scores from the counts that are left.
+"""Compare corpora in shards by passes, each a set of tasks for an engine, and score them by the counts that are left.
 
-1. encode: features, moments and digests of each shard;
-2. project: coordinates on the principal components of both sides, and a sample of each shard;
-3. start: k-means on the sample, one task a seed;
-4. sum: exact iterations of k-means over all shards, until the objective falls by less than ``LEAST_GAIN``;
-5. label: the cluster of each row, and counts by group of prompts, from which scores and intervals follow.
-
-Passes 2 to 5 are done for the pairwise partition of the human side with each candidate, which gives its scores. Several
-candidates are tested against each other in the joint partition of all sides, for which these passes are done once more.
+The first pass encodes: features, moments and digests of each shard. Four more partition the human side with each
+candidate (:mod:`mauve_core.shards.partitioning`), which gives its scores. Several candidates are tested against each
+other in the joint partition of all sides, for which these four are done once more.
 """
 
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +17,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.numerics.feature_space.moments import added, projection_from
 from mauve_core.numerics.kmeans.clustering import default_k
-from mauve_core.numerics.threads import single_threaded_blas
 from mauve_core.scoring.estimates import ScoreBasis, estimates_of
 from mauve_core.scoring.grouped import basis_of_groups
 from mauve_core.scoring.grouped_differences import differences_of_groups
@@ -35,16 +26,15 @@ from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.shards import clustering
 from mauve_core.shards.clustering import JOINT
-from mauve_core.shards.encoding import info_path, moments_of, shard_info
+from mauve_core.shards.encoding import info_path, shard_info
 from mauve_core.shards.engines import Engine
+from mauve_core.shards.partitioning import partitioned
+from mauve_core.shards.passes import Passes
 from mauve_core.shards.places import list_shards
-from mauve_core.shards.plan import RUN_TEXTS, SAMPLE_BYTES, SAMPLE_ROWS, Plan, StoredAs, Work
-from mauve_core.shards.result import Pass, ShardedCandidate, ShardedComparison, ShardedSide
-from mauve_core.shards.tasks import Task, peak_memory, remaining
+from mauve_core.shards.plan import RUN_TEXTS, SAMPLE_ROWS, Plan, StoredAs, Work
+from mauve_core.shards.result import ShardedCandidate, ShardedComparison, ShardedSide
+from mauve_core.shards.tasks import Task
 from mauve_core.shards.texts import Named
-
-LEAST_GAIN = 1e-4
-"""Share of the objective by which an iteration must lower it for another one to follow."""
 
 
 def plan_of(
@@ -101,7 +91,7 @@ def compare_shards(
     StorageError
         The disk of the work folder is full or refuses. Finished tasks are kept.
     """
-    passes = _Passes(work, engine, progress)
+    passes = Passes(work, engine, progress)
     passes.run("encode", encode_tasks(work, device))
     _require_one_model(work)
     sides = tuple(_side(work, source) for source in work.plan.sources)
@@ -120,45 +110,6 @@ def compare_shards(
         tuple(passes.finished.values()),
         _differences(work, sides, {name: basis for name, (_, basis) in scored.items()}, passes),
     )
-
-
-class _Passes:
-    """Runs passes, and adds up what they take."""
-
-    def __init__(self, work: Work, engine: Engine, progress: Progress) -> None:
-        self._work, self._engine, self._progress = work, engine, progress
-        self.finished: dict[str, Pass] = {}
-
-    def run(self, name: str, tasks: Sequence[Task]) -> None:
-        left = remaining(tasks)
-        done, peak, began = len(tasks) - len(left), 0, time.monotonic()
-
-        def advance(_: Task, memory: int) -> None:
-            nonlocal done, peak
-            done, peak = done + 1, max(peak, memory)
-            self._progress(name, done, len(tasks))
-
-        if left:
-            self._progress(name, done, len(tasks))
-            self._engine.run(self._work.folder, left, advance)
-        self._add(Pass(name, len(tasks), len(tasks) - len(left), time.monotonic() - began, peak))
-
-    def here(self, name: str, work: Callable[[], object]) -> None:
-        """Do a step of a pass in this process."""
-        began = time.monotonic()
-        with single_threaded_blas():
-            work()
-        self._add(Pass(name, 0, 0, time.monotonic() - began, peak_memory()))
-
-    def _add(self, more: Pass) -> None:
-        before = self.finished.get(more.name, Pass(more.name, 0, 0, 0.0, 0))
-        self.finished[more.name] = Pass(
-            more.name,
-            before.tasks + more.tasks,
-            before.done_before + more.done_before,
-            before.seconds + more.seconds,
-            max(before.peak_bytes, more.peak_bytes),
-        )
 
 
 def _require_one_model(work: Work) -> None:
@@ -188,10 +139,10 @@ def _side(work: Work, source: str) -> ShardedSide:
     return ShardedSide(source, len(infos), sum(info.n for info in infos), left_out, cut, tokens, digest)
 
 
-def _scored(work: Work, side: ShardedSide, n: int, passes: _Passes) -> tuple[ShardedCandidate, ScoreBasis]:
+def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> tuple[ShardedCandidate, ScoreBasis]:
     """Partition the human side with one candidate, and score it."""
     score = work.plan.score
-    found = _partition(work, side.name, score.k or default_k(n, side.n), passes)
+    found = partitioned(work, side.name, score.k or default_k(n, side.n), passes)
     p, q = (clustering.grouped_counts(work, side.name, source, found.k) for source in (HUMAN, side.name))
     basis = basis_of_groups(p, q, score, stream(score.seed, "bootstrap"))
     candidate = ShardedCandidate(
@@ -209,145 +160,16 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: _Passes) -> tuple[Sha
 
 
 def _differences(
-    work: Work, sides: Sequence[ShardedSide], basis: Mapping[str, ScoreBasis], passes: _Passes
+    work: Work, sides: Sequence[ShardedSide], basis: Mapping[str, ScoreBasis], passes: Passes
 ) -> tuple[Difference, ...]:
     """Partition all sides together, and test the candidates against each other; nothing for one candidate."""
     human, *others = sides
     if len(others) == 1:
         return ()
     score = work.plan.score
-    k = _partition(work, JOINT, score.k or default_k(human.n, min(side.n for side in others)), passes).k
+    k = partitioned(work, JOINT, score.k or default_k(human.n, min(side.n for side in others)), passes).k
     counts = {side.name: clustering.grouped_counts(work, JOINT, side.name, k) for side in sides}
     return differences_of_groups(counts.pop(HUMAN), counts, basis, score)
-
-
-class _Partition(NamedTuple):
-    """What is told of a partition, whose labels are in the work folder."""
-
-    k: int
-    components: int
-    explained: float
-    sampled: int
-    state: clustering.State
-
-
-def _partition(work: Work, name: str, k: int, passes: _Passes) -> _Partition:
-    """Partition sides together, under every seed."""
-    passes.here("project", lambda: _project(work, name))
-    projection = clustering.read_projection(work, name)
-    components = projection.axes.shape[1]
-    quota = _quota(work, name, components)
-    passes.run("project", _project_tasks(work, name, quota))
-    whole = sum(quota.values()) == sum(shard_info(work, *shard).n for shard in clustering.shards_of(work, name))
-    passes.run("start", _start_tasks(work, name, k, whole))
-    state = _iterate(work, name, passes)
-    passes.run("label", _label_tasks(work, name, state.iteration))
-    return _Partition(k, components, projection.explained, sum(quota.values()), state)
-
-
-def _project(work: Work, name: str) -> None:
-    if clustering.projection_path(work, name).exists():
-        return
-    human, *others = (moments_of(work, source) for source in clustering.sources_of(work, name))
-    length = None if work.plan.score.unit_rows == "before" else human.length / human.n
-    together = added((human, *others))
-    clustering.write_projection(work, name, projection_from(together, work.plan.score.explained_variance, length))
-
-
-def _quota(work: Work, name: str, components: int) -> dict[tuple[str, int], int]:
-    """Rows of each shard that are sampled: in proportion to its rows, all if there are few enough."""
-    shards = clustering.shards_of(work, name)
-    sizes = np.array([shard_info(work, *shard).n for shard in shards])
-    most = min(int(sizes.sum()), work.plan.sample_rows, SAMPLE_BYTES // (4 * components))
-    exact = sizes * (most / sizes.sum())
-    quota = np.floor(exact).astype(np.int64)
-    for shard in np.argsort(quota - exact, kind="stable")[: most - int(quota.sum())]:
-        quota[shard] += 1
-    return dict(zip(shards, quota.tolist(), strict=True))
-
-
-def _project_tasks(work: Work, name: str, quota: Mapping[tuple[str, int], int]) -> list[Task]:
-    return [
-        Task(
-            "project",
-            (name, source, index, sampled),
-            clustering.sample_path(work, name, source, index),
-            f"shard {work.plan.sides[source][index]}",
-        )
-        for (source, index), sampled in quota.items()
-    ]
-
-
-def _start_tasks(work: Work, name: str, k: int, whole: bool) -> list[Task]:
-    return [
-        Task("start", (name, seed, k, whole), clustering.start_path(work, name, seed), f"seed {seed}")
-        for seed in range(work.plan.score.seeds)
-    ]
-
-
-def _iterate(work: Work, name: str, passes: _Passes) -> clustering.State:
-    """Iterate over all shards, all seeds at once, until every seed is done.
-
-    A seed is done when its objective has fallen by less than ``LEAST_GAIN``. An empty cluster keeps its center.
-    """
-    score = work.plan.score
-    state = clustering.read_state(work, name)
-    if state is None:
-        starts = [np.load(clustering.start_path(work, name, seed)) for seed in range(score.seeds)]
-        state = clustering.State(
-            0,
-            np.stack(starts),
-            np.zeros(score.seeds, np.int64),
-            np.full(score.seeds, np.inf),
-            np.zeros(score.seeds, np.bool_),
-        )
-        clustering.write_state(work, name, state)
-    while True:
-        active = [int(seed) for seed in np.flatnonzero(~state.finished)]
-        if not active or state.iteration == score.max_iterations:
-            return state
-        passes.run("sum", _sum_tasks(work, name, state.iteration, active))
-        state = _next(state, active, clustering.read_sums(work, name, state.iteration))
-        clustering.write_state(work, name, state)
-        clustering.forget_sums(work, name, state.iteration - 1)
-
-
-def _next(state: clustering.State, active: Sequence[int], total: clustering.Sums) -> clustering.State:
-    """The state after an iteration of the active seeds."""
-    centers, iterations, objectives = state.centers.copy(), state.iterations.copy(), state.objectives.copy()
-    finished = state.finished.copy()
-    for place, seed in enumerate(active):
-        filled = total.counts[place] > 0
-        centers[seed, filled] = total.sums[place, filled] / total.counts[place, filled, None]
-        before, now = objectives[seed], total.objective[place]
-        finished[seed] = before - now <= LEAST_GAIN * now
-        iterations[seed] += 1
-        objectives[seed] = now
-    return clustering.State(state.iteration + 1, centers, iterations, objectives, finished)
-
-
-def _sum_tasks(work: Work, name: str, iteration: int, active: Sequence[int]) -> list[Task]:
-    return [
-        Task(
-            "sum",
-            (name, iteration, source, index, tuple(active)),
-            clustering.sums_path(work, name, iteration, source, index),
-            f"shard {work.plan.sides[source][index]}",
-        )
-        for source, index in clustering.shards_of(work, name)
-    ]
-
-
-def _label_tasks(work: Work, name: str, iteration: int) -> list[Task]:
-    return [
-        Task(
-            "label",
-            (name, iteration, source, index),
-            clustering.tallies_path(work, name, source, index),
-            f"shard {work.plan.sides[source][index]}",
-        )
-        for source, index in clustering.shards_of(work, name)
-    ]
 
 
 def _digest(*counts: NDArray[np.int64]) -> str:

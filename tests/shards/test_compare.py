@@ -20,7 +20,7 @@ from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compare import compare
-from mauve_core.shards import compare as over_shards
+from mauve_core.shards import partitioning
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work
@@ -106,7 +106,7 @@ def test_an_empty_cluster_keeps_its_center() -> None:
     from mauve_core.shards.clustering import State, Sums
 
     state = State(0, np.array([[[1.0], [9.0]]]), np.zeros(1, np.int64), np.array([np.inf]), np.zeros(1, np.bool_))
-    moved = over_shards._next(state, [0], Sums(np.array([[2, 0]]), np.array([[[6.0], [0.0]]]), np.array([1.0])))
+    moved = partitioning._next(state, [0], Sums(np.array([[2, 0]]), np.array([[[6.0], [0.0]]]), np.array([1.0])))
     assert moved.centers.tolist() == [[[3.0], [9.0]]]
     assert (moved.iteration, moved.iterations.tolist(), moved.finished.tolist()) == (1, [1], [False])
 

@@ -1,0 +1,66 @@
+"""Run the passes of a comparison over shards, and add up what they take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from mauve_core.base.progress import Progress
+from mauve_core.numerics.threads import single_threaded_blas
+from mauve_core.shards.engines import Engine
+from mauve_core.shards.plan import Work
+from mauve_core.shards.result import Pass
+from mauve_core.shards.tasks import Task, peak_memory, remaining
+
+
+class Passes:
+    """Runs passes, and adds up what they take.
+
+    Parameters
+    ----------
+    work : Work
+    engine : Engine
+    progress : callable
+        Called with (pass, tasks done, tasks).
+
+    Attributes
+    ----------
+    finished : dict of str to Pass
+        By name; a pass that is run again adds to its entry.
+    """
+
+    def __init__(self, work: Work, engine: Engine, progress: Progress) -> None:
+        self._work, self._engine, self._progress = work, engine, progress
+        self.finished: dict[str, Pass] = {}
+
+    def run(self, name: str, tasks: Sequence[Task]) -> None:
+        """Carry out those tasks that are not done."""
+        left = remaining(tasks)
+        done, peak, began = len(tasks) - len(left), 0, time.monotonic()
+
+        def advance(_: Task, memory: int) -> None:
+            nonlocal done, peak
+            done, peak = done + 1, max(peak, memory)
+            self._progress(name, done, len(tasks))
+
+        if left:
+            self._progress(name, done, len(tasks))
+            self._engine.run(self._work.folder, left, advance)
+        self._add(Pass(name, len(tasks), len(tasks) - len(left), time.monotonic() - began, peak))
+
+    def here(self, name: str, work: Callable[[], object]) -> None:
+        """Do a step of a pass in this process."""
+        began = time.monotonic()
+        with single_threaded_blas():
+            work()
+        self._add(Pass(name, 0, 0, time.monotonic() - began, peak_memory()))
+
+    def _add(self, more: Pass) -> None:
+        before = self.finished.get(more.name, Pass(more.name, 0, 0, 0.0, 0))
+        self.finished[more.name] = Pass(
+            more.name,
+            before.tasks + more.tasks,
+            before.done_before + more.done_before,
+            before.seconds + more.seconds,
+            max(before.peak_bytes, more.peak_bytes),
+        )
