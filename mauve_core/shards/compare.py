@@ -1,10 +1,12 @@
-"""Compare corpora in shards: five passes, each a set of tasks for an engine, and scores from the counts that are left.
+"""Compare corpora in shards: seven passes, each a set of tasks for an engine, and scores from counts of rows.
 
 1. encode: features, moments and digests of each shard;
 2. project: coordinates on the principal components of both sides, and a sample of each shard;
 3. start: k-means on the sample, one task a seed;
 4. sum: exact iterations of k-means over all shards, until the objective falls by less than ``LEAST_GAIN``;
-5. label: the cluster of each row, and counts by group of prompts, from which scores and intervals follow.
+5. label: the cluster of each row, and counts by group of prompts, from which scores and intervals follow;
+6. keep: of the clusters that tell the sides apart most, the rows to read in each shard;
+7. fetch: the texts of those rows.
 
 Only the pairwise partitions are made, each of the human side with one candidate.
 """
@@ -29,7 +31,7 @@ from mauve_core.scoring.estimates import estimates_of
 from mauve_core.scoring.grouped import basis_of_groups
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.streams import stream
-from mauve_core.shards import clustering
+from mauve_core.shards import clustering, collecting
 from mauve_core.shards.encoding import info_path, moments_of, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.places import list_shards
@@ -105,6 +107,7 @@ def compare_shards(
                 f"The side {side.name!r} has too few texts", allowed=f"at least {MIN_TEXTS}", received=f"{side.n}"
             )
     candidates = tuple(_scored(work, side, sides[0].n, passes) for side in sides[1:])
+    collecting.collect(work, passes.run)
     return ShardedComparison(
         sides, candidates, work.plan.encoder, work.plan.score, engine.name, tuple(passes.finished.values())
     )
@@ -175,6 +178,8 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: _Passes) -> ShardedCa
     passes.run("label", _label_tasks(work, name, state.iteration))
     p, q = (clustering.grouped_counts(work, name, source, k) for source in (HUMAN, name))
     basis = basis_of_groups(p, q, score, stream(score.seed, "bootstrap"))
+    scores = estimates_of(basis, score.scale, score.confidence)
+    collecting.choose(work, name, state.iteration, p, q, scores["mauve"].values)
     return ShardedCandidate(
         name=name,
         k=k,
@@ -184,7 +189,7 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: _Passes) -> ShardedCa
         iterations=tuple(state.iterations.tolist()),
         objectives=tuple(state.objectives.tolist()),
         counts=_digest(*(side.sum(axis=1, dtype=np.int64) for side in (p, q))),
-        scores=estimates_of(basis, score.scale, score.confidence),
+        scores=scores,
     )
 
 
