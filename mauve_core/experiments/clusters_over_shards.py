@@ -141,9 +141,12 @@ def _check(candidate: CandidateOverAll, k: int, sizes: tuple[int, int], seeds: i
     for cluster in clusters:
         for own, other in ((cluster.human, cluster.model), (cluster.model, cluster.human)):
             require_within("The number of random texts", [own.sampled], 0, own.n)
-            require_within("The number of kept texts", [len(own.random)], 0, min(own.sampled, MOST_READ))
-            require_within("The number of nearest texts", [len(own.nearest)], 0, min(own.sampled, NEAREST))
+            random, nearest = min(own.sampled, MOST_READ), min(own.sampled, NEAREST)
+            if (len(own.random), len(own.nearest)) != (random, nearest):
+                allowed = f"{random} random and {nearest} nearest"
+                raise InputError("Texts of a cluster over all texts are missing", allowed=allowed)
             require_within("The number of phrases", [len(own.phrases)], 0, MOST_PHRASES)
+            require_different([each.text for each in own.phrases], "A phrase")
             require_within("The texts with a phrase", [each.texts for each in own.phrases], 1, own.sampled)
             require_within("The texts with a phrase", [each.other_texts for each in own.phrases], 0, other.sampled)
     terms = integral_terms(*(np.array([_n(one) for one in clusters], dtype=float).reshape(-1, 2) / sizes).T)

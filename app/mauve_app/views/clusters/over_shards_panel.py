@@ -7,14 +7,15 @@ import streamlit as st
 
 from mauve_app.caching import cache
 from mauve_app.caching.by_run import kept_by_run
-from mauve_app.components import charts
+from mauve_app.components import charts, focus
 from mauve_app.components.focus import Focus
 from mauve_app.components.markup import escaped, swatch
 from mauve_app.components.messages import or_error
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import KeptTexts
-from mauve_core.base.config import HUMAN
+from mauve_core.analysis.cluster_names import labelled
+from mauve_core.base.formatting import NONE
 from mauve_core.experiments.cluster_shares import ABOUT, cluster_of, sentence, share_label, share_table
 from mauve_core.experiments.clusters_over_shards import (
     ATTACHMENT,
@@ -32,7 +33,7 @@ from mauve_core.store import Run
 from mauve_core.store.folder import ATTACHED
 
 _CHART = "clusters_of_all_chart"
-_HEIGHT, _TEXTS_HEIGHT = 620, 460
+_HEIGHT, _TEXTS_HEIGHT = 560, 500
 _TITLES: dict[KeptTexts, str] = {"random": "Random", "nearest": "Nearest to the center"}
 
 
@@ -51,7 +52,7 @@ def show(here: Focus) -> None:
             st.markdown("Both sides have the same share of their texts in every cluster.")
         else:
             st.markdown(sentence(table, f"**{escaped(short_name(here.candidate))}**", escaped))
-            _clusters(here, table, chosen)
+            _clusters(here, table, chosen, found[own.name].k)
     st.header("Clusters of the sample", anchor=False, help=_ABOUT_SAMPLE)
 
 
@@ -61,9 +62,10 @@ _ABOUT_SAMPLE = (
 )
 
 
-def _clusters(here: Focus, table: pd.DataFrame, chosen: ClusterOverAll) -> None:
-    left, right = st.columns([2, 3], gap="medium")
+def _clusters(here: Focus, table: pd.DataFrame, chosen: ClusterOverAll, k: int) -> None:
     names = dict(zip(table["cluster"].tolist(), table["name"], strict=True))
+    _pickers(here, names, chosen)
+    left, right = st.columns([2, 3], gap="medium")
     with left:
         with st.container(height=_HEIGHT, key="clusters_of_all_list"):
             charts.show_chart(
@@ -74,41 +76,60 @@ def _clusters(here: Focus, table: pd.DataFrame, chosen: ClusterOverAll) -> None:
                 selection_mode="points",
                 alt=f"Share of all human and model texts in each of {len(table)} clusters, with intervals.",
             )
-        charts.csv_button(
-            lambda: table,
-            key="clusters_of_all_csv",
-            file_name=f"{here.run.name}-{here.candidate}-clusters-over-all",
-        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{len(table):,} of {k:,} clusters", width="content")
+            charts.csv_button(
+                lambda: table,
+                key="clusters_of_all_csv",
+                file_name=f"{here.run.name}-{here.candidate}-clusters-over-all",
+            )
     with right:
-        bound.selectbox(
-            "cluster_of_all",
-            "Cluster",
-            {number: f"{name} · {number}" for number, name in names.items()},
-            int(table["cluster"].iloc[0]),
-        )
         _cluster(here, table[table["cluster"] == chosen.number].iloc[0], chosen)
 
 
+def _pickers(here: Focus, names: dict[int, str], chosen: ClusterOverAll) -> None:
+    with focus.row():
+        candidates = [candidate.name for candidate in here.run.comparison.candidates]
+        bound.selectbox(
+            "candidate",
+            "Candidate",
+            candidates,
+            candidates[0],
+            key="candidate_of_all",
+            omit_default=False,
+            width=220,
+        )
+        bound.selectbox(
+            "cluster_of_all",
+            "Cluster",
+            list(names),
+            next(iter(names)),
+            format_func=lambda number: labelled(names, number),
+            width=320,
+        )
+        if chosen.human.sampled or chosen.model.sampled:
+            bound.segmented_control("texts_of_all", "Texts", _TITLES)
+
+
 def _cluster(here: Focus, row: pd.Series, cluster: ClusterOverAll) -> None:
-    way = "random"
-    if cluster.human.sampled or cluster.model.sampled:
-        way = bound.segmented_control("texts_of_all", "Texts", _TITLES)
+    way = session.current().texts_of_all
+    human, model = cluster.human, cluster.model
     sides = (
-        (HUMAN_COLOUR, "Human", cluster.human, "p"),
-        (here.colour, short_name(here.candidate), cluster.model, "q"),
+        (HUMAN_COLOUR, "Human", human, model, "p"),
+        (here.colour, short_name(here.candidate), model, human, "q"),
     )
-    for column, (colour, title, side, share) in zip(st.columns(2, gap="medium"), sides, strict=True):
+    for column, (colour, title, side, other, share) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
             st.markdown(f"{swatch(colour)} **{escaped(title)}** · {side.n:,} texts, {share_label(row, share)}")
-            st.markdown(_phrases(side))
-            _texts(getattr(side, way), key=f"clusters_of_all_{HUMAN if share == 'p' else 'model'}")
+            if human.phrases or model.phrases:
+                st.markdown(_phrases(side, other))
+            _texts(getattr(side, way), key=f"clusters_of_all_{share}")
 
 
-def _phrases(side: SideOverAll) -> str:
-    if not side.phrases:
-        return "No phrase sets these texts apart from the other side's here."
-    listed = ", ".join(f"*{escaped(each.text)}* {each.texts}:{each.other_texts}" for each in side.phrases)
-    return f"More often than the other side: {listed} of {side.sampled} random texts."
+def _phrases(own: SideOverAll, other: SideOverAll) -> str:
+    """What the side says more often, with the random texts of this and of the other side that say it."""
+    listed = ", ".join(f"*{escaped(each.text)}* {each.texts} : {each.other_texts}" for each in own.phrases)
+    return f"More often here (of {own.sampled} : {other.sampled} random texts): {listed or NONE}"
 
 
 def _texts(texts: tuple[KeptText, ...], key: str) -> None:
@@ -116,15 +137,16 @@ def _texts(texts: tuple[KeptText, ...], key: str) -> None:
     if not texts:
         st.caption("No texts here.")
         return
-    with st.container(height=_TEXTS_HEIGHT, key=key):
-        for text in texts:
-            with st.container(border=True, gap="xsmall"):
-                st.text(text.id)
-                if text.prompt:
-                    st.caption("Prompt")
-                    st.text(text.prompt)
-                    st.caption("Text")
-                st.text(f"{text.text} …" if text.cut else text.text)
+    with st.container(height=_TEXTS_HEIGHT, key=key, gap="xsmall"):
+        for place, text in enumerate(texts):
+            if place:
+                st.divider()
+            st.text(text.id)
+            if text.prompt:
+                st.caption("Prompt")
+                st.text(text.prompt)
+                st.caption("Text")
+            st.text(f"{text.text} …" if text.cut else text.text)
 
 
 def _choose_bar() -> None:
