@@ -35,6 +35,7 @@ DIGESTS = {
     "mauve-lens/compare/2": "b862811f38e4197b",
     "mauve-lens/gate/1": "37ebe95930043581",
     "mauve-lens/shard-merge/1": "e9518bfe75b5e322",
+    "mauve-lens/shard-merge/2": "ebb21227698c3c2e",
     "mauve-lens/measure/1": "f6c03b7ee331aff4",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",
     "mauve-lens/encoders/1": "87d41583e3e56441",
