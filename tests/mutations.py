@@ -12,11 +12,20 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS_OVER_SHARDS
+from mauve_core.experiments.clusters_over_shards import (
+    CandidateOverAll,
+    ClusterOverAll,
+    ClustersOverAll,
+    SampledPhrase,
+    SideOverAll,
+)
 from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
 from mauve_core.experiments.methods.method import PRESETS
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.text_measures.stored import measure_run
+from mauve_core.shards.collecting import KeptText
 from mauve_core.shards.result import Pass, ShardedCandidate, ShardedComparison, ShardedSide
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
@@ -60,6 +69,7 @@ def add_everything(run: Run, home: Path) -> Run:
     table = table_of(run, {"typos": {ids[0]: 1}, "drop-articles": {ids[1]: 0}})
     RunStore(run.path.parent).attach(run.id, PROBES, dataclass_to_json(table))
     RunStore(run.path.parent).attach(run.id, OVER_SHARDS, dataclass_to_json(over_shards_example(run)))
+    RunStore(run.path.parent).attach(run.id, CLUSTERS_OVER_SHARDS, dataclass_to_json(clusters_over_shards_example(run)))
     RunStore(run.path.parent).describe(run.id, tags=["a"], notes="notes")
     return run
 
@@ -75,6 +85,20 @@ def over_shards_example(run: Run) -> ShardedComparison:
     passes = (Pass("encode", 2, 0, 1.5, 2**20),)
     settings, tested = comparison.config.score, comparison.differences or ()
     return ShardedComparison(sides, candidates, None, settings, "local, 2 workers", passes, tested)
+
+
+def clusters_over_shards_example(run: Run) -> ClustersOverAll:
+    """Clusters that belong to :func:`over_shards_example`: one that a candidate adds to, and one that it misses."""
+    text = KeptText("an id", "a prompt", "what someone wrote", True)
+
+    def side(n: int, phrase: str) -> SideOverAll:
+        return SideOverAll(n, 1.2, 2, (text,) * 2, (text,) * 2, (SampledPhrase(phrase, 2, 1),))
+
+    clusters = (
+        ClusterOverAll(3, "rain, cloud", side(2, "weather"), side(12, "rain")),
+        ClusterOverAll(0, "bread, milk", side(11, "bread"), side(7, "milk")),
+    )
+    return ClustersOverAll(tuple(CandidateOverAll(each.name, 1, clusters) for each in run.comparison.candidates))
 
 
 def leaves(value: Any, place: Place = ()) -> Iterator[Place]:

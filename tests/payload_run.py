@@ -22,6 +22,7 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import Written
 from mauve_core.corpus import Corpus
 from mauve_core.experiments.attributes_over_k.table import AttributeTable
+from mauve_core.experiments.clusters_over_shards import ClustersOverAll
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders.positions import PositionTable
 from mauve_core.experiments.methods.table import MethodTable
@@ -48,6 +49,7 @@ DOCUMENTS: Mapping[str, type] = {
     "positions": PositionTable,
     "probes": ProbeTable,
     "shards": ShardedComparison,
+    "shards-clusters": ClustersOverAll,
     "sweep-scale": Sweep,
 }
 """What stands beside a run, by the name of its file."""

@@ -15,6 +15,7 @@ from mauve_core.__main__ import main
 from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.json_codec import from_json
 from mauve_core.experiments.attributes_over_k.table import stored_attributes
+from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
 from mauve_core.experiments.encoders import stored_encoders
 from mauve_core.experiments.encoders.positions import stored_positions
 from mauve_core.experiments.methods.table import stored_methods
@@ -77,6 +78,7 @@ ATTACHED: dict[str, tuple[Reader, Reader]] = {
     "encoders": (stored_encoders, encoders_blocks),
     "positions": (stored_positions, positions_blocks),
     "shards": (stored_over_shards, over_shards_blocks),
+    "shards-clusters": (stored_clusters_over_all, over_shards_blocks),
 }
 """What reads a document, and what draws it."""
 

@@ -66,6 +66,9 @@ FREE: dict[str, tuple[set[str], str]] = {
     "shards: score.scale": ({"fraction"}, "a setting: any positive number"),
     "shards: passes": (ROWS, "what a pass took is not shown in the app"),
     "shards: passes.#.seconds": ({*ABOVE, "fraction"}, "a pass took what it took"),
+    "shards-clusters: *.clusters": ({"shorter"}, "a cluster that is missing is not shown"),
+    "shards-clusters: *.effect": ({"fraction"}, "prompts may make texts alike by so much"),
+    "shards-clusters: *.phrases": ({"shorter"}, "a phrase that is missing is not shown"),
     "*: settings*": ({*ANY, *EXTRA}, "what a result was made with, shown as it is or compared with what is asked for"),
 }
 """By document and place: the changes that may pass, and why they show no wrong number."""

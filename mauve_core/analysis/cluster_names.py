@@ -88,7 +88,7 @@ def cluster_names(
     return _unique(titles, words, taken)
 
 
-def labelled(names: Sequence[str], cluster: int) -> str:
+def labelled(names: Sequence[str] | Mapping[int, str], cluster: int) -> str:
     """Write a cluster's name with its number, for places where people look for either; untrusted as the name is."""
     name = names[cluster]
     return name if name.endswith(_numbered(cluster)) else f"{name} · {cluster}"

@@ -14,6 +14,7 @@ from mauve_core.base.files import home
 from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Count
+from mauve_core.cli.cluster_output import ClusterOverAllJson, cluster_lines, clusters_json
 from mauve_core.cli.options import (
     add_device_option,
     add_encoder_options,
@@ -35,6 +36,7 @@ from mauve_core.scoring.tables import aligned
 from mauve_core.shards.plan import RUN_TEXTS, StoredAs
 
 if TYPE_CHECKING:
+    from mauve_core.experiments.clusters_over_shards import ClustersOverAll
     from mauve_core.shards.engines import Engine
     from mauve_core.shards.plan import Plan, Work
     from mauve_core.shards.result import ShardedComparison
@@ -86,6 +88,8 @@ class ShardedCandidateJson(TypedDict):
         SHA-256 of the histograms of both sides under every seed.
     scores : ScoresJson
         With their spread.
+    clusters : list of ClusterOverAllJson
+        The clusters with the largest parts of the frontier integral, at most five, the largest first.
     """
 
     name: str
@@ -93,6 +97,7 @@ class ShardedCandidateJson(TypedDict):
     sampled: Count
     counts: str
     scores: ScoresJson
+    clusters: list[ClusterOverAllJson]
 
 
 class ShardedJson(TypedDict):
@@ -212,6 +217,7 @@ def _merge(args: argparse.Namespace) -> int:
 
 
 def _finish(args: argparse.Namespace, work: Work) -> int:
+    from mauve_core.experiments.clusters_over_shards import clusters_over_all
     from mauve_core.shards.compare import compare_shards
     from mauve_core.shards.engines import engine_for
     from mauve_core.tasks.over_shards import store_sample
@@ -223,16 +229,17 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
         if work.plan.encoder is not None:
             name = args.out or f"{HUMAN} vs {', '.join(work.plan.candidates)}"
             run = store_sample(name, work, found, projection=not args.no_map, progress=progress)
+        clusters = clusters_over_all(work)
     if args.json:
-        write_json(_json(found, run), "shard-merge")
+        write_json(_json(found, clusters, run), "shard-merge")
         return 0
-    write(_table(found))
+    write(_table(found, clusters))
     if run is not None:
         write(f"\nIn the sample that is stored as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
     return 0
 
 
-def _json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
+def _json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) -> dict[str, Any]:
     from mauve_core.experiments.over_shards import closest_over_all
     from mauve_core.scoring.comparison_json import difference_json, scores_json
 
@@ -254,6 +261,7 @@ def _json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
                 "sampled": one.sampled,
                 "counts": one.counts,
                 "scores": scores_json(one.scores),
+                "clusters": clusters_json(found, clusters[one.name]),
             }
             for one in found.candidates
         ],
@@ -265,7 +273,7 @@ def _json(found: ShardedComparison, run: Run | None) -> dict[str, Any]:
     }
 
 
-def _table(found: ShardedComparison) -> str:
+def _table(found: ShardedComparison, clusters: ClustersOverAll) -> str:
     from mauve_core.experiments.over_shards import closest_over_all, over_all_rows
 
     columns, rows = over_all_rows(found)
@@ -273,6 +281,8 @@ def _table(found: ShardedComparison) -> str:
     lines = [sentences_text([closest_over_all(found)]), ""]
     lines += [f"Over all texts: {human.n:,} human texts in {human.shards:,} shards", ""]
     lines.append(aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)]))
+    for each in clusters.candidates:
+        lines += cluster_lines(found, each)
     passes = [
         (one.name, f"{one.tasks:,}", format_seconds(one.seconds), file_size(one.peak_bytes)) for one in found.passes
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from mauve_core.base.errors import InputError
-from mauve_core.experiments import over_shards
+from mauve_core.experiments import clusters_over_shards, over_shards
 from mauve_core.experiments.attributes_over_k import table as attributes
 from mauve_core.experiments.encoders import positions
 from mauve_core.experiments.encoders import table as encoders
@@ -26,6 +26,7 @@ DOCUMENTS: dict[str, Callable[[Run], object]] = {
     encoders.ATTACHMENT: encoders.stored_encoders,
     positions.ATTACHMENT: positions.stored_positions,
     over_shards.ATTACHMENT: over_shards.stored_over_shards,
+    clusters_over_shards.ATTACHMENT: clusters_over_shards.stored_clusters_over_all,
     **{sweep.attachment_name(over): partial(sweep.stored_sweep, over=over) for over in sweep.AXES},
     **{
         sweep.attachment_name(over): partial(estimators.stored_estimator_sweep, over=over)

@@ -8,7 +8,7 @@ clicks, so that readers can select an empty bar; the selected cluster's is shade
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,7 @@ HOVERED = ["cluster", "human", "p", "model", "q"]
 def ranked_figure(
     rows: pd.DataFrame,
     candidate: str,
-    names: Sequence[str],
+    names: Sequence[str] | Mapping[int, str],
     *,
     colour: str,
     chosen: int | None = None,
@@ -55,10 +55,11 @@ def ranked_figure(
     Parameters
     ----------
     rows : DataFrame
-        As for :func:`cluster_figure`; the first row is on top.
+        As for :func:`cluster_figure`; the first row is on top. Intervals of the shares are drawn if it has p_low,
+        p_high, q_low and q_high.
     candidate : str
         Name of the model side.
-    names : sequence of str
+    names : sequence of str, or mapping of int to str
         Name of each cluster of the partition, by number; untrusted.
     colour : str
         The candidate's, from ``theme.candidate_colour``.
@@ -88,7 +89,8 @@ def ranked_figure(
             hovertemplate=_hover(candidate_name, words),
         ),
     ]
-    most = float(rows[["p", "q"]].to_numpy().max(initial=0.0)) or 1.0
+    ends = [end for share in ("p", "q") for end in (share, f"{share}_high") if end in rows]
+    most = float(rows[ends].to_numpy().max(initial=0.0)) or 1.0
     layout = base_layout(
         height=_LIST_HEAD + _LIST_ROW * len(rows),
         margin={"l": 0, "r": 0, "t": _LIST_HEAD, "b": 0},
@@ -121,9 +123,10 @@ def _side_bars(
     positions: NDArray[np.float32], rows: pd.DataFrame, side: str, name: str, colour: str, top: float
 ) -> list[Trace]:
     """A side's bars; after a search, those of all texts as ghosts behind those of the texts found."""
-    shares = rows["p" if side == "human" else "q"]
+    share = "p" if side == "human" else "q"
+    shares = rows[share]
     if not has_found(rows):
-        return [_row_bars(positions, shares, name, colour, top)]
+        return [_row_bars(positions, shares, name, colour, top) | _row_ends(rows, share)]
     part = rows[f"found_{side}"] / rows[side].clip(lower=1)
     ghosts = _row_bars(positions, shares, name, translucent(colour, _GHOST), top)
     return [{**ghosts, "showlegend": False}, _row_bars(positions, shares * part, name, colour, top)]
@@ -143,7 +146,17 @@ def _row_bars(positions: NDArray[np.float32], values: pd.Series, name: str, colo
     )
 
 
-def _row_titles(positions: NDArray[np.float32], rows: pd.DataFrame, names: Sequence[str], chosen: int | None) -> Trace:
+def _row_ends(rows: pd.DataFrame, share: str) -> dict[str, object]:
+    """The intervals of a side's shares, if they are known."""
+    if f"{share}_low" not in rows:
+        return {}
+    low, value, high = (rows[name].to_numpy(dtype=np.float32) for name in (f"{share}_low", share, f"{share}_high"))
+    return {"error_x": draw.error_bars(high - value, value - low, color=NEUTRAL_COLOUR, thickness=1.5, width=0)}
+
+
+def _row_titles(
+    positions: NDArray[np.float32], rows: pd.DataFrame, names: Sequence[str] | Mapping[int, str], chosen: int | None
+) -> Trace:
     titles = {cluster: as_label(names[cluster]) for cluster in rows["cluster"].tolist()}
     return _row_texts(
         np.zeros(len(rows), dtype=np.float32),
@@ -185,7 +198,7 @@ def _row_texts(
 _COST = ("cost_share", "low", "high")
 
 
-def _hover_lines(rows: pd.DataFrame, names: Sequence[str] | None) -> list[str]:
+def _hover_lines(rows: pd.DataFrame, names: Sequence[str] | Mapping[int, str] | None) -> list[str]:
     """Name or number, and cost, of each row's cluster."""
     titles = [f"Cluster {each}" if names is None else labelled(names, each) for each in rows["cluster"].tolist()]
     if not has_costs(rows):

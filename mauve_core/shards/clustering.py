@@ -82,13 +82,14 @@ def shards_of(work: Work, partition: str) -> list[tuple[str, int]]:
     return [(source, index) for source in sources_of(work, partition) for index in range(len(work.plan.sides[source]))]
 
 
-def _path(work: Work, partition: str, *parts: str | int) -> Path:
+def partition_path(work: Work, partition: str, *parts: str | int) -> Path:
+    """A place in the folder of a partition."""
     return work.path("partitions", work.number(partition), *parts)
 
 
 def projection_path(work: Work, partition: str) -> Path:
     """Where the projection of a partition is."""
-    return _path(work, partition, "projection.npz")
+    return partition_path(work, partition, "projection.npz")
 
 
 def write_projection(work: Work, partition: str, projection: Projection) -> None:
@@ -112,12 +113,12 @@ def read_projection(work: Work, partition: str) -> Projection:
 
 def coordinates_path(work: Work, partition: str, source: str, index: int) -> Path:
     """Where the coordinates of a shard are."""
-    return _path(work, partition, "coordinates", work.number(source), index).with_suffix(".npy")
+    return partition_path(work, partition, "coordinates", work.number(source), index).with_suffix(".npy")
 
 
 def sample_path(work: Work, partition: str, source: str, index: int) -> Path:
     """Where the coordinates of the sampled rows of a shard are; written after all coordinates."""
-    return _path(work, partition, "sample", work.number(source), index).with_suffix(".npy")
+    return partition_path(work, partition, "sample", work.number(source), index).with_suffix(".npy")
 
 
 def project_shard(work: Work, partition: str, source: str, index: int, sampled: int) -> None:
@@ -142,12 +143,12 @@ def project_shard(work: Work, partition: str, source: str, index: int, sampled: 
 
 def centers_path(work: Work, partition: str, iteration: int) -> Path:
     """Where the (seeds, k, c) centers are with which an iteration begins."""
-    return _path(work, partition, "centers", iteration).with_suffix(".npy")
+    return partition_path(work, partition, "centers", iteration).with_suffix(".npy")
 
 
 def start_path(work: Work, partition: str, seed_index: int) -> Path:
     """Where the centers of one start are."""
-    return _path(work, partition, "start", seed_index).with_suffix(".npy")
+    return partition_path(work, partition, "start", seed_index).with_suffix(".npy")
 
 
 def start(work: Work, partition: str, seed_index: int, k: int, whole: bool) -> None:
@@ -166,7 +167,7 @@ def start(work: Work, partition: str, seed_index: int, k: int, whole: bool) -> N
 
 def sums_path(work: Work, partition: str, iteration: int, source: str, index: int) -> Path:
     """Where an iteration's sums over a shard are."""
-    return _path(work, partition, "sums", iteration, work.number(source), index).with_suffix(".npz")
+    return partition_path(work, partition, "sums", iteration, work.number(source), index).with_suffix(".npz")
 
 
 def sum_shard(work: Work, partition: str, iteration: int, source: str, index: int, active: Sequence[int]) -> None:
@@ -216,12 +217,12 @@ def write_state(work: Work, partition: str, state: State) -> None:
 
 
 def _state_path(work: Work, partition: str) -> Path:
-    return _path(work, partition, "state.npz")
+    return partition_path(work, partition, "state.npz")
 
 
 def labels_path(work: Work, partition: str, source: str, index: int) -> Path:
     """Where the (seeds, n) labels of a shard are."""
-    return _path(work, partition, "labels", work.number(source), index).with_suffix(".npy")
+    return partition_path(work, partition, "labels", work.number(source), index).with_suffix(".npy")
 
 
 def tallies_path(work: Work, partition: str, source: str, index: int) -> Path:

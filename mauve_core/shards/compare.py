@@ -2,7 +2,8 @@
 
 The first pass encodes: features, moments and digests of each shard. Four more partition the human side with each
 candidate (:mod:`mauve_core.shards.partitioning`), which gives its scores. Several candidates are tested against each
-other in the joint partition of all sides, for which these four are done once more.
+other in the joint partition of all sides, for which these four are done once more. Two last ones find texts of the
+clusters that tell a candidate from the human side most: keep names the rows to read in each shard, fetch reads them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from mauve_core.scoring.grouped_differences import differences_of_groups
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
-from mauve_core.shards import clustering
+from mauve_core.shards import clustering, collecting
 from mauve_core.shards.clustering import JOINT
 from mauve_core.shards.encoding import info_path, shard_info
 from mauve_core.shards.engines import Engine
@@ -101,6 +102,8 @@ def compare_shards(
                 f"The side {side.name!r} has too few texts", allowed=f"at least {MIN_TEXTS}", received=f"{side.n}"
             )
     scored = {side.name: _scored(work, side, sides[0].n, passes) for side in sides[1:]}
+    differences = _differences(work, sides, {name: basis for name, (_, basis) in scored.items()}, passes)
+    collecting.collect(work, passes.run)
     return ShardedComparison(
         sides,
         tuple(candidate for candidate, _ in scored.values()),
@@ -108,7 +111,7 @@ def compare_shards(
         work.plan.score,
         engine.name,
         tuple(passes.finished.values()),
-        _differences(work, sides, {name: basis for name, (_, basis) in scored.items()}, passes),
+        differences,
     )
 
 
@@ -145,6 +148,8 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> tuple[Shar
     found = partitioned(work, side.name, score.k or default_k(n, side.n), passes)
     p, q = (clustering.grouped_counts(work, side.name, source, found.k) for source in (HUMAN, side.name))
     basis = basis_of_groups(p, q, score, stream(score.seed, "bootstrap"))
+    scores = estimates_of(basis, score.scale, score.confidence)
+    collecting.choose(work, side.name, found.state.iteration, p, q, scores["mauve"].values)
     candidate = ShardedCandidate(
         name=side.name,
         k=found.k,
@@ -154,7 +159,7 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> tuple[Shar
         iterations=tuple(found.state.iterations.tolist()),
         objectives=tuple(found.state.objectives.tolist()),
         counts=_digest(*(side.sum(axis=1, dtype=np.int64) for side in (p, q))),
-        scores=estimates_of(basis, score.scale, score.confidence),
+        scores=scores,
     )
     return candidate, basis
 

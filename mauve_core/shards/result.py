@@ -153,8 +153,11 @@ class ShardedComparison:
             for name, score in candidate.scores.items():
                 score.check(name)
         named = {candidate.name: candidate for candidate in self.candidates}
+        tested = [(found.first, found.second, found.score) for found in self.differences]
+        if sorted(tested) != sorted((*pair, score) for pair in {one[:2] for one in tested} for score in SCORES):
+            raise InputError("Differences over shards are not those of every score", allowed=", ".join(SCORES))
         for found in self.differences:
-            if not {found.first, found.second} <= set(named) or found.score not in SCORES:
+            if not {found.first, found.second} <= set(named):
                 raise InputError("A difference over shards is not one of two candidates", allowed=", ".join(named))
             found.check(*(named[name].scores[found.score] for name in (found.first, found.second)))
 

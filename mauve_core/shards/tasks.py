@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.numerics.threads import single_threaded_blas
-from mauve_core.shards import clustering, encoding
+from mauve_core.shards import clustering, encoding, keepsakes
 from mauve_core.shards.plan import Work
 
 
@@ -43,6 +43,8 @@ TASKS: Mapping[str, Callable[..., None]] = {
     "start": clustering.start,
     "sum": clustering.sum_shard,
     "label": clustering.label_shard,
+    "keep": keepsakes.keep_rows,
+    "fetch": keepsakes.fetch_texts,
 }
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from mauve_core.corpus.parquet import ParquetTable, values_of
 from mauve_core.corpus.streams import decoded_lines, refusals
 from mauve_core.corpus.table import Table
 from mauve_core.shards.places import name_of, opened_shard
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROWS_AT_A_TIME = 1024
 """Rows of a file that are held as Python objects."""
@@ -97,6 +101,41 @@ def texts_of(shard: str, named: Named, tally: Tally) -> Iterator[Texts]:
                 yield found
 
 
+class OneText(NamedTuple):
+    """A text with its id and its prompt, which is None where the shard has no field of prompts."""
+
+    id: str
+    prompt: str | None
+    text: str
+
+
+def texts_at(shard: str, named: Named, rows: Sequence[int], *, complete: bool) -> dict[int, OneText]:
+    """Read the texts of a shard at ``rows``, ascending, counted from 0 among those that :func:`texts_of` yields.
+
+    ``complete`` says that nothing is left out of the shard: then only the row groups of these rows are read from
+    Parquet. Rows that the shard lacks are missing in the result.
+
+    Raises
+    ------
+    InputError
+        As :func:`texts_of`.
+    """
+    path, tally, found, passed = Path(name_of(shard)), Tally(), dict[int, OneText](), 0
+    jumps = complete and path.suffix.lower() == ".parquet"
+    with refusals(path), opened_shard(shard) as stream:
+        for table in _parquet_tables_with(stream, path, rows) if jumps else _tables(stream, path):
+            some = _usable(table, named, tally)
+            first = table.rows[0][0] - 1 if jumps else passed
+            passed += len(some.texts)
+            for row in rows[bisect_left(rows, first) : bisect_left(rows, first + len(some.texts))]:
+                place = row - first
+                prompt = None if some.prompts is None else some.prompts[place]
+                found[row] = OneText(some.ids[place], prompt, some.texts[place])
+            if len(found) == len(rows):
+                break
+    return found
+
+
 def digests_of(words: tuple[str, ...]) -> NDArray[np.uint64]:
     """(n,) first eight bytes of the SHA-256 of each string, as numbers."""
     data = b"".join(hashlib.sha256(word.encode()).digest()[:8] for word in words)
@@ -161,7 +200,27 @@ def _tables(stream: IO[bytes], path: Path) -> Iterator[Table]:
 def _parquet_tables(stream: IO[bytes], path: Path) -> Iterator[Table]:
     content, before = ParquetTable(stream, path, passing=True), 0
     for batch in content.batches(rows=ROWS_AT_A_TIME):
-        columns = [[plain(value) for value in values_of(column)] for column in batch.columns]
-        rows = [dict(zip(content.names, values, strict=True)) for values in zip(*columns, strict=True)]
-        yield Table([(before + number, row) for number, row in enumerate(rows, 1)], content.names, path, "parquet")
-        before += len(rows)
+        yield _table_of(batch, content.names, path, before)
+        before += len(batch)
+
+
+def _parquet_tables_with(stream: IO[bytes], path: Path, rows: Sequence[int]) -> Iterator[Table]:
+    """The first rows of a file, by which fields are guessed, and those parts that hold any of ``rows``."""
+    content = ParquetTable(stream, path, passing=True)
+    ends = list(accumulate(content.group_rows))
+    for group in sorted({0, *(bisect_right(ends, row) for row in rows)} & set(range(len(ends)))):
+        before = ends[group] - content.group_rows[group]
+        last = bisect_left(rows, ends[group])
+        for batch in content.batches(first_group=group, rows=ROWS_AT_A_TIME):
+            first = bisect_left(rows, before)
+            if before and first >= last:
+                break
+            if not before or rows[first] < before + len(batch):
+                yield _table_of(batch, content.names, path, before)
+            before += len(batch)
+
+
+def _table_of(batch: pa.RecordBatch, names: tuple[str, ...], path: Path, before: int) -> Table:
+    columns = [[plain(value) for value in values_of(column)] for column in batch.columns]
+    rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+    return Table([(before + number, row) for number, row in enumerate(rows, 1)], names, path, "parquet")

@@ -13,6 +13,8 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.building import corpus_from_texts
 from mauve_core.corpus.corpus import Corpus
+from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS
+from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import ATTACHMENT
 from mauve_core.shards.encoding import feature_rows
 from mauve_core.shards.plan import Work
@@ -32,7 +34,8 @@ def store_sample(
     progress: Progress = silent,
     stored: Stored = unheeded,
 ) -> Run:
-    """Compare a sample of every side with features from the work folder, and store it with the scores over all texts.
+    """Compare a sample of every side with features from the work folder, and store it with what is known of all texts:
+    scores, and the clusters that tell the sides apart most.
 
     Parameters
     ----------
@@ -60,6 +63,7 @@ def store_sample(
     encoder = work.plan.encoder
     if encoder is None:
         raise InputError("Shards of features have no texts to show", todo="Read the scores: shard-merge --json")
+    clusters = clusters_over_all(work)
     # In the order of the shards, so that a run of all texts has the scores over all texts.
     samples = {
         source: sorted(sample_of(work, source, work.plan.run_texts), key=lambda text: (text.shard, text.row))
@@ -73,6 +77,7 @@ def store_sample(
 
     def attach(run: Run) -> None:
         RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(found))
+        RunStore().attach(run.id, CLUSTERS, dataclass_to_json(clusters))
         stored(run)
 
     return compare_and_store(name, corpora, config, features=features, progress=progress, stored=attach)

@@ -34,7 +34,7 @@ DIGESTS = {
     "mauve-lens/compare/1": "653e48328b117aa4",
     "mauve-lens/compare/2": "b862811f38e4197b",
     "mauve-lens/gate/1": "37ebe95930043581",
-    "mauve-lens/shard-merge/1": "60c9f28ebffa770b",
+    "mauve-lens/shard-merge/1": "3b239909fe8b852c",
     "mauve-lens/measure/1": "f6c03b7ee331aff4",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",
     "mauve-lens/encoders/1": "87d41583e3e56441",

@@ -9,6 +9,8 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
+from mauve_core.cli.cluster_output import MOST
+from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
 from mauve_core.shards.plan import Work
 from mauve_core.store import RunStore
 from tests.sharded import Inline, made_sides, made_texts, written_features, written_texts
@@ -61,7 +63,7 @@ def test_parts_and_merge_give_the_digest_of_compare(folder: Path, capsys: pytest
         assert main(["shard-run", part, *plan]) == 0
         assert f"Part {part}: 3 shards are encoded" in capsys.readouterr().out
     found = merged(capsys)
-    assert (found["schema"], found["run"]) == ("mauve-lens/shard-merge/1", "human-vs-ours")
+    assert (found["schema"], found["run"]) == ("mauve-lens/shard-merge/2", "human-vs-ours")
     assert main(["compare", "--engine", "local", *TEXTS, *SCORES, "--json", *SAME]) == 0
     assert json.loads(capsys.readouterr().out)["digest"] == found["digest"]
 
@@ -70,9 +72,38 @@ def test_features_give_scores_and_no_run(folder: Path, capsys: pytest.CaptureFix
     assert main(["compare", "--engine", "local", *FEATURES, *SCORES, "--work", "work", "--json", *SAME]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["run"] is None
+    assert found["candidates"][0]["clusters"][0]["name"].startswith("cluster ")
     assert [side["n"] for side in found["sides"]] == [300, 300]
     assert merged(capsys)["digest"] == found["digest"]
     assert not list(RunStore().list())
+
+
+def test_clusters_over_all_texts_are_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--work", "work", "--out", "mine", *SAME]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    stored = stored_clusters_over_all(RunStore().load("mine"))
+    assert stored is not None
+    first = stored["ours"].clusters[0]
+    assert "ours over-produces “" in out
+    line = next(line for line in out.splitlines() if line.startswith(first.name))
+    assert line.split("  ")[1].strip() == str(first.number)
+    (candidate,) = merged(capsys)["candidates"]  # type: ignore[misc]
+    clusters = candidate["clusters"]
+    assert [one["number"] for one in clusters] == [one.number for one in stored["ours"].clusters[:MOST]]
+    for one, own in zip(clusters, stored["ours"].clusters, strict=False):
+        for side, kept in ((one["human"], own.human), (one["model"], own.model)):
+            assert side["share"] == side["n"] / 240 == kept.n / 240
+            assert side["low"] <= side["share"] <= side["high"]
+            assert side["phrases"] == [phrase.text for phrase in kept.phrases]
+
+
+def test_names_from_texts_do_not_control_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["compare", "--engine", "local", *TEXTS[:2], "--model", "o\x1b[31murs=texts/model", *TEXTS[4:], *SCORES]
+    assert main([*call, *SAME]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "o\\x1b[31murs over-produces" in out
 
 
 def test_progress_counts_shards(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

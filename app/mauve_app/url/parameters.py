@@ -48,6 +48,7 @@ GapTab = Literal["texts", "what-if", "few"]
 ClusterTab = Literal["texts", "why", "words", "metadata"]
 AreaTab = Literal["texts", "counts", "list", "against"]
 FlowTab = Literal["matrix", "largest", "sensitivity"]
+KeptTexts = Literal["random", "nearest"]
 ChartOrTable = Literal["chart", "table"]
 MeasuresTab = Literal["closeness", "diversity", "likelihood", "table"]
 Selection = Literal["clusters", "lasso", "slice", "found"]
@@ -170,6 +171,10 @@ class State:
     clusters_order: str = parameter(one_of(ORDERS), next(iter(ORDERS)), name="order")
     clusters_as: ChartOrTable = parameter(one_of(ChartOrTable), "chart", name="form")
     cluster_tab: ClusterTab = parameter(one_of(ClusterTab), "texts", name="detail")
+    cluster_of_all: int | None = parameter(index(), None, name="of_all", reset_by=("run", "candidate"))
+    """Cluster in focus of all texts of shards, of which the run is a sample; None means the first."""
+    texts_of_all: KeptTexts = parameter(one_of(KeptTexts), "random", name="drawn")
+    """Which of its texts are shown."""
     texts_paired: bool = parameter(SWITCH, False, name="paired")
     """Whether a cluster's texts stand beside the other side's of the same prompt."""
     human_text: int | None = parameter(index(), None, reset_by=_OF_A_LIST)

@@ -24,7 +24,7 @@ from mauve_app.components.sidebar import opened_run
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import ChartOrTable
-from mauve_app.views.clusters import attributes_panel
+from mauve_app.views.clusters import attributes_panel, over_shards_panel
 from mauve_core.analysis.cluster_table import CONFIDENCE, ORDERS, has_costs, has_found, ordered, with_found
 from mauve_core.base.formatting import UNBROKEN, as_percent, percent_with_interval, written
 from mauve_core.figures.clusters import ranked_figure
@@ -45,6 +45,7 @@ def main() -> None:
     here, search = focus.of(run, state), text_search.of(run, state)
     with head:
         text_search.folded(run, state)
+    over_shards_panel.show(here)
     weight = score_controls.shown_weight(state)
     table = cache.costed_table(*here.key, weight, state.smoothing)
     gap_answer.show(here, table)

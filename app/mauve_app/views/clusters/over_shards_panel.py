@@ -1,0 +1,167 @@
+"""Clusters over all texts of corpora in shards, where the run is a sample of these texts: shares, phrases and texts."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from mauve_app.caching import cache
+from mauve_app.caching.by_run import kept_by_run
+from mauve_app.components import charts, focus
+from mauve_app.components.focus import Focus
+from mauve_app.components.markup import escaped, swatch
+from mauve_app.components.messages import or_error
+from mauve_app.selection import clicked_value
+from mauve_app.url import bound, session
+from mauve_app.url.parameters import KeptTexts
+from mauve_core.analysis.cluster_names import labelled
+from mauve_core.base.formatting import NONE
+from mauve_core.experiments.cluster_shares import ABOUT, cluster_of, sentence, share_label, share_table
+from mauve_core.experiments.clusters_over_shards import (
+    ATTACHMENT,
+    ClusterOverAll,
+    ClustersOverAll,
+    SideOverAll,
+    stored_clusters_over_all,
+)
+from mauve_core.experiments.over_shards import stored_over_shards
+from mauve_core.figures.clusters import ranked_figure
+from mauve_core.figures.theme import HUMAN_COLOUR, short_name
+from mauve_core.shards.collecting import KeptText
+from mauve_core.shards.result import ShardedComparison
+from mauve_core.store import Run
+from mauve_core.store.folder import ATTACHED
+
+_CHART = "clusters_of_all_chart"
+_HEIGHT, _TEXTS_HEIGHT = 560, 500
+_TITLES: dict[KeptTexts, str] = {"random": "Random", "nearest": "Nearest to the center"}
+
+
+def show(here: Focus) -> None:
+    """The panel, and a heading for what follows on the page; nothing for runs that are no sample of shards."""
+    read = or_error(_read, here.run.id, _stamp(here.run))
+    if read is None:
+        return
+    found, clusters = read
+    own = clusters[here.candidate]
+    table = share_table(found, own)
+    chosen = cluster_of(own, session.current().cluster_of_all)
+    with st.container(border=True, key="clusters_of_all"):
+        st.header("Clusters over all texts", anchor=False, help=ABOUT)
+        if chosen is None:
+            st.markdown("Both sides have the same share of their texts in every cluster.")
+        else:
+            st.markdown(sentence(table, f"**{escaped(short_name(here.candidate))}**", escaped))
+            _clusters(here, table, chosen, found[own.name].k)
+    st.header("Clusters of the sample", anchor=False, help=_ABOUT_SAMPLE)
+
+
+_ABOUT_SAMPLE = (
+    "Found by k-means among the texts of this run alone. Their numbers have nothing to do with those of the clusters "
+    "over all texts."
+)
+
+
+def _clusters(here: Focus, table: pd.DataFrame, chosen: ClusterOverAll, k: int) -> None:
+    names = dict(zip(table["cluster"].tolist(), table["name"], strict=True))
+    _pickers(here, names, chosen)
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        with st.container(height=_HEIGHT, key="clusters_of_all_list"):
+            charts.show_chart(
+                ranked_figure(table, here.candidate, names, colour=here.colour, chosen=chosen.number),
+                key=_CHART,
+                file_name=f"{here.run.name}-{here.candidate}-clusters-over-all",
+                on_select=_choose_bar,
+                selection_mode="points",
+                alt=f"Share of all human and model texts in each of {len(table)} clusters, with intervals.",
+            )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"{len(table):,} of {k:,} clusters", width="content")
+            charts.csv_button(
+                lambda: table,
+                key="clusters_of_all_csv",
+                file_name=f"{here.run.name}-{here.candidate}-clusters-over-all",
+            )
+    with right:
+        _cluster(here, table[table["cluster"] == chosen.number].iloc[0], chosen)
+
+
+def _pickers(here: Focus, names: dict[int, str], chosen: ClusterOverAll) -> None:
+    with focus.row():
+        candidates = [candidate.name for candidate in here.run.comparison.candidates]
+        bound.selectbox(
+            "candidate",
+            "Candidate",
+            candidates,
+            candidates[0],
+            key="candidate_of_all",
+            omit_default=False,
+            width=220,
+        )
+        bound.selectbox(
+            "cluster_of_all",
+            "Cluster",
+            list(names),
+            next(iter(names)),
+            format_func=lambda number: labelled(names, number),
+            width=320,
+        )
+        if chosen.human.sampled or chosen.model.sampled:
+            bound.segmented_control("texts_of_all", "Texts", _TITLES)
+
+
+def _cluster(here: Focus, row: pd.Series, cluster: ClusterOverAll) -> None:
+    way = session.current().texts_of_all
+    human, model = cluster.human, cluster.model
+    sides = (
+        (HUMAN_COLOUR, "Human", human, model, "p"),
+        (here.colour, short_name(here.candidate), model, human, "q"),
+    )
+    for column, (colour, title, side, other, share) in zip(st.columns(2, gap="medium"), sides, strict=True):
+        with column:
+            st.markdown(f"{swatch(colour)} **{escaped(title)}** · {side.n:,} texts, {share_label(row, share)}")
+            if human.phrases or model.phrases:
+                st.markdown(_phrases(side, other))
+            _texts(getattr(side, way), key=f"clusters_of_all_{share}")
+
+
+def _phrases(own: SideOverAll, other: SideOverAll) -> str:
+    """What the side says more often, with the random texts of this and of the other side that say it."""
+    listed = ", ".join(f"*{escaped(each.text)}* {each.texts} : {each.other_texts}" for each in own.phrases)
+    return f"More often here (of {own.sampled} : {other.sampled} random texts): {listed or NONE}"
+
+
+def _texts(texts: tuple[KeptText, ...], key: str) -> None:
+    """Texts from files, which are untrusted: only ``st.text`` shows them."""
+    if not texts:
+        st.caption("No texts here.")
+        return
+    with st.container(height=_TEXTS_HEIGHT, key=key, gap="xsmall"):
+        for place, text in enumerate(texts):
+            if place:
+                st.divider()
+            st.text(text.id)
+            if text.prompt:
+                st.caption("Prompt")
+                st.text(text.prompt)
+                st.caption("Text")
+            st.text(f"{text.text} …" if text.cut else text.text)
+
+
+def _choose_bar() -> None:
+    cluster = clicked_value(bound.selection_of(_CHART), 0)
+    if cluster is not None:
+        session.update(cluster_of_all=cluster)
+
+
+def _stamp(run: Run) -> int | None:
+    path = run.path / ATTACHED / f"{ATTACHMENT}.json"
+    return path.stat().st_mtime_ns if path.is_file() else None
+
+
+@kept_by_run(max_entries=8, show_spinner=False)
+def _read(run_id: str, stamp: int | None) -> tuple[ShardedComparison, ClustersOverAll] | None:  # noqa: ARG001 (the stamp is part of the key)
+    run = cache.load_run(run_id)
+    clusters, found = stored_clusters_over_all(run), stored_over_shards(run)
+    return None if clusters is None or found is None else (found, clusters)

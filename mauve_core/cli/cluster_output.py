@@ -1,0 +1,96 @@
+"""What ``compare --engine`` and ``shard-merge`` print of the clusters over all texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+import pandas as pd
+
+from mauve_core.base.formatting import printable, with_plain_spaces
+from mauve_core.base.validation import Count, Share
+from mauve_core.scoring.tables import aligned
+
+if TYPE_CHECKING:
+    from mauve_core.experiments.clusters_over_shards import CandidateOverAll, SideOverAll
+    from mauve_core.shards.result import ShardedComparison
+
+MOST = 5
+"""Clusters of a candidate."""
+
+
+class SideOverAllJson(TypedDict):
+    """One side of a cluster of all texts.
+
+    Attributes
+    ----------
+    n : int
+        Texts of the side in the cluster.
+    share : float
+        Of all texts of the side.
+    low, high : float
+        95 % interval of the share, for all clusters and both sides at once.
+    phrases : list of str
+        Phrases that the side uses more often than the other in this cluster, from random texts of both.
+    """
+
+    n: Count
+    share: Share
+    low: Share
+    high: Share
+    phrases: list[str]
+
+
+class ClusterOverAllJson(TypedDict):
+    """One cluster of all texts.
+
+    Attributes
+    ----------
+    number : int
+        Its number.
+    name : str
+        Words that distinguish its texts.
+    human, model : SideOverAllJson
+        Both sides.
+    """
+
+    number: Count
+    name: str
+    human: SideOverAllJson
+    model: SideOverAllJson
+
+
+def clusters_json(found: ShardedComparison, candidate: CandidateOverAll) -> list[ClusterOverAllJson]:
+    """The first clusters of a candidate."""
+    from mauve_core.experiments.cluster_shares import share_table
+
+    rows = [row for _, row in share_table(found, candidate).head(MOST).iterrows()]
+    return [
+        {
+            "number": cluster.number,
+            "name": cluster.name,
+            "human": _side(cluster.human, row, "p"),
+            "model": _side(cluster.model, row, "q"),
+        }
+        for cluster, row in zip(candidate.clusters, rows, strict=False)
+    ]
+
+
+def _side(side: SideOverAll, row: pd.Series, share: str) -> SideOverAllJson:
+    return {
+        "n": side.n,
+        "share": float(row[share]),
+        "low": float(row[f"{share}_low"]),
+        "high": float(row[f"{share}_high"]),
+        "phrases": [phrase.text for phrase in side.phrases],
+    }
+
+
+def cluster_lines(found: ShardedComparison, candidate: CandidateOverAll) -> list[str]:
+    """A sentence and a table of the first clusters of a candidate, after an empty line; nothing without clusters."""
+    from mauve_core.experiments.cluster_shares import cluster_rows, columns_of, sentence, share_table
+
+    said = sentence(share_table(found, candidate), candidate.name)
+    if not said:
+        return []
+    rows = [columns_of(candidate.name), *cluster_rows(found, candidate, MOST)]
+    return ["", printable(with_plain_spaces(said)), "", aligned([tuple(map(printable, row)) for row in rows])]

@@ -1,0 +1,98 @@
+"""Shares of both sides in clusters over all texts, with intervals, and what they say in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, MISSES, wilson_interval
+from mauve_core.base.formatting import NONE, percent_with_interval, with_plain_spaces
+from mauve_core.experiments.clusters_over_shards import CandidateOverAll, ClusterOverAll, SideOverAll
+from mauve_core.shards.keepsakes import RANDOM
+from mauve_core.shards.result import ShardedComparison
+
+ABOUT = (
+    "Clusters of all texts with the largest parts of the frontier integral, under the k-means seed whose MAUVE is the "
+    f"median. {CONFIDENCE:.0%} intervals of shares by Wilson, as wide as the likeness of texts of one prompt makes "
+    "them, for all clusters of both sides at once, clusters held fixed. Names and phrases: of up to "
+    f"{RANDOM} random texts of each side of a cluster."
+)
+
+
+def share_table(found: ShardedComparison, candidate: CandidateOverAll) -> pd.DataFrame:
+    """One row per cluster, in their order.
+
+    Returns
+    -------
+    DataFrame
+        cluster, name, human, model (counts), p, q (shares), p_low, p_high, q_low, q_high (intervals that hold for all
+        clusters of the partition at once), direction (``ADDS``, ``MISSES``).
+    """
+    sizes = {side.name: side.n for side in found.sides}
+    confidence = 1 - (1 - CONFIDENCE) / (2 * found[candidate.name].k)
+    columns: dict[str, object] = {
+        "cluster": np.array([each.number for each in candidate.clusters], dtype=np.int64),
+        "name": [each.name for each in candidate.clusters],
+    }
+    for share, name, n in (("p", "human", found.sides[0].n), ("q", "model", sizes[candidate.name])):
+        sides: list[SideOverAll] = [getattr(each, name) for each in candidate.clusters]
+        counts = np.array([side.n for side in sides], dtype=np.int64)
+        effects = np.array([side.effect for side in sides], dtype=np.float64)
+        low, high = wilson_interval(counts / effects, n / effects, confidence)
+        columns |= {name: counts, share: counts / n, f"{share}_low": low, f"{share}_high": high}
+    table = pd.DataFrame(columns)
+    return table.assign(direction=np.where(table["q"] > table["p"], ADDS, MISSES))
+
+
+def share_label(row: pd.Series, share: str) -> str:
+    """A cluster's share of one side, ``p`` or ``q``, with its interval."""
+    return percent_with_interval(row[share], row[f"{share}_low"], row[f"{share}_high"])
+
+
+def sentence(table: pd.DataFrame, candidate: str, said: Callable[[str], str] = str) -> str:
+    """Say which clusters the candidate over- and under-produces most; "" without clusters.
+
+    ``candidate`` is written as it is; ``said`` writes the names of clusters, which are untrusted.
+    """
+    parts: list[str] = []
+    for direction, verb in ((ADDS, "over-produces"), (MISSES, "under-produces")):
+        rows = table[table["direction"] == direction]
+        if rows.empty:
+            continue
+        row = rows.iloc[0]
+        shares = f"{share_label(row, 'q')} of its texts against {share_label(row, 'p')} of the human texts"
+        parts.append(f"{'it' if parts else candidate} {verb} “{said(row['name'])}” most: {shares}")
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def cluster_rows(found: ShardedComparison, candidate: CandidateOverAll, most: int) -> list[tuple[str, ...]]:
+    """Cells of the first clusters: name, number, both shares, both sides' phrases, all untrusted."""
+    table = share_table(found, candidate).head(most)
+    rows = [row for _, row in table.iterrows()]
+    return [
+        (
+            cluster.name,
+            f"{cluster.number}",
+            *(with_plain_spaces(share_label(row, share)) for share in ("p", "q")),
+            *(phrases_in_words(side) for side in (cluster.human, cluster.model)),
+        )
+        for row, cluster in zip(rows, candidate.clusters, strict=False)
+    ]
+
+
+def columns_of(candidate: str) -> tuple[str, ...]:
+    """Titles of the cells of :func:`cluster_rows`."""
+    return "Cluster", "No.", "Human", candidate, "Human phrases", f"Phrases of {candidate}"
+
+
+def phrases_in_words(side: SideOverAll) -> str:
+    """The phrases of a side of a cluster."""
+    return ", ".join(each.text for each in side.phrases) or NONE
+
+
+def cluster_of(candidate: CandidateOverAll, number: int | None) -> ClusterOverAll | None:
+    """The cluster of that number; the first for None or another number, None without clusters."""
+    by_number = {each.number: each for each in candidate.clusters}
+    return by_number.get(-1 if number is None else number, next(iter(candidate.clusters), None))

@@ -1,0 +1,210 @@
+"""Clusters over all texts of corpora in shards: those that tell the sides apart most, with some texts and phrases.
+
+A run keeps them beside the scores over all texts (:mod:`mauve_core.experiments.over_shards`). They belong to the
+partition of all texts; the clusters that the run itself has are those of its sample.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from mauve_core.analysis.cluster_names import cluster_names
+from mauve_core.analysis.phrases import distinctive_phrases
+from mauve_core.analysis.words import count_words
+from mauve_core.base.errors import InputError
+from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.base.validation import Count, Within, require_different, require_within
+from mauve_core.corpus.text_properties import stop_words
+from mauve_core.experiments.over_shards import stored_over_shards
+from mauve_core.numerics.divergences.kl import integral_terms
+from mauve_core.shards.collecting import KeptCluster, KeptSide, KeptText, kept_clusters
+from mauve_core.shards.keepsakes import MOST_CLUSTERS, NEAREST, RANDOM
+from mauve_core.shards.plan import Work
+from mauve_core.shards.result import ShardedComparison
+from mauve_core.store import Run
+
+ATTACHMENT = "shards-clusters"
+
+MOST_READ = 20
+"""Random texts of a cluster and side that a run keeps, of those in which phrases are counted."""
+
+MOST_PHRASES = 5
+
+
+@dataclass(frozen=True)
+class SampledPhrase:
+    """A phrase that one side of a cluster uses more often than the other.
+
+    Attributes
+    ----------
+    text : str
+    texts, other_texts : int
+        Random texts of this and of the other side that have it.
+    """
+
+    text: str
+    texts: Annotated[int, Within(1, RANDOM)]
+    other_texts: Annotated[int, Within(0, RANDOM)]
+
+
+@dataclass(frozen=True)
+class SideOverAll:
+    """One side of a cluster.
+
+    Attributes
+    ----------
+    n : int
+        Texts of the side in the cluster, of all shards.
+    effect : float
+        How many times as large the variance of its share is as if texts of one prompt were not alike.
+    sampled : int
+        Random texts in which phrases were counted.
+    nearest, random : tuple of KeptText
+        The nearest to the cluster's center first, and the first of the random ones.
+    phrases : tuple of SampledPhrase
+        The most distinctive first.
+    """
+
+    n: Count
+    effect: Annotated[float, Within(1)]
+    sampled: Annotated[int, Within(0, RANDOM)]
+    nearest: tuple[KeptText, ...]
+    random: tuple[KeptText, ...]
+    phrases: tuple[SampledPhrase, ...]
+
+
+@dataclass(frozen=True)
+class ClusterOverAll:
+    """One cluster of all texts: its number, words that distinguish it from the others here, and both sides."""
+
+    number: Count
+    name: str
+    human: SideOverAll
+    model: SideOverAll
+
+
+@dataclass(frozen=True)
+class CandidateOverAll:
+    """The clusters of one candidate's partition that have the largest terms of the frontier integral.
+
+    Attributes
+    ----------
+    name : str
+    seed : int
+        Index of the k-means seed under which MAUVE is the candidate's median.
+    clusters : tuple of ClusterOverAll
+        The largest term first.
+    """
+
+    name: str
+    seed: Count
+    clusters: tuple[ClusterOverAll, ...]
+
+
+@dataclass(frozen=True)
+class ClustersOverAll:
+    """The clusters of every candidate, in their order."""
+
+    candidates: tuple[CandidateOverAll, ...]
+
+    def __getitem__(self, name: str) -> CandidateOverAll:
+        return {candidate.name: candidate for candidate in self.candidates}[name]
+
+    def digest(self) -> str:
+        """SHA-256 of all of it: equal on every engine."""
+        return hashlib.sha256(json.dumps(dataclass_to_json(self), sort_keys=True).encode()).hexdigest()
+
+    def check(self, found: ShardedComparison) -> None:
+        """Raise InputError unless they are clusters of a comparison, and what belongs together agrees."""
+        names = [candidate.name for candidate in found.candidates]
+        if [candidate.name for candidate in self.candidates] != names:
+            raise InputError("The clusters over all texts do not belong to the run", allowed=", ".join(names))
+        for each, side in zip(self.candidates, found.sides[1:], strict=True):
+            _check(each, found[each.name].k, (found.sides[0].n, side.n), found.score.seeds)
+
+
+def _check(candidate: CandidateOverAll, k: int, sizes: tuple[int, int], seeds: int) -> None:
+    clusters = candidate.clusters
+    require_within("The seed of clusters over all texts", [candidate.seed], 0, seeds - 1)
+    require_within("The number of clusters", [len(clusters)], 0, min(k, MOST_CLUSTERS))
+    require_within("The number of a cluster", [cluster.number for cluster in clusters], 0, k - 1)
+    require_different([cluster.number for cluster in clusters], "A cluster")
+    for size, sides in zip(sizes, zip(*((one.human, one.model) for one in clusters), strict=True), strict=False):
+        require_within("The texts of clusters", [sum(side.n for side in sides)], 0, size)
+        require_within("The effect of prompts", [side.effect for side in sides], 1, size)
+    for cluster in clusters:
+        for own, other in ((cluster.human, cluster.model), (cluster.model, cluster.human)):
+            require_within("The number of random texts", [own.sampled], 0, own.n)
+            random, nearest = min(own.sampled, MOST_READ), min(own.sampled, NEAREST)
+            if (len(own.random), len(own.nearest)) != (random, nearest):
+                allowed = f"{random} random and {nearest} nearest"
+                raise InputError("Texts of a cluster over all texts are missing", allowed=allowed)
+            require_within("The number of phrases", [len(own.phrases)], 0, MOST_PHRASES)
+            require_different([each.text for each in own.phrases], "A phrase")
+            require_within("The texts with a phrase", [each.texts for each in own.phrases], 1, own.sampled)
+            require_within("The texts with a phrase", [each.other_texts for each in own.phrases], 0, other.sampled)
+    terms = integral_terms(*(np.array([_n(one) for one in clusters], dtype=float).reshape(-1, 2) / sizes).T)
+    if (np.diff(terms) > 1e-12).any():
+        raise InputError("Clusters over all texts do not stand in the order of their terms")
+
+
+def _n(cluster: ClusterOverAll) -> tuple[int, int]:
+    return cluster.human.n, cluster.model.n
+
+
+def clusters_over_all(work: Work) -> ClustersOverAll:
+    """Name the clusters of all candidates, and find their phrases; call it after ``compare_shards``."""
+    return ClustersOverAll(tuple(_of_candidate(work, name) for name in work.plan.candidates))
+
+
+def _of_candidate(work: Work, candidate: str) -> CandidateOverAll:
+    seed, clusters = kept_clusters(work, candidate)
+    found = tuple(
+        ClusterOverAll(cluster.number, name, *_sides(cluster))
+        for cluster, name in zip(clusters, _names(clusters), strict=True)
+    )
+    return CandidateOverAll(candidate, seed, found)
+
+
+def _names(clusters: Sequence[KeptCluster]) -> tuple[str, ...]:
+    """Words of each cluster's random texts that the others' have less often; its number where shards hold features."""
+    texts = [
+        (place, text.text)
+        for place, cluster in enumerate(clusters)
+        for text in (*cluster.human.random, *cluster.model.random)
+    ]
+    if not texts:
+        return tuple(f"cluster {cluster.number}" for cluster in clusters)
+    labels = np.array([place for place, _ in texts], dtype=np.int32)
+    return cluster_names(count_words([text for _, text in texts]), {}, labels, len(clusters))
+
+
+def _sides(cluster: KeptCluster) -> tuple[SideOverAll, SideOverAll]:
+    texts = [[text.text for text in side.random] for side in (cluster.human, cluster.model)]
+    phrases: tuple[tuple[SampledPhrase, ...], ...] = ((), ())
+    if all(texts):
+        found = distinctive_phrases(*texts, top=MOST_PHRASES, stop_words=stop_words())
+        phrases = tuple(tuple(SampledPhrase(each.text, each.texts, each.other_texts) for each in own) for own in found)
+    return _side(cluster.human, phrases[0]), _side(cluster.model, phrases[1])
+
+
+def _side(side: KeptSide, phrases: tuple[SampledPhrase, ...]) -> SideOverAll:
+    return SideOverAll(side.n, side.effect, len(side.random), side.nearest, side.random[:MOST_READ], phrases)
+
+
+def stored_clusters_over_all(run: Run) -> ClustersOverAll | None:
+    """The clusters over all texts, or None; StorageError or InputError if damaged."""
+    values = run.attachment(ATTACHMENT)
+    if values is None:
+        return None
+    found, of = from_json(ClustersOverAll, values), stored_over_shards(run)
+    if of is None:
+        raise InputError("There are clusters over all texts, and no scores", allowed="both or neither")
+    found.check(of)
+    return found

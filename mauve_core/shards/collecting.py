@@ -1,0 +1,234 @@
+"""What of all texts is shown: the clusters that tell the sides apart most, their sizes, and some of their texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.numerics.divergences.kl import integral_terms
+from mauve_core.scoring.result import lower_median
+from mauve_core.shards.clustering import centers_path, sources_of
+from mauve_core.shards.keepsakes import (
+    MOST_CLUSTERS,
+    NEAREST,
+    RANDOM,
+    Rows,
+    chosen_path,
+    fetched_path,
+    kept_path,
+    picked_path,
+    read_rows,
+    write_rows,
+)
+from mauve_core.shards.plan import Work, write_arrays
+from mauve_core.shards.tasks import Task
+
+_SIDES = ("human", "model")
+_WAYS = {"nearest": NEAREST, "random": RANDOM}
+
+
+@dataclass(frozen=True)
+class KeptText:
+    """A text of a cluster.
+
+    Attributes
+    ----------
+    id : str
+    prompt : str or None
+    text : str
+    cut : bool
+        Whether the text goes on.
+    """
+
+    id: str
+    prompt: str | None
+    text: str
+    cut: bool
+
+
+class KeptSide(NamedTuple):
+    """One side of a cluster.
+
+    Attributes
+    ----------
+    n : int
+        Texts of the side in the cluster.
+    effect : float
+        How many times as large the variance of its share is as if texts of one prompt were not alike; at least 1.
+    nearest, random : tuple of KeptText
+        The nearest to the center first, and texts in random order; none where shards hold features.
+    """
+
+    n: int
+    effect: float
+    nearest: tuple[KeptText, ...]
+    random: tuple[KeptText, ...]
+
+
+class KeptCluster(NamedTuple):
+    """A cluster of the partition under one seed, by its number, and both of its sides."""
+
+    number: int
+    human: KeptSide
+    model: KeptSide
+
+
+def choose(
+    work: Work,
+    candidate: str,
+    iteration: int,
+    p: NDArray[np.integer],
+    q: NDArray[np.integer],
+    mauve: Sequence[float],
+) -> None:
+    """Write which clusters have the largest terms of the frontier integral, under the seed that runs show.
+
+    Parameters
+    ----------
+    iteration : int
+        That of the centers to which rows were assigned.
+    p, q : (s, G, k) int arrays
+        Texts of either side by seed, group and cluster.
+    mauve : sequence of float
+        MAUVE under each seed.
+    """
+    seed = list(mauve).index(lower_median(mauve))
+    sides = [np.asarray(side[seed], dtype=np.int64) for side in (p, q)]
+    counts = np.stack([side.sum(axis=0) for side in sides])
+    clusters = costliest(*counts)[:MOST_CLUSTERS]
+    write_arrays(
+        chosen_path(work, candidate),
+        seed=seed,
+        k=counts.shape[1],
+        clusters=clusters,
+        counts=counts[:, clusters],
+        effects=np.stack([design_effects(side)[clusters] for side in sides]),
+        centers=np.load(centers_path(work, candidate, iteration))[seed, clusters],
+    )
+
+
+def costliest(human: NDArray[np.int64], model: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Clusters whose shares differ, by their terms of the frontier integral, the largest first, ties by number."""
+    terms = integral_terms(human / human.sum(), model / model.sum())
+    return np.argsort(-terms, kind="stable")[: np.count_nonzero(terms)]
+
+
+def design_effects(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(k,) ratios of the variance of a cluster's share by groups of prompts to that of independent texts, from (G, k).
+
+    The variance of a ratio of sums over groups (Cochran 1977, section 6.3); below 1, and where a cluster has all texts
+    or none, it counts as 1.
+    """
+    sizes = counts.sum(axis=1)
+    n, groups = sizes.sum(), np.count_nonzero(sizes)
+    share = counts.sum(axis=0) / n
+    spread = ((counts - sizes[:, np.newaxis] * share) ** 2).sum(axis=0) * groups / (groups - 1)
+    alone = n * share * (1 - share)
+    found: NDArray[np.float64] = np.maximum(np.divide(spread, alone, out=np.ones_like(share), where=alone > 0), 1.0)
+    return found
+
+
+def collect(work: Work, run: Callable[[str, Sequence[Task]], None]) -> None:
+    """Read some texts of the chosen clusters of all candidates; nothing where shards hold features.
+
+    ``run`` carries out the tasks of a pass that are not done.
+
+    Raises
+    ------
+    InputError
+        A shard has vanished, or is not the one that was encoded.
+    """
+    if work.plan.encoder is None:
+        return
+    for candidate in work.plan.candidates:
+        run("keep", _keep_tasks(work, candidate))
+        _pick(work, candidate)
+    run("fetch", _fetch_tasks(work))
+
+
+def _keep_tasks(work: Work, candidate: str) -> list[Task]:
+    return [
+        Task("keep", (candidate, source, index), kept_path(work, candidate, source, index), f"shard {shard}")
+        for source in sources_of(work, candidate)
+        for index, shard in enumerate(work.plan.sides[source])
+    ]
+
+
+def _pick(work: Work, candidate: str) -> None:
+    """Write the first rows of each cluster over all shards; one shard is read at a time."""
+    picked = {}
+    for side, source in zip(_SIDES, sources_of(work, candidate), strict=True):
+        for way, most in _WAYS.items():
+            rows = Rows.none()
+            for index in range(len(work.plan.sides[source])):
+                more = read_rows(work, kept_path(work, candidate, source, index), way)
+                rows = rows.with_more(more, most, nearest=way == "nearest")
+            picked[f"{side}_{way}"] = rows
+    write_rows(picked_path(work, candidate), **picked)
+
+
+def _picked(work: Work, source: str) -> Iterator[Rows]:
+    """The rows of a side that any candidate's clusters ask for."""
+    for candidate in work.plan.candidates:
+        for side, own in zip(_SIDES, sources_of(work, candidate), strict=True):
+            if own == source:
+                yield from (read_rows(work, picked_path(work, candidate), f"{side}_{way}") for way in _WAYS)
+
+
+def _fetch_tasks(work: Work) -> list[Task]:
+    tasks = []
+    for source in work.plan.sources:
+        asked = list(_picked(work, source))
+        shards, rows = (np.concatenate(parts) for parts in zip(*((one.shard, one.row) for one in asked), strict=True))
+        for index in np.unique(shards).tolist():
+            wanted = tuple(np.unique(rows[shards == index]).tolist())
+            shard = work.plan.sides[source][index]
+            tasks.append(Task("fetch", (source, index, wanted), fetched_path(work, source, index), f"shard {shard}"))
+    return tasks
+
+
+def kept_clusters(work: Work, candidate: str) -> tuple[int, tuple[KeptCluster, ...]]:
+    """The index of the seed whose clusters are shown, and those that tell the sides apart most, the first one most.
+
+    Call it after :func:`mauve_core.shards.compare.compare_shards`.
+    """
+    chosen = work.arrays(chosen_path(work, candidate))
+    sides = [
+        _sides(work, candidate, side, source, chosen["counts"][which], chosen["effects"][which])
+        for which, (side, source) in enumerate(zip(_SIDES, sources_of(work, candidate), strict=True))
+    ]
+    clusters = zip(chosen["clusters"].tolist(), *sides, strict=True)
+    return int(chosen["seed"]), tuple(KeptCluster(*each) for each in clusters)
+
+
+def _sides(
+    work: Work, candidate: str, side: str, source: str, counts: NDArray[np.int64], effects: NDArray[np.float64]
+) -> list[KeptSide]:
+    """One side of each chosen cluster."""
+    texts: dict[str, list[list[KeptText]]] = {way: [[] for _ in counts] for way in _WAYS}
+    if work.plan.encoder is not None:
+        for way, found in texts.items():
+            rows = read_rows(work, picked_path(work, candidate), f"{side}_{way}")
+            fetched = {index: _fetched(work, source, index) for index in np.unique(rows.shard).tolist()}
+            for place, index, row in zip(rows.place.tolist(), rows.shard.tolist(), rows.row.tolist(), strict=True):
+                found[place].append(fetched[index][row])
+    return [
+        KeptSide(n, effect, tuple(nearest), tuple(random))
+        for n, effect, nearest, random in zip(
+            counts.tolist(), effects.tolist(), texts["nearest"], texts["random"], strict=True
+        )
+    ]
+
+
+def _fetched(work: Work, source: str, index: int) -> dict[int, KeptText]:
+    lines = fetched_path(work, source, index).read_text("utf-8").splitlines()
+    return {row: KeptText(*values) for row, *values in map(_parsed, lines)}
+
+
+def _parsed(line: str) -> list[Any]:
+    return list(json.loads(line))

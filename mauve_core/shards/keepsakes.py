@@ -1,0 +1,173 @@
+"""Texts of the clusters that tell the sides apart most, from all shards: the nearest to the center, and random ones.
+
+A cluster is chosen by the driver (:mod:`mauve_core.shards.collecting`). Each shard then names its own first rows of it:
+by their distance to the center, and by a number that depends on what a row is, so that the random rows of all shards
+together are the same however texts are divided. Of rows that no number tells apart, such as equal texts without ids
+and prompts, one is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
+from mauve_core.shards.clustering import coordinates_path, labels_path, partition_path
+from mauve_core.shards.drawing import mixed
+from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, shard_info
+from mauve_core.shards.plan import Work, write_arrays
+from mauve_core.shards.texts import digests_of, texts_at
+
+MOST_CLUSTERS = 30
+
+NEAREST, RANDOM = 5, 100
+"""Texts of a cluster and side that are kept."""
+
+MOST_CHARACTERS = 2000
+"""Of a text or prompt; what has more is cut."""
+
+
+class Rows(NamedTuple):
+    """Rows of clusters, by cluster and then in the order in which they are taken; (m,) arrays.
+
+    Attributes
+    ----------
+    place : int64
+        Place of the cluster among those chosen.
+    distance : float64
+        Squared, to the cluster's center.
+    number : uint64
+        What decides whether a row is among the random ones.
+    shard, row : int64
+        Where it is, the row among the usable ones of its shard.
+    """
+
+    place: NDArray[np.int64]
+    distance: NDArray[np.float64]
+    number: NDArray[np.uint64]
+    shard: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+    @classmethod
+    def none(cls) -> Rows:
+        """No rows."""
+        whole = np.zeros(0, dtype=np.int64)
+        return cls(whole, np.zeros(0), np.zeros(0, dtype=np.uint64), whole, whole)
+
+    def at(self, which: NDArray[np.bool_] | NDArray[np.intp]) -> Rows:
+        """Some of them."""
+        return Rows(**{name: getattr(self, name)[which] for name in self._fields})
+
+    def with_more(self, more: Rows, most: int, *, nearest: bool) -> Rows:
+        """The first ``most`` rows of each cluster, of these and more; the result does not depend on who came first."""
+        rows = Rows(**{name: np.concatenate([getattr(part, name) for part in (self, more)]) for name in self._fields})
+        keys = (rows.row, rows.shard, rows.number, *((rows.distance,) if nearest else ()), rows.place)
+        rows = rows.at(np.lexsort(keys))
+        rows = rows.at(_first_of_equals(rows))
+        before = np.searchsorted(rows.place, rows.place, "left")
+        return rows.at(np.arange(len(rows.place)) - before < most)
+
+
+def _first_of_equals(rows: Rows) -> NDArray[np.bool_]:
+    """Whether no row before it, in the order that they have, is of the same cluster and has the same number."""
+    order = np.lexsort((rows.number, rows.place))
+    place, number = rows.place[order], rows.number[order]
+    first = np.ones(len(order), dtype=np.bool_)
+    first[order[1:][(place[1:] == place[:-1]) & (number[1:] == number[:-1])]] = False
+    return first
+
+
+def chosen_path(work: Work, candidate: str) -> Path:
+    """Where the chosen clusters of a pair are."""
+    return partition_path(work, candidate, "chosen.npz")
+
+
+def kept_path(work: Work, candidate: str, source: str, index: int) -> Path:
+    """Where the first rows of the chosen clusters in a shard are."""
+    return partition_path(work, candidate, "kept", work.number(source), index).with_suffix(".npz")
+
+
+def picked_path(work: Work, candidate: str) -> Path:
+    """Where the first rows of the chosen clusters in all shards are."""
+    return partition_path(work, candidate, "picked.npz")
+
+
+def fetched_path(work: Work, source: str, index: int) -> Path:
+    """Where the texts of a shard are that any candidate's clusters ask for."""
+    return work.path("fetched", work.number(source), index).with_suffix(".jsonl")
+
+
+def keep_rows(work: Work, candidate: str, source: str, index: int) -> None:
+    """Write the first rows of each chosen cluster in a shard, for both ways to take them."""
+    chosen = work.arrays(chosen_path(work, candidate))
+    place_of = np.full(int(chosen["k"]), -1, dtype=np.int64)
+    place_of[chosen["clusters"]] = np.arange(len(chosen["clusters"]))
+    groups, order = drawing(work, source, index)
+    seed = mixed(np.array([work.plan.score.seed], dtype=np.uint64))
+    labels = np.load(labels_path(work, candidate, source, index), mmap_mode="r")[int(chosen["seed"])]
+    table = np.load(coordinates_path(work, candidate, source, index), mmap_mode="r")
+    nearest = random = Rows.none()
+    for start in range(0, len(table), ROWS_AT_ONCE):
+        part = slice(start, start + ROWS_AT_ONCE)
+        places = place_of[labels[part]]
+        rows = np.flatnonzero(places >= 0)
+        place, own = places[rows], start + rows
+        away = np.asarray(table[part])[rows] - chosen["centers"][place]
+        found = Rows(
+            place,
+            np.einsum("ij,ij->i", away, away),
+            mixed(order[own] ^ mixed(groups[own] ^ seed)),
+            np.full(len(own), index, dtype=np.int64),
+            own,
+        )
+        nearest = nearest.with_more(found, NEAREST, nearest=True)
+        random = random.with_more(found, RANDOM, nearest=False)
+    write_rows(kept_path(work, candidate, source, index), nearest=nearest, random=random)
+
+
+def write_rows(path: Path, **kept: Rows) -> None:
+    """Write rows by name."""
+    write_arrays(
+        path,
+        **{f"{name}_{field}": each for name, rows in kept.items() for field, each in rows._asdict().items()},
+    )
+
+
+def read_rows(work: Work, path: Path, name: str) -> Rows:
+    """Read rows by name."""
+    stored = work.arrays(path)
+    return Rows(**{field: stored[f"{name}_{field}"] for field in Rows._fields})
+
+
+def fetch_texts(work: Work, source: str, index: int, rows: Sequence[int]) -> None:
+    """Read these rows of a shard again, and write their texts, one JSON array a line.
+
+    Raises
+    ------
+    InputError
+        The shard has vanished or is not the one that was encoded.
+    """
+    shard, info = work.plan.sides[source][index], shard_info(work, source, index)
+    _, order = drawing(work, source, index)
+    found = texts_at(shard, work.plan.named, rows, complete=not info.left_out)
+    if sorted(found) != list(rows) or (digests_of(tuple(found[row].id for row in rows)) != order[list(rows)]).any():
+        raise InputError(
+            f"The shard {shard} is not the one that was encoded",
+            allowed=f"{info.n:,} usable rows with the same ids in the same order",
+            todo="Put back the file that was there, then start again: finished tasks are kept",
+        )
+    lines = [json.dumps([row, *_cut(*found[row])]) for row in rows]
+    write_atomically(
+        fetched_path(work, source, index), lambda stream: stream.write("".join(f"{line}\n" for line in lines).encode())
+    )
+
+
+def _cut(identifier: str, prompt: str | None, text: str) -> tuple[str, str | None, str, bool]:
+    shown = None if prompt is None else prompt[:MOST_CHARACTERS]
+    return identifier[:MOST_CHARACTERS], shown, text[:MOST_CHARACTERS], len(text) > MOST_CHARACTERS

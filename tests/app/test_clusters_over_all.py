@@ -1,0 +1,171 @@
+"""The Clusters page of a sample of shards: clusters over all texts above those of the sample."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from mauve_app.components.markup import escaped
+from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.experiments.cluster_shares import share_label, share_table
+from mauve_core.experiments.clusters_over_shards import ATTACHMENT, ClustersOverAll
+from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
+from mauve_core.shards.collecting import KeptText
+from mauve_core.store import Run, RunStore
+from tests.mutations import clusters_over_shards_example, over_shards_example
+from tests.payloads import PAYLOADS
+from tests.synthetic import make_run
+
+OpenPage = Callable[..., AppTest]
+VIEW = "views/clusters/clusters.py"
+SAMPLE = "Clusters of the sample"
+
+
+@pytest.fixture
+def run(own_home: Path) -> Run:
+    found = make_run(own_home, n=60, seeds=2, projection=False)
+    RunStore().attach(found.id, OVER_SHARDS, dataclass_to_json(over_shards_example(found)))
+    return found
+
+
+def told(run: Run) -> ClustersOverAll:
+    """Clusters whose texts say of which side, cluster and way they are."""
+
+    def of(text: KeptText, what: str) -> KeptText:
+        return dataclasses.replace(text, id=f"id of {what}", text=f"text of {what}")
+
+    whole = clusters_over_shards_example(run)
+    candidates = []
+    for candidate in whole.candidates:
+        clusters = []
+        for cluster in candidate.clusters:
+            sides = {}
+            for name, side in (("human", cluster.human), ("model", cluster.model)):
+                kept = {
+                    way: tuple(
+                        of(each, f"{candidate.name} {cluster.number} {name} {way}") for each in getattr(side, way)
+                    )
+                    for way in ("nearest", "random")
+                }
+                sides[name] = dataclasses.replace(side, **kept)
+            clusters.append(dataclasses.replace(cluster, **sides))
+        candidates.append(dataclasses.replace(candidate, clusters=tuple(clusters)))
+    return ClustersOverAll(tuple(candidates))
+
+
+def attach(run: Run, clusters: ClustersOverAll) -> None:
+    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(clusters))
+
+
+def headers(app: AppTest) -> list[str]:
+    return [header.value for header in app.header]
+
+
+def texts(app: AppTest) -> list[str]:
+    return [text.value for text in app.text if text.value.startswith("text of")]
+
+
+def test_the_sentence_says_what_is_over_and_under_produced(open_page: OpenPage, run: Run) -> None:
+    attach(run, told(run))
+    app = open_page(VIEW, candidate="shifted")
+    assert not app.exception
+    assert headers(app).index("Clusters over all texts") < headers(app).index(SAMPLE)
+    table = share_table(over_shards_example(run), told(run)["shifted"])
+    adds, misses = table.iloc[0], table.iloc[1]
+    assert (adds["q"], adds["p"]) == (12 / 60, 2 / 60)
+    sentence = next(each.value for each in app.markdown if "over-produces" in each.value)
+    assert sentence == (
+        f"**shifted** over-produces “rain\\, cloud” most: {share_label(adds, 'q')} of its texts against "
+        f"{share_label(adds, 'p')} of the human texts; it under-produces “bread\\, milk” most: "
+        f"{share_label(misses, 'q')} of its texts against {share_label(misses, 'p')} of the human texts."
+    )
+
+
+def test_texts_are_those_of_the_chosen_cluster_side_and_way(open_page: OpenPage, run: Run) -> None:
+    attach(run, told(run))
+    app = open_page(VIEW, candidate="close")
+    assert texts(app) == [f"text of close 3 {side} random …" for side in ("human", "model") for _ in range(2)]
+    app.selectbox(key="url_of_all").set_value(0).run()
+    assert texts(app)[0] == "text of close 0 human random …"
+    app.segmented_control(key="url_drawn").set_value("nearest").run()
+    assert texts(app) == [f"text of close 0 {side} nearest …" for side in ("human", "model") for _ in range(2)]
+    assert (app.query_params["of_all"], app.query_params["drawn"]) in (("0", "nearest"), (["0"], ["nearest"]))
+    app.selectbox(key="candidate_of_all").set_value("shifted").run()
+    assert not app.exception
+    assert texts(app)[0] == "text of shifted 3 human nearest …"
+    assert "of_all" not in app.query_params
+
+
+@pytest.mark.parametrize("number", ["1", "99"])
+def test_a_link_to_a_cluster_that_is_not_kept_opens_the_first(open_page: OpenPage, run: Run, number: str) -> None:
+    attach(run, told(run))
+    app = open_page(VIEW, candidate="close", of_all=number)
+    assert not app.exception
+    assert app.selectbox(key="url_of_all").value == 3
+
+
+def test_phrases_stand_with_their_counts(open_page: OpenPage, run: Run) -> None:
+    attach(run, told(run))
+    said = [each.value for each in open_page(VIEW, candidate="close").markdown]
+    assert "More often here (of 2 : 2 random texts): *weather* 2 : 1" in said
+    assert "More often here (of 2 : 2 random texts): *rain* 2 : 1" in said
+
+
+def test_sides_that_are_equal_everywhere(open_page: OpenPage, run: Run) -> None:
+    candidates = tuple(dataclasses.replace(each, clusters=()) for each in told(run).candidates)
+    attach(run, ClustersOverAll(candidates))
+    app = open_page(VIEW)
+    assert not app.exception
+    assert any("the same share" in each.value for each in app.markdown)
+
+
+def test_other_runs_have_no_such_panel(open_page: OpenPage, run: Run) -> None:
+    app = open_page(VIEW)
+    assert SAMPLE not in headers(app)
+    assert not app.error
+
+
+def test_damaged_clusters_leave_the_page(open_page: OpenPage, run: Run) -> None:
+    whole = told(run)
+    attach(run, dataclasses.replace(whole, candidates=whole.candidates[:1]))
+    app = open_page(VIEW)
+    assert not app.exception
+    assert "do not belong to the run" in app.error[0].value
+    assert SAMPLE not in headers(app)
+
+
+@pytest.mark.parametrize("payload", [PAYLOADS[key] for key in ("script", "markdown-image", "latex", "formula")])
+def test_names_phrases_and_texts_from_files_are_shown_as_they_are(open_page: OpenPage, run: Run, payload: str) -> None:
+    whole = told(run)
+    text = KeptText(payload, payload, payload, False)
+    clusters = []
+    for place, cluster in enumerate(whole["close"].clusters):
+        sides = [
+            dataclasses.replace(
+                side,
+                random=(text,) * 2,
+                nearest=(text,) * 2,
+                phrases=(dataclasses.replace(side.phrases[0], text=payload),),
+            )
+            for side in (cluster.human, cluster.model)
+        ]
+        clusters.append(dataclasses.replace(cluster, name=f"{payload} {place}", human=sides[0], model=sides[1]))
+    attach(
+        run,
+        ClustersOverAll(
+            tuple(
+                dataclasses.replace(each, clusters=tuple(clusters)) if each.name == "close" else each
+                for each in whole.candidates
+            )
+        ),
+    )
+    app = open_page(VIEW, candidate="close")
+    assert not app.exception
+    shown = [each.value for each in app.markdown]
+    assert any(escaped(f"{payload} 0") in each for each in shown)
+    assert not any(payload in each for each in shown if "over-produces" in each or "More often" in each)
+    assert sum(each.value == payload for each in app.text) == 12

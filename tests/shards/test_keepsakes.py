@@ -1,0 +1,391 @@
+"""Clusters over all texts: beside plain counts and sorts over all rows in memory, however texts are divided."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.experiments.clusters_over_shards import MOST_READ, clusters_over_all
+from mauve_core.experiments.over_shards import stored_over_shards
+from mauve_core.shards import texts as shard_texts
+from mauve_core.shards.clustering import centers_path, coordinates_path, read_state
+from mauve_core.shards.collecting import KeptCluster, KeptSide, design_effects, kept_clusters
+from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
+from mauve_core.shards.drawing import mixed
+from mauve_core.shards.keepsakes import MOST_CHARACTERS, MOST_CLUSTERS, NEAREST, RANDOM, Rows
+from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.tasks import remaining
+from mauve_core.shards.texts import Named, Tally, digests_of, texts_at, texts_of
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_texts, written_texts
+from tests.word_files import by_topic
+
+N = 2400
+"""Texts of a side: clusters then have more than are drawn."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("many")
+
+
+@pytest.fixture(scope="module")
+def planned(folder: Path) -> Callable[[int], Plan]:
+    """Plans of the same texts in any number of shards."""
+    words, rows = by_topic(folder / "words.txt"), made_texts(N)
+
+    def plan(shards: int) -> Plan:
+        places = written_texts(folder / f"in-{shards}", rows, shards)
+        encoder = EncoderConfig(str(words))
+        return plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=SCORE)
+
+    return plan
+
+
+@pytest.fixture(scope="module")
+def done(planned: Callable[[int], Plan], folder: Path) -> Work:
+    """A finished comparison of texts in three shards a side."""
+    plan = planned(3)
+    carried_out(plan, folder / "work")
+    return Work.open(folder / "work")
+
+
+def rows_of(plan: Plan, source: str) -> list[dict[str, str]]:
+    return [json.loads(line) for shard in plan.sides[source] for line in Path(shard).read_text().splitlines()]
+
+
+def in_memory(work: Work, source: str, seed: int) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.float64]]:
+    """Coordinates of all rows of a side, the cluster of each by brute force, and its squared distance to the center."""
+    state = read_state(work, "model")
+    assert state is not None
+    centers = np.load(centers_path(work, "model", state.iteration))[seed]
+    x = np.concatenate(
+        [np.load(coordinates_path(work, "model", source, index)) for index in range(len(work.plan.sides[source]))]
+    )
+    away = ((x[:, np.newaxis].astype(np.float64) - centers) ** 2).sum(axis=2)
+    return x, away.argmin(axis=1), away.min(axis=1)
+
+
+def sides_of(cluster: KeptCluster) -> tuple[tuple[str, KeptSide], ...]:
+    return (HUMAN, cluster.human), ("model", cluster.model)
+
+
+def test_counts_and_order_are_those_of_all_rows(done: Work) -> None:
+    seed, clusters = kept_clusters(done, "model")
+    counts = [np.bincount(in_memory(done, source, seed)[1], minlength=12) for source in (HUMAN, "model")]
+    assert [[cluster.human.n, cluster.model.n] for cluster in clusters] == [
+        [int(side[cluster.number]) for side in counts] for cluster in clusters
+    ]
+    p, q = (side / N for side in counts)
+    with np.errstate(all="ignore"):
+        between = np.where(p == q, p, p * q / (p - q) * np.log(p / q))
+    terms = (p + q) / 2 - np.where((p == 0) | (q == 0), 0, between)
+    assert len(clusters) == np.count_nonzero(p != q)
+    assert [cluster.number for cluster in clusters] == np.argsort(-terms, kind="stable")[: len(clusters)].tolist()
+    shown = carried_out(done.plan, done.folder)["model"].scores["mauve"].values
+    assert shown[seed] == sorted(shown)[(len(shown) - 1) // 2]
+
+
+def test_at_most_thirty_clusters_are_kept(planned: Callable[[int], Plan], folder: Path) -> None:
+    plan = dataclasses.replace(planned(2), score=dataclasses.replace(SCORE, k=50))
+    carried_out(plan, folder / "fifty")
+    assert len(kept_clusters(Work.open(folder / "fifty"), "model")[1]) == MOST_CLUSTERS
+
+
+def test_nearest_texts_are_those_of_a_sort(done: Work) -> None:
+    seed, clusters = kept_clusters(done, "model")
+    for source in (HUMAN, "model"):
+        rows = rows_of(done.plan, source)
+        _, labels, away = in_memory(done, source, seed)
+        for cluster in clusters:
+            kept = dict(sides_of(cluster))[source]
+            own = np.flatnonzero(labels == cluster.number)
+            nearest = sorted(away[own])[:NEAREST]
+            distance_of = dict(zip((rows[row]["id"] for row in own), away[own], strict=True))
+            assert [distance_of[text.id] for text in kept.nearest] == pytest.approx(nearest, abs=1e-6)
+            texts = {row["id"]: (row["prompt"], row["text"]) for row in rows}
+            assert all(texts[text.id] == (text.prompt, text.text) for text in (*kept.nearest, *kept.random))
+
+
+def test_random_texts_are_those_with_the_lowest_numbers(done: Work) -> None:
+    seed, clusters = kept_clusters(done, "model")
+    key = mixed(np.array([SCORE.seed], dtype=np.uint64))
+    most = 0
+    for source in (HUMAN, "model"):
+        rows = rows_of(done.plan, source)
+        ids, prompts = (digests_of(tuple(row[field] for row in rows)) for field in ("id", "prompt"))
+        numbers = mixed(ids ^ mixed(prompts ^ key))
+        labels = in_memory(done, source, seed)[1]
+        for cluster in clusters:
+            own = np.flatnonzero(labels == cluster.number)
+            expected = own[np.argsort(numbers[own])][:RANDOM]
+            kept = dict(sides_of(cluster))[source]
+            assert [text.id for text in kept.random] == [rows[row]["id"] for row in expected]
+            most = max(most, len(own))
+    assert most > 2 * RANDOM
+
+
+def test_every_row_is_as_likely_as_any_other() -> None:
+    """Over many seeds, each of 300 rows is drawn as often as others; so are the rows of each shard."""
+    ids = digests_of(tuple(f"text {number}" for number in range(300)))
+    prompts = digests_of(tuple(f"prompt {number // 3}" for number in range(300)))
+    times, draws, size = np.zeros(300), 600, 60
+    for seed in range(draws):
+        numbers = mixed(ids ^ mixed(prompts ^ mixed(np.array([seed], dtype=np.uint64))))
+        zeros = np.zeros(300, dtype=np.int64)
+        rows = Rows(zeros, np.zeros(300), numbers, zeros, np.arange(300))
+        times[Rows.none().with_more(rows, size, nearest=False).row] += 1
+    expected = draws * size / 300
+    statistic = ((times - expected) ** 2).sum() / (expected * (1 - size / 300))
+    assert chi2.ppf(1e-4, 299) < statistic < chi2.ppf(1 - 1e-4, 299)
+
+
+def test_rows_that_no_number_tells_apart_are_kept_once() -> None:
+    """A text that stands a thousand times would otherwise be all that is read."""
+    numbers = np.array([5, 5, 5, 9, 9, 7], dtype=np.uint64)
+    shards, row = np.array([1, 0, 0, 0, 0, 0]), np.array([0, 4, 3, 1, 2, 6])
+    rows = Rows(np.zeros(6, dtype=np.int64), np.array([2.0, 2, 2, 1, 0.5, 3]), numbers, shards, row)
+    random = Rows.none().with_more(rows, 2, nearest=False)
+    assert list(zip(random.shard, random.row, strict=True)) == [(0, 3), (0, 6)]
+    nearest = Rows.none().with_more(rows, 3, nearest=True)
+    assert list(zip(nearest.shard, nearest.row, strict=True)) == [(0, 2), (0, 3), (0, 6)]
+
+
+def test_the_first_rows_do_not_depend_on_who_comes_first() -> None:
+    rng = np.random.default_rng(0)
+    n = 500
+    rows = Rows(
+        rng.integers(0, 4, n),
+        rng.random(n),
+        rng.integers(0, 300, n).astype(np.uint64),
+        rng.integers(0, 9, n),
+        np.arange(n),
+    )
+    for nearest in (False, True):
+        whole = Rows.none().with_more(rows, 7, nearest=nearest)
+        apart = Rows.none()
+        for part in np.array_split(rng.permutation(n), 11):
+            apart = apart.with_more(Rows.none().with_more(rows.at(part), 7, nearest=nearest), 7, nearest=nearest)
+        for one, other in zip(whole, apart, strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert np.bincount(whole.place).tolist() == [7] * 4
+
+
+def test_random_texts_do_not_depend_on_the_shards(done: Work, planned: Callable[[int], Plan], folder: Path) -> None:
+    carried_out(planned(7), folder / "seven")
+    (seed, ours), (other_seed, theirs) = (kept_clusters(work, "model") for work in (done, Work.open(folder / "seven")))
+    assert seed == other_seed
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.number == other.number
+        for (_, mine), (_, yours) in zip(sides_of(one), sides_of(other), strict=True):
+            assert (mine.n, mine.effect, mine.random) == (yours.n, yours.effect, yours.random)
+
+
+def test_what_is_kept_is_equal_for_any_number_of_workers_and_parts(
+    done: Work, planned: Callable[[int], Plan], tmp_path: Path
+) -> None:
+    expected = clusters_over_all(done).digest()
+    for workers in (1, 2):
+        carried_out(done.plan, tmp_path / str(workers), workers)
+        assert clusters_over_all(Work.open(tmp_path / str(workers))).digest() == expected
+    for part in ((1, 2), (0, 2)):
+        work = Work.begin(tmp_path / "parts", done.plan)
+        Inline(part[0]).run(work.folder, remaining(encode_tasks(work, part=part)), lambda task, memory: None)
+    carried_out(done.plan, tmp_path / "parts")
+    assert clusters_over_all(Work.open(tmp_path / "parts")).digest() == expected
+
+
+@pytest.mark.parametrize("lost", ["pairs/00001/kept/00001/00002.npz", "fetched/00000/00001.jsonl"])
+def test_what_is_finished_is_not_read_again(done: Work, tmp_path: Path, lost: str) -> None:
+    shutil.copytree(done.folder, tmp_path / "work")
+    expected = clusters_over_all(done).digest()
+    (tmp_path / "work" / lost).unlink()
+    again = carried_out(done.plan, tmp_path / "work")
+    assert sum(one.tasks - one.done_before for one in again.passes) == 1
+    assert clusters_over_all(Work.open(tmp_path / "work")).digest() == expected
+
+
+def test_a_shard_that_has_vanished_is_named_and_nothing_is_lost(
+    planned: Callable[[int], Plan], done: Work, folder: Path, tmp_path: Path
+) -> None:
+    plan = planned(4)
+    shard = Path(plan.sides["model"][2])
+
+    def vanish(name: str, ready: int, total: int) -> None:
+        if name == "label" and ready == total and shard.exists():
+            shard.rename(tmp_path / "away.jsonl")
+
+    with pytest.raises(InputError, match=rf"The shard {shard} cannot be read"):
+        compare_shards(Work.begin(tmp_path / "work", plan), Inline(), progress=vanish)
+    shutil.move(tmp_path / "away.jsonl", shard)
+    again = carried_out(plan, tmp_path / "work")
+    assert [one.name for one in again.passes if one.tasks > one.done_before] == ["fetch"]
+    ours, theirs = (kept_clusters(work, "model")[1] for work in (done, Work.open(tmp_path / "work")))
+    assert [one.human.random for one in ours] == [one.human.random for one in theirs]
+
+
+def test_a_shard_that_is_another_one_is_refused(planned: Callable[[int], Plan], tmp_path: Path) -> None:
+    plan = planned(5)
+    carried_out(plan, tmp_path / "work")
+    shutil.rmtree(tmp_path / "work/fetched")
+    shard = Path(plan.sides[HUMAN][1])
+    lines = shard.read_text().splitlines()
+    for other in ([lines[0], *lines], lines[: len(lines) // 2]):
+        shard.write_text("".join(f"{line}\n" for line in other))
+        with pytest.raises(InputError, match=rf"{shard} is not the one that was encoded"):
+            carried_out(plan, tmp_path / "work")
+
+
+def test_rows_that_are_left_out_do_not_shift_the_others(tmp_path: Path) -> None:
+    """Rows are counted as when they were encoded: without those that have no text."""
+    sides = made_texts()
+    for rows in sides.values():
+        for place in range(0, len(rows), 7):
+            rows.insert(place, {"id": f"none-{place}", "prompt": "Nothing.", "text": "  "})
+    places = written_texts(tmp_path / "in", sides, 2)
+    encoder = EncoderConfig(str(by_topic(tmp_path / "words.txt")))
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=SCORE)
+    found = carried_out(plan, tmp_path / "work")
+    assert found.sides[0].left_out
+    clusters = kept_clusters(Work.open(tmp_path / "work"), "model")[1]
+    texts = {row["id"]: row["text"] for rows in sides.values() for row in rows}
+    kept = [text for cluster in clusters for _, side in sides_of(cluster) for text in (*side.nearest, *side.random)]
+    assert all(texts[text.id] == text.text for text in kept)
+    assert sum(len(side.random) for cluster in clusters for _, side in sides_of(cluster)) == 480
+
+
+def parquet(path: Path, n: int, group: int, empty: int | None = None) -> Path:
+    rows = [{"id": f"{row}", "prompt": f"Prompt {row}", "text": f"Text {row}"} for row in range(n)]
+    if empty is not None:
+        rows[empty]["text"] = ""
+    pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=group)
+    return path
+
+
+@pytest.mark.parametrize("group", [50, 700, 3000, 9000])
+@pytest.mark.parametrize("empty", [None, 1])
+def test_texts_at_rows_are_those_that_a_whole_shard_gives(tmp_path: Path, group: int, empty: int | None) -> None:
+    shard = str(parquet(tmp_path / "a.parquet", 5000, group, empty))
+    tally = Tally()
+    ids = [one for found in texts_of(shard, Named(), tally) for one in found.ids]
+    rng = np.random.default_rng(group)
+    for rows in ([0], [4998], [0, 1023, 1024, 2999, 3000], sorted(rng.choice(4999, 40, replace=False).tolist())):
+        found = texts_at(shard, Named(), rows, complete=not tally.left_out)
+        assert [found[row].id for row in rows] == [ids[row] for row in rows]
+        assert [found[row].text for row in rows] == [f"Text {ids[row]}" for row in rows]
+    assert not texts_at(shard, Named(), [5000], complete=not tally.left_out)
+
+
+def test_only_parts_of_a_parquet_file_are_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shard = str(parquet(tmp_path / "a.parquet", 20_000, 1000))
+    seen, own = [], shard_texts._table_of
+
+    def table_of(batch: pa.RecordBatch, names: tuple[str, ...], path: Path, before: int) -> object:
+        seen.append(before)
+        return own(batch, names, path, before)
+
+    monkeypatch.setattr(shard_texts, "_table_of", table_of)
+    texts_at(shard, Named(), [12_345, 17_000], complete=True)
+    assert seen == [0, 12_000, 17_000]
+
+
+def test_long_texts_are_cut_and_say_so(tmp_path: Path) -> None:
+    sides = made_texts(60)
+    for row in sides["model"]:
+        row["text"] += " word" * MOST_CHARACTERS
+        row["prompt"] *= 1000
+    places = written_texts(tmp_path / "in", sides, 2)
+    encoder = EncoderConfig(str(by_topic(tmp_path / "words.txt")))
+    score = dataclasses.replace(SCORE, k=4)
+    carried_out(plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score), tmp_path / "work")
+    for cluster in kept_clusters(Work.open(tmp_path / "work"), "model")[1]:
+        for text in cluster.model.random:
+            assert (len(text.text), len(text.prompt or ""), text.cut) == (MOST_CHARACTERS, MOST_CHARACTERS, True)
+        assert not any(text.cut for text in cluster.human.random)
+
+
+def test_prompts_that_make_texts_alike_widen_intervals() -> None:
+    """Beside resampled groups: five equal texts of each prompt have five times the variance."""
+    rng = np.random.default_rng(3)
+    counts = np.zeros((400, 3), dtype=np.int64)
+    counts[np.arange(400), rng.integers(0, 2, 400)] = rng.integers(3, 8, 400)
+    drawn = counts[rng.integers(0, 400, (4000, 400))].sum(axis=1)
+    shares = drawn / drawn.sum(axis=1, keepdims=True)
+    share = counts.sum(axis=0) / counts.sum()
+    alone = share * (1 - share) / counts.sum()
+    effects = design_effects(counts)
+    assert effects[:2] == pytest.approx(shares.var(axis=0)[:2] / alone[:2], rel=0.1)
+    assert 4 < effects[0] < 7
+    assert effects[2] == 1
+    singles = np.eye(3, dtype=np.int64)[rng.integers(0, 3, 900)]
+    assert design_effects(singles) == pytest.approx(np.ones(3), abs=0.01)
+
+
+def test_features_give_counts_without_texts(made_up: MadeUp, tmp_path: Path) -> None:
+    found = made_up.compared(tmp_path / "work")
+    assert {"keep", "fetch"}.isdisjoint(one.name for one in found.passes)
+    clusters = clusters_over_all(Work.open(tmp_path / "work"))
+    clusters.check(found)
+    own = clusters["model"].clusters
+    assert sum(cluster.human.n for cluster in own) == found.sides[0].n
+    assert not any(cluster.human.sampled or cluster.model.phrases for cluster in own)
+    assert own[0].name == f"cluster {own[0].number}"
+
+
+def test_names_and_phrases_say_what_is_in_a_cluster(done: Work) -> None:
+    found = carried_out(done.plan, done.folder)
+    clusters = clusters_over_all(done)
+    clusters.check(found)
+    words = {row["text"].split()[0]: row for source in done.plan.sources for row in rows_of(done.plan, source)}
+    for cluster in clusters["model"].clusters:
+        assert set(cluster.name.split(", ")) & {word.lower() for word in words}
+        assert len(cluster.human.random) == min(MOST_READ, cluster.human.sampled)
+        assert cluster.human.sampled <= RANDOM
+
+
+def test_phrases_are_counted_in_the_random_texts(tmp_path: Path) -> None:
+    sides = made_texts(400)
+    for number, row in enumerate(sides["model"]):
+        if number % 2:
+            row["text"] += " needless to say"
+    places = written_texts(tmp_path / "in", sides, 2)
+    encoder = EncoderConfig(str(by_topic(tmp_path / "words.txt")))
+    score = dataclasses.replace(SCORE, k=4)
+    carried_out(plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score), tmp_path / "work")
+    work = Work.open(tmp_path / "work")
+    kept = kept_clusters(work, "model")[1]
+    seen = 0
+    for cluster, raw in zip(clusters_over_all(work)["model"].clusters, kept, strict=True):
+        said = {phrase.text: phrase for phrase in cluster.model.phrases}
+        with_it = sum("needless to say" in text.text for text in raw.model.random)
+        if raw.human.random and "needless to say" in said:
+            seen += 1
+            assert (said["needless to say"].texts, said["needless to say"].other_texts) == (with_it, 0)
+    assert seen
+
+
+def test_a_run_keeps_the_clusters(
+    text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
+    from mauve_core.tasks.over_shards import store_sample
+
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
+    found = carried_out(text_plan(3, run_texts=60), tmp_path / "work")
+    work = Work.open(tmp_path / "work")
+    run = store_sample("over shards", work, found, projection=False)
+    stored = stored_clusters_over_all(run)
+    assert stored is not None
+    assert stored.digest() == clusters_over_all(work).digest()
+    assert stored_over_shards(run) is not None
