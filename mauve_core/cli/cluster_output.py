@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MOST = 5
 """Clusters of a candidate."""
 
+MOST_PHRASES = 2
+"""Phrases of a side in a table."""
+
 
 class SideOverAllJson(TypedDict):
     """One side of a cluster of all texts.
@@ -92,5 +95,5 @@ def cluster_lines(found: ShardedComparison, candidate: CandidateOverAll) -> list
     said = sentence(share_table(found, candidate), candidate.name)
     if not said:
         return []
-    rows = [columns_of(candidate.name), *cluster_rows(found, candidate, MOST)]
+    rows = [columns_of(candidate.name), *cluster_rows(found, candidate, MOST, MOST_PHRASES)]
     return ["", printable(with_plain_spaces(said)), "", aligned([tuple(map(printable, row)) for row in rows])]

@@ -67,8 +67,10 @@ def sentence(table: pd.DataFrame, candidate: str, said: Callable[[str], str] = s
     return f"{'; '.join(parts)}." if parts else ""
 
 
-def cluster_rows(found: ShardedComparison, candidate: CandidateOverAll, most: int) -> list[tuple[str, ...]]:
-    """Cells of the first clusters: name, number, both shares, both sides' phrases, all untrusted."""
+def cluster_rows(
+    found: ShardedComparison, candidate: CandidateOverAll, most: int, phrases: int | None = None
+) -> list[tuple[str, ...]]:
+    """Cells of the first clusters: name, number, both shares, both sides' first phrases, all untrusted."""
     table = share_table(found, candidate).head(most)
     rows = [row for _, row in table.iterrows()]
     return [
@@ -76,7 +78,7 @@ def cluster_rows(found: ShardedComparison, candidate: CandidateOverAll, most: in
             cluster.name,
             f"{cluster.number}",
             *(with_plain_spaces(share_label(row, share)) for share in ("p", "q")),
-            *(phrases_in_words(side) for side in (cluster.human, cluster.model)),
+            *(phrases_in_words(side, phrases) for side in (cluster.human, cluster.model)),
         )
         for row, cluster in zip(rows, candidate.clusters, strict=False)
     ]
@@ -87,9 +89,9 @@ def columns_of(candidate: str) -> tuple[str, ...]:
     return "Cluster", "No.", "Human", candidate, "Human phrases", f"Phrases of {candidate}"
 
 
-def phrases_in_words(side: SideOverAll) -> str:
-    """The phrases of a side of a cluster."""
-    return ", ".join(each.text for each in side.phrases) or NONE
+def phrases_in_words(side: SideOverAll, most: int | None = None) -> str:
+    """The first phrases of a side of a cluster; None means all."""
+    return ", ".join(each.text for each in side.phrases[:most]) or NONE
 
 
 def cluster_of(candidate: CandidateOverAll, number: int | None) -> ClusterOverAll | None:

@@ -7,7 +7,7 @@
 // page, where the tab key comes last. A sidebar that covers the page folds away when a page is chosen in it. A cookie
 // remembers that the tour was offered. Links to files save them instead of opening a tab.
 //
-// The row of the chosen cluster is kept in sight in the list of clusters, a chart in an area that scrolls.
+// The row of the chosen cluster is kept in sight in each list of clusters, a chart in an area that scrolls.
 //
 // A link may end in the key of an element (share.js): it is brought into view once the page has it.
 //
@@ -23,7 +23,8 @@ const FILES = 'a[href^="/export/"]';
 const CHOSEN = '[data-testid="stSidebarNavLink"]';
 const FOLD_AWAY = '[data-testid="stSidebarCollapseButton"] button';
 const COVERED = "(max-width: 768px)"; // where Streamlit lays the sidebar over the page
-const LIST = ".st-key-clusters_list"; // Clusters: a chart whose last trace shades the chosen row
+// Clusters: charts whose last trace shades the chosen row
+const LISTS = [".st-key-clusters_list", ".st-key-clusters_of_all_list"];
 const SHADED = (colour) => !/, ?0\)$/.test(colour);
 const DELAY_MS = 50;
 const CHANGES = { childList: true, subtree: true, characterData: true, attributeFilter: ["data-test-script-state"] };
@@ -50,7 +51,7 @@ export default function show(component) {
 class Face {
   constructor() {
     this.pointer = new Pointer(() => this.later());
-    this.list = new List();
+    this.lists = LISTS.map(() => new List());
     this.observer = new MutationObserver(() => this.later());
     this.observer.observe(document.body, CHANGES);
     this.onResize = () => this.later();
@@ -80,7 +81,7 @@ class Face {
       for (const area of document.querySelectorAll(AREAS)) reach(area);
       for (const list of document.querySelectorAll(SECTIONS)) mend(list);
       for (const panel of document.querySelectorAll(FOLDED_OUT)) enter(panel);
-      this.list.follow(document.querySelector(LIST));
+      LISTS.forEach((name, place) => this.lists[place].follow(document.querySelector(name)));
       this.pointer.point();
     }, DELAY_MS);
   }
@@ -142,7 +143,7 @@ class Pointer {
   }
 }
 
-// Scrolls the list of clusters when another row is chosen that does not lie within it, and only then: a reader may look
+// Scrolls a list of clusters when another row is chosen that does not lie within it, and only then: a reader may look
 // elsewhere in it.
 class List {
   follow(area) {

@@ -101,7 +101,7 @@ def _pickers(here: Focus, names: dict[int, str], chosen: ClusterOverAll) -> None
         )
         bound.selectbox(
             "cluster_of_all",
-            "Cluster",
+            "Cluster of all texts",
             list(names),
             next(iter(names)),
             format_func=lambda number: labelled(names, number),

@@ -1,0 +1,108 @@
+"""Clusters over all texts in the real browser: a clicked row shows that cluster's texts, in both appearances."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from mauve_core.base.json_codec import dataclass_to_json
+from mauve_core.experiments.clusters_over_shards import ATTACHMENT, CandidateOverAll, ClustersOverAll
+from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
+from mauve_core.shards.collecting import KeptText
+from mauve_core.store import RunStore
+from tests.browser import axe, charts
+from tests.browser.conftest import serving
+from tests.mutations import clusters_over_shards_example, over_shards_example
+from tests.synthetic import make_run
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CHART = "clusters_of_all_chart"
+NUMBERS = tuple(range(3, 33))
+NARROW = {"width": 420, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("of-all") / "home"
+    attach(home)
+    with serving(home) as url:
+        yield url
+
+
+def attach(home: Path) -> None:
+    """A run with thirty clusters over all texts, each with texts that name it."""
+    run = make_run(home, n=60, seeds=2, projection=False)
+    whole = over_shards_example(run)
+    sides = tuple(dataclasses.replace(side, n=1000) for side in whole.sides)
+    candidates = tuple(dataclasses.replace(each, k=40) for each in whole.candidates)
+    first = clusters_over_shards_example(run).candidates[0].clusters[0]
+    clusters = []
+    for place, number in enumerate(NUMBERS):
+        texts = (KeptText(f"id {number}", "a prompt", f"text of cluster {number} " * 60, True),) * 2
+        human, model = (
+            dataclasses.replace(side, n=n, random=texts, nearest=texts)
+            for side, n in ((first.human, 2), (first.model, 32 - place + 2))
+        )
+        clusters.append(dataclasses.replace(first, number=number, name=f"words, {number}", human=human, model=model))
+    store = RunStore(home / "runs")
+    compared = dataclasses.replace(whole, sides=sides, candidates=candidates)
+    store.attach(run.id, OVER_SHARDS, dataclass_to_json(compared))
+    found = ClustersOverAll(tuple(CandidateOverAll(each.name, 0, tuple(clusters)) for each in candidates))
+    store.attach(run.id, ATTACHMENT, dataclass_to_json(found))
+
+
+def opened(page: Page, url: str, query: str = "") -> None:
+    page.goto(f"{url}/clusters?run=synthetic{query}")
+    expect(charts.chart(page, CHART)).to_be_visible()
+    charts.settle(page)
+
+
+def test_a_clicked_row_shows_the_texts_of_its_cluster(page: Page, app: str) -> None:
+    opened(page, app)
+    area = page.locator(".st-key-clusters_of_all_p")
+    expect(area).to_contain_text("text of cluster 3 ")
+    x, y, cluster = charts.read_chart(
+        page,
+        CHART,
+        """plot => {
+            const layout = plot._fullLayout, rows = plot._fullData[plot._fullData.length - 1];
+            return [layout._size.l + layout._size.w - 6, layout.yaxis._offset + layout.yaxis.d2p(rows.y[2]),
+                    rows.customdata[2][0]];
+        }""",
+    )
+    charts.chart(page, CHART).click(position={"x": x, "y": y})
+    assert cluster == NUMBERS[2]
+    expect(area).to_contain_text(f"text of cluster {NUMBERS[2]} ")
+    expect(page).to_have_url(f"{app}/clusters?run=synthetic&of_all={NUMBERS[2]}")
+    page.reload()
+    expect(area).to_contain_text(f"text of cluster {NUMBERS[2]} ")
+
+
+def test_the_chosen_row_is_kept_in_sight(page: Page, app: str) -> None:
+    opened(page, app, f"&of_all={NUMBERS[-1]}")
+    page.wait_for_function(_SCROLLED)
+
+
+_SCROLLED = """() => [...document.querySelectorAll('.st-key-clusters_of_all_list, .st-key-clusters_of_all_list *')]
+    .some(each => each.scrollTop > 0)"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_severe(page: Page, dark_page: Page, app: str, scheme: str) -> None:
+    shown = page if scheme == "light" else dark_page
+    opened(shown, app)
+    assert not [str(each) for each in axe.violations(shown)]
+
+
+def test_a_narrow_window_has_no_room_to_spare_and_needs_none(page: Page, app: str) -> None:
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]
+    opened(page, app)
+    assert page.get_by_test_id("stMain").evaluate("each => each.scrollWidth <= each.clientWidth + 1")
+    box = charts.chart(page, CHART).bounding_box()
+    assert box is not None
+    assert box["width"] > 250
