@@ -63,6 +63,8 @@ def sentence(table: pd.DataFrame, candidate: str, said: Callable[[str], str] = s
             continue
         row = rows.iloc[0]
         shares = f"{share_label(row, 'q')} of its texts against {share_label(row, 'p')} of the human texts"
+        if row["p_low"] <= row["q_high"] and row["q_low"] <= row["p_high"]:
+            shares += " (these intervals overlap)"
         parts.append(f"{'it' if parts else candidate} {verb} “{said(row['name'])}” most: {shares}")
     return f"{'; '.join(parts)}." if parts else ""
 

@@ -78,10 +78,11 @@ def test_the_sentence_says_what_is_over_and_under_produced(open_page: OpenPage, 
     adds, misses = table.iloc[0], table.iloc[1]
     assert (adds["q"], adds["p"]) == (12 / 60, 2 / 60)
     sentence = next(each.value for each in app.markdown if "over-produces" in each.value)
+    overlap = "(these intervals overlap)"
     assert sentence == (
         f"**shifted** over-produces “rain\\, cloud” most: {share_label(adds, 'q')} of its texts against "
-        f"{share_label(adds, 'p')} of the human texts; it under-produces “bread\\, milk” most: "
-        f"{share_label(misses, 'q')} of its texts against {share_label(misses, 'p')} of the human texts."
+        f"{share_label(adds, 'p')} of the human texts {overlap}; it under-produces “bread\\, milk” most: "
+        f"{share_label(misses, 'q')} of its texts against {share_label(misses, 'p')} of the human texts {overlap}."
     )
 
 

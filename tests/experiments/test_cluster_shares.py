@@ -1,0 +1,89 @@
+"""Shares in clusters over all texts: intervals by the formula of Wilson, and what the sentence says of them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from mauve_core.analysis.cluster_table import ADDS, MISSES
+from mauve_core.experiments.cluster_shares import cluster_of, cluster_rows, columns_of, sentence, share_table
+from mauve_core.experiments.clusters_over_shards import CandidateOverAll
+from mauve_core.shards.result import ShardedComparison
+from tests.mutations import clusters_over_shards_example, over_shards_example
+from tests.synthetic import make_run
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[ShardedComparison, CandidateOverAll]:
+    run = make_run(tmp_path_factory.mktemp("shares"), n=40, seeds=2, projection=False)
+    return over_shards_example(run), clusters_over_shards_example(run).candidates[0]
+
+
+def at_size(found: ShardedComparison, candidate: CandidateOverAll, n: int) -> pd.DataFrame:
+    """The table of the same shares of more texts."""
+    sides = tuple(dataclasses.replace(side, n=n) for side in found.sides)
+    clusters = []
+    for cluster in candidate.clusters:
+        human, model = (
+            dataclasses.replace(side, n=side.n * n // 40, effect=2.0) for side in (cluster.human, cluster.model)
+        )
+        clusters.append(dataclasses.replace(cluster, human=human, model=model))
+    return share_table(
+        dataclasses.replace(found, sides=sides), dataclasses.replace(candidate, clusters=tuple(clusters))
+    )
+
+
+def test_intervals_hold_for_all_clusters_of_both_sides(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
+    found, candidate = example
+    table = at_size(found, candidate, 4000)
+    k = found[candidate.name].k
+    z = norm.ppf(1 - 0.05 / (2 * k) / 2)
+    for name, share in (("human", "p"), ("model", "q")):
+        n = 4000 / 2
+        x = table[name] / 4000
+        centre = (x + z**2 / (2 * n)) / (1 + z**2 / n)
+        half = z / (1 + z**2 / n) * np.sqrt(x * (1 - x) / n + z**2 / (4 * n**2))
+        np.testing.assert_allclose(table[share], x)
+        np.testing.assert_allclose(table[f"{share}_low"], centre - half)
+        np.testing.assert_allclose(table[f"{share}_high"], centre + half)
+    assert table["direction"].tolist() == [ADDS, MISSES]
+
+
+def test_intervals_that_overlap_are_said_to(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
+    found, candidate = example
+    assert sentence(share_table(found, candidate), "ours").count("(these intervals overlap)") == 2
+    many = sentence(at_size(found, candidate, 4000), "ours")
+    assert "overlap" not in many
+    assert many.startswith("ours over-produces “rain, cloud” most: 30.0%")
+    assert "; it under-produces “bread, milk” most: 17.5%" in many
+
+
+def test_one_direction_or_none(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
+    found, candidate = example
+    table = share_table(found, candidate)
+    assert sentence(table[1:], "ours").startswith("ours under-produces “bread, milk” most")
+    assert sentence(table[:0], "ours") == ""
+    none = dataclasses.replace(candidate, clusters=())
+    assert share_table(found, none).empty
+    assert cluster_of(none, 3) is None
+
+
+def test_cells_belong_to_their_titles(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
+    found, candidate = example
+    rows = cluster_rows(found, candidate, 1)
+    assert len(rows) == 1
+    assert dict(zip(columns_of("ours"), rows[0], strict=True)) == {
+        "Cluster": "rain, cloud",
+        "No.": "3",
+        "Human": rows[0][2],
+        "ours": rows[0][3],
+        "Human phrases": "weather",
+        "Phrases of ours": "rain",
+    }
+    assert rows[0][2].startswith("5%")
+    assert cluster_of(candidate, 0) == candidate.clusters[1]
+    assert cluster_of(candidate, 7) == candidate.clusters[0]
