@@ -32,6 +32,7 @@ from mauve_core.scoring.streams import stream
 from mauve_core.shards import clustering
 from mauve_core.shards.encoding import info_path, moments_of, shard_info
 from mauve_core.shards.engines import Engine
+from mauve_core.shards.pace import Pace
 from mauve_core.shards.places import list_shards
 from mauve_core.shards.plan import RUN_TEXTS, SAMPLE_BYTES, SAMPLE_ROWS, Plan, StoredAs, Work
 from mauve_core.shards.result import Pass, ShardedCandidate, ShardedComparison, ShardedSide
@@ -119,12 +120,12 @@ class _Passes:
 
     def run(self, name: str, tasks: Sequence[Task]) -> None:
         left = remaining(tasks)
-        done, peak, began = len(tasks) - len(left), 0, time.monotonic()
+        done, peak, began, pace = len(tasks) - len(left), 0, time.monotonic(), Pace(self._work)
 
-        def advance(_: Task, memory: int) -> None:
+        def advance(task: Task, memory: int) -> None:
             nonlocal done, peak
             done, peak = done + 1, max(peak, memory)
-            self._progress(name, done, len(tasks))
+            self._progress(pace.after(name, task), done, len(tasks))
 
         if left:
             self._progress(name, done, len(tasks))

@@ -1,0 +1,58 @@
+"""How many bytes the passes write into a work folder: all that grows with texts, shards or clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from mauve_core.shards.plan import GROUPS, SAMPLE_BYTES, Plan
+
+DRAWING_BYTES = 16
+"""Of each row: its group and its order (``encoding.drawing``)."""
+
+CELL_BYTES = 16
+"""Of each cell of a table of counts: which, and how many rows (``clustering.label_shard``)."""
+
+
+def bytes_to_write(
+    plan: Plan,
+    texts: float,
+    shards: int,
+    pairs: Mapping[str, float],
+    clusters: Mapping[str, int],
+    width: int,
+    components: int,
+) -> float:
+    """Return the most bytes that the work folder has at once, without what is in it already.
+
+    Parameters
+    ----------
+    plan : Plan
+    texts : float
+        Texts that are not encoded yet, of all sides.
+    shards : int
+        Their shards.
+    pairs, clusters : mappings of str to number
+        Rows of both sides of each candidate, and its clusters.
+    width, components : int
+        Columns of the features, and principal components.
+
+    Returns
+    -------
+    float
+        Features (of texts), moments, coordinates, labels and counts of all candidates, and the sums of one iteration of
+        k-means, which are removed after it. Kept texts, centers and centers' starts are left out: they are small.
+    """
+    feature = 0 if plan.encoder is None else width * np.dtype(plan.stored_as).itemsize
+    total = texts * (feature + DRAWING_BYTES) + shards * 8 * width * (width + 1)
+    sums = 0.0
+    for name, rows in pairs.items():
+        k, seeds = clusters[name], plan.score.seeds
+        of_pair = sum(len(plan.sides[side]) for side in (plan.sources[0], name))
+        label = 2 if k <= 2**16 else 4
+        sampled = min(rows, plan.sample_rows) * 4 * components
+        total += rows * (4 * components + seeds * label) + min(sampled, SAMPLE_BYTES)
+        total += seeds * CELL_BYTES * min(rows, of_pair * GROUPS * k)
+        sums = max(sums, of_pair * seeds * k * 8 * (components + 1))
+    return total + sums
