@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,13 @@ from mauve_core.shards.plan import GROUPS, Work, write_arrays
 
 START_ITERATIONS = 20
 """Most Lloyd iterations on a sample: those that follow are over all rows, on all workers."""
+
+MOST_SUMS = 1024
+"""Most runs of shards that are added up by one task each. Every run has sums of all clusters, which workers write and
+the driver reads: with thousands of shards, these would be more than the coordinates."""
+
+Run: TypeAlias = tuple[tuple[str, int], ...]
+"""Shards that follow one another, each by its side and number."""
 
 
 class Sums(NamedTuple):
@@ -155,34 +163,39 @@ def start(work: Work, candidate: str, seed_index: int, k: int, whole: bool) -> N
     write_array(start_path(work, candidate, seed_index), found.centers)
 
 
-def sums_path(work: Work, candidate: str, iteration: int, source: str, index: int) -> Path:
-    """Where an iteration's sums over a shard are."""
-    return work.path("pairs", work.number(candidate), "sums", iteration, work.number(source), index).with_suffix(".npz")
+def runs(work: Work, candidate: str) -> list[Run]:
+    """Both sides' shards in the order in which they are added, in at most ``MOST_SUMS`` runs, each of one task."""
+    shards = [(source, index) for source in pair_sources(candidate) for index in range(len(work.plan.sides[source]))]
+    size = -(-len(shards) // MOST_SUMS)
+    return [tuple(shards[start : start + size]) for start in range(0, len(shards), size)]
 
 
-def sum_shard(work: Work, candidate: str, iteration: int, source: str, index: int, active: Sequence[int]) -> None:
-    """Assign the rows of a shard to the nearest centers under each active seed, and add them up."""
-    centers = np.load(centers_path(work, candidate, iteration))
+def sums_path(work: Work, candidate: str, iteration: int, run: Run) -> Path:
+    """Where an iteration's sums over a run of shards are."""
+    source, index = run[0]
+    folder = work.path("pairs", work.number(candidate), "sums", iteration, work.number(source))
+    return folder / f"{index:05}-{len(run)}.npz"
+
+
+def sum_run(work: Work, candidate: str, iteration: int, run: Run, active: Sequence[int]) -> None:
+    """Assign the rows of a run of shards to the nearest centers under each active seed, and add them up."""
+    centers = _centers(centers_path(work, candidate, iteration))
     k, c = centers.shape[1:]
     counts = np.zeros((len(active), k), dtype=np.int64)
     sums, objective = np.zeros((len(active), k, c)), np.zeros(len(active))
-    for rows in _blocks(coordinates_path(work, candidate, source, index)):
+    for rows in (rows for shard in run for rows in _blocks(coordinates_path(work, candidate, *shard))):
         measured = Rows(rows)
         for place, seed in enumerate(active):
             labels, distances = measured.nearest(centers[seed].astype(np.float32))
             counts[place] += np.bincount(labels, minlength=k)
             sums[place] += sums_by_label(rows, labels, k)
             objective[place] += distances.sum(dtype=np.float64)
-    write_arrays(sums_path(work, candidate, iteration, source, index), counts=counts, sums=sums, objective=objective)
+    write_arrays(sums_path(work, candidate, iteration, run), counts=counts, sums=sums, objective=objective)
 
 
 def read_sums(work: Work, candidate: str, iteration: int) -> Sums:
-    """Add the sums of all shards, the human side's first, each side's in order; one shard is read at a time."""
-    paths = (
-        sums_path(work, candidate, iteration, source, index)
-        for source in pair_sources(candidate)
-        for index in range(len(work.plan.sides[source]))
-    )
+    """Add the sums of all runs in order; one is read at a time."""
+    paths = (sums_path(work, candidate, iteration, run) for run in runs(work, candidate))
     total = Sums(**work.arrays(next(paths)))
     for path in paths:
         more = Sums(**work.arrays(path))
@@ -192,7 +205,7 @@ def read_sums(work: Work, candidate: str, iteration: int) -> Sums:
 
 def forget_sums(work: Work, candidate: str, iteration: int) -> None:
     """Remove the sums of an iteration that the state has taken in."""
-    shutil.rmtree(sums_path(work, candidate, iteration, HUMAN, 0).parents[1], ignore_errors=True)
+    shutil.rmtree(work.path("pairs", work.number(candidate), "sums", iteration), ignore_errors=True)
 
 
 def read_state(work: Work, candidate: str) -> State | None:
@@ -226,7 +239,7 @@ def tallies_path(work: Work, candidate: str, source: str, index: int) -> Path:
 
 def label_shard(work: Work, candidate: str, iteration: int, source: str, index: int) -> None:
     """Write the cluster of each row of a shard under each seed, and count rows by group and cluster."""
-    centers = np.load(centers_path(work, candidate, iteration))
+    centers = _centers(centers_path(work, candidate, iteration))
     k = centers.shape[1]
     path = coordinates_path(work, candidate, source, index)
     kind = np.uint16 if k <= 2**16 else np.int32
@@ -258,3 +271,14 @@ def _blocks(path: Path) -> list[NDArray[np.float32]]:
     """The rows of a file a block at a time, mapped rather than read."""
     table = np.load(path, mmap_mode="r")
     return [np.asarray(table[start : start + ROWS_AT_ONCE]) for start in range(0, len(table), ROWS_AT_ONCE)]
+
+
+def _centers(path: Path) -> NDArray[np.float64]:
+    return _read_centers(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read_centers(path: Path, _: int) -> NDArray[np.float64]:
+    """The centers of an iteration, which a process reads once for all its tasks."""
+    centers: NDArray[np.float64] = np.load(path)
+    return centers

@@ -274,11 +274,11 @@ def _sum_tasks(work: Work, candidate: str, iteration: int, active: Sequence[int]
     return [
         Task(
             "sum",
-            (candidate, iteration, source, index, tuple(active)),
-            clustering.sums_path(work, candidate, iteration, source, index),
-            f"shard {work.plan.sides[source][index]}",
+            (candidate, iteration, run, tuple(active)),
+            clustering.sums_path(work, candidate, iteration, run),
+            f"shard {work.plan.sides[run[0][0]][run[0][1]]}",
         )
-        for source, index in _shards(work, candidate)
+        for run in clustering.runs(work, candidate)
     ]
 
 

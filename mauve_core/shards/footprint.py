@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from mauve_core.shards.clustering import MOST_SUMS
 from mauve_core.shards.plan import GROUPS, SAMPLE_BYTES, Plan
 
 DRAWING_BYTES = 16
@@ -54,5 +55,5 @@ def bytes_to_write(
         sampled = min(rows, plan.sample_rows) * 4 * components
         total += rows * (4 * components + seeds * label) + min(sampled, SAMPLE_BYTES)
         total += seeds * CELL_BYTES * min(rows, of_pair * GROUPS * k)
-        sums = max(sums, of_pair * seeds * k * 8 * (components + 1))
+        sums = max(sums, min(of_pair, MOST_SUMS) * seeds * k * 8 * (components + 1))
     return total + sums

@@ -42,7 +42,7 @@ TASKS: Mapping[str, Callable[..., None]] = {
     "encode": encoding.encode_shard,
     "project": clustering.project_shard,
     "start": clustering.start,
-    "sum": clustering.sum_shard,
+    "sum": clustering.sum_run,
     "label": clustering.label_shard,
 }
 
