@@ -8,6 +8,7 @@ most it can take: beside what was fitted, every distance in each of its iteratio
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -240,7 +241,7 @@ def simulated(case: Case, fits: Fits, encoders: int, workers: int | None = None)
             more=START_ITERATIONS * taken_by(fits, "label", z._replace(n=case.sampled, s=1)),
         ),
     }  # fmt: skip
-    runs = min(shards, clustering.MOST_SUMS)
+    runs = math.ceil(shards / math.ceil(shards / clustering.MOST_SUMS))
     read = coordinates + min(shards, workers or encoders) * centers
     run = z._replace(n=z.n / runs, shards=1)
     steps["sums"] = taken_by(fits, "add sums", z._replace(shards=runs))
