@@ -211,7 +211,7 @@ def _hours(seconds: float) -> str:
     if seconds < HOURS_FROM:
         return format_seconds(seconds)
     hours = seconds / 3600
-    return f"{hours:,.0f} hours" if hours >= 100 else f"{significant(hours, 2 if hours < 10 else 3)} hours"
+    return f"{significant(hours, 2 if hours < 10 else 3)} hours"
 
 
 def _range(span: Span) -> str:

@@ -215,7 +215,7 @@ class _Seen:
             totals[one.stratum] = totals.get(one.stratum, 0.0) + one.size
         return extrapolated(self._pairs(what), totals)
 
-    def each(self, shards: Sequence[_Shard], what: str) -> Iterator[float]:
+    def by_shard(self, shards: Sequence[_Shard], what: str) -> Iterator[float]:
         """The attribute of each shard."""
         pairs = self._pairs(what)
         rates = {name: extrapolated(pairs, {name: 1.0}).value for name in {one.stratum for one in shards}}
@@ -234,7 +234,7 @@ def _found(work: Work, own: Sequence[_Shard], everything: Sequence[_Shard], work
     known = [shard_info(work, one.source, one.place) for one in own if one.finished]
     seconds = seen.over(left, "shard_seconds")
     loading = max(sample.load_seconds for sample in seen.samples)
-    wall = wall_seconds(seen.each(left, "shard_seconds"), workers) + loading
+    wall = wall_seconds(seen.by_shard(left, "shard_seconds"), workers) + loading
     unfinished = [one for one in everything if not one.finished]
     texts = {
         source: seen.over([one for one in everything if one.source == source], "shard_texts").value

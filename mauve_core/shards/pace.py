@@ -38,4 +38,4 @@ def amount(number: float) -> str:
     for unit, size in (("billion", 1e9), ("million", 1e6)):
         if number >= 0.9995 * size:
             return f"{significant(number / size, 3)} {unit}"
-    return significant(number, 3) if number < 1e3 else f"{number:,.0f}"
+    return significant(number, 3)

@@ -24,6 +24,7 @@ from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Done
 from mauve_core.shards.estimate import Estimate, estimate, require_room, spread
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
+from mauve_core.shards.pace import amount
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import first_rows, rows_of, sizes_of
 from mauve_core.shards.tasks import Task, remaining
@@ -285,3 +286,17 @@ def test_rows_of_features(tmp_path: Path) -> None:
 def test_a_shard_that_vanished_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"gone\.parquet cannot be read"):
         sizes_of([str(tmp_path / "gone.parquet")])
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (7.746, "7.75"),
+        (8_412.3, "8,412"),
+        (1_234_567.0, "1.23 million"),
+        (999_600.0, "1 million"),
+        (1.31e10, "13.1 billion"),
+    ],
+)
+def test_amounts_as_people_say_them(number: float, said: str) -> None:
+    assert amount(number) == said
