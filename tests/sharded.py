@@ -37,6 +37,7 @@ class Inline:
     """Carries out tasks one by one in this process, in any order that a seed gives."""
 
     name = "inline"
+    workers = 1
 
     def __init__(self, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)

@@ -11,12 +11,32 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
+from typing import Self
 
 Progress = Callable[[str, int, int], None]
 """progress(stage, done, total)"""
 
 REPEATED_S = 30.0
 """A console that is not a terminal shows a stage that starts over once it has lasted this long, and this often."""
+
+
+class Paced(str):
+    """The name of a stage, as any other, with the pace of its work in words, which consoles show.
+
+    Attributes
+    ----------
+    pace : str
+        Such as ``8,400 texts/s``.
+    """
+
+    __slots__ = ("pace",)
+    pace: str
+
+    def __new__(cls, stage: str, pace: str = "") -> Self:
+        """The same stage for every clock, whatever its pace."""
+        named = super().__new__(cls, stage)
+        named.pace = pace
+        return named
 
 
 def silent(stage: str, done: int, total: int) -> None:
@@ -86,7 +106,8 @@ class ConsoleProgress:
         clock.drawn = now
         left = clock.seconds_left(now)
         ending = "done" if done >= total else ("" if left is None else f"about {format_seconds(left)} left")
-        line = f"{stage}: {done:,} of {total:,} {ending}".rstrip()
+        pace = f", {stage.pace}," if isinstance(stage, Paced) and stage.pace else ""
+        line = f"{stage}: {done:,} of {total:,}{pace} {ending}".rstrip(" ,")
         sys.stderr.write(f"\r\033[K{line}" if terminal else f"{line}\n")
         if terminal and done >= total:
             sys.stderr.write("\n")

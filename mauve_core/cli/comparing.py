@@ -70,6 +70,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def _compare(args: argparse.Namespace) -> int:
     if args.engine is not None:
         return compare_in_shards(args)
+    if args.estimate:
+        raise InputError("--estimate is for corpora in shards", todo="Give it with --engine")
     task = task_of(args)
     if not args.features:
         name_default_encoder(args, task.human.path, task.human.text_field)

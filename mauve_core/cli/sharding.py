@@ -31,6 +31,7 @@ from mauve_core.cli.options import (
     write,
     write_json,
 )
+from mauve_core.cli.shard_costs import ENCODING, estimated, titled
 from mauve_core.scoring.comparison_json import DifferenceJson, ScoresJson
 from mauve_core.scoring.tables import aligned
 from mauve_core.shards.plan import RUN_TEXTS, StoredAs
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from mauve_core.shards.engines import Engine
     from mauve_core.shards.plan import Plan, Work
     from mauve_core.shards.result import ShardedComparison
+    from mauve_core.shards.tasks import Task
     from mauve_core.store import Run
 
 _SHARDS = (
@@ -145,12 +147,14 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_encoder_options(run)
     add_score_options(run)
     run.add_argument("--workers", type=_positive, metavar="N", help="tasks at once; default: one a core")
-    add_output_options(run)
+    _add_estimate_option(run)
+    add_output_options(run, table=True)
     run.set_defaults(run=_run)
     merge = commands.add_parser("shard-merge", description="Also encodes what no shard-run has encoded.")
     _add_work_option(merge, required=True)
     _add_engine_option(merge, default="local")
     add_device_option(merge)
+    _add_estimate_option(merge)
     merge.add_argument("--out", metavar="RUN", help="name of the stored run; default: built from the candidates")
     merge.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the sample")
     add_output_options(merge, table=True)
@@ -165,6 +169,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     _add_engine_option(group, default=None)
     _add_work_option(group, required=False)
     _add_plan_options(group)
+    _add_estimate_option(group)
 
 
 def compare_in_shards(args: argparse.Namespace) -> int:
@@ -187,24 +192,30 @@ def compare_in_shards(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     part = _part(args.part)
+    if args.json and not args.estimate:
+        raise InputError("shard-run prints no JSON of its own", todo="Leave out --json, or give it with --estimate")
     from mauve_core.shards.compare import encode_tasks
     from mauve_core.shards.engines import LocalEngine
+    from mauve_core.shards.pace import Pace
     from mauve_core.shards.plan import Work
-    from mauve_core.shards.tasks import Task, remaining
+    from mauve_core.shards.tasks import remaining
 
     work = Work.begin(args.work, _plan(args))
-    tasks = encode_tasks(work, args.device, part)
-    left, progress = remaining(tasks), progress_of(args)
-    done = len(tasks) - len(left)
+    tasks, progress = encode_tasks(work, args.device, part), progress_of(args)
+    with _closing(LocalEngine(args.workers)) as engine:
+        if estimated(args, work, engine, tasks):
+            return 0
+        left, pace = remaining(tasks), Pace(work)
+        done = len(tasks) - len(left)
 
-    def advance(_: Task, __: int) -> None:
-        nonlocal done
-        done += 1
-        progress("Encoding shards", done, len(tasks))
+        def advance(task: Task, _: int) -> None:
+            nonlocal done
+            done += 1
+            progress(pace.after(ENCODING, task), done, len(tasks))
 
-    with results_only(), _closing(LocalEngine(args.workers)) as engine:
-        progress("Encoding shards", done, len(tasks))
-        engine.run(work.folder, left, advance)
+        with results_only():
+            progress(ENCODING, done, len(tasks))
+            engine.run(work.folder, left, advance)
     write(f"Part {args.part}: {len(tasks):,} shards are encoded.")
     write(f"When all parts are: mauve-lens shard-merge --work {args.work}")
     return 0
@@ -218,14 +229,17 @@ def _merge(args: argparse.Namespace) -> int:
 
 def _finish(args: argparse.Namespace, work: Work) -> int:
     from mauve_core.experiments.clusters_over_shards import clusters_over_all
-    from mauve_core.shards.compare import compare_shards
+    from mauve_core.shards.compare import compare_shards, encode_tasks
     from mauve_core.shards.engines import engine_for
     from mauve_core.tasks.over_shards import store_sample
 
-    progress, run = progress_of(args), None
-    with results_only():
-        with _closing(engine_for(args.engine, args.workers)) as engine:
+    progress, run = titled(progress_of(args)), None
+    with _closing(engine_for(args.engine, args.workers)) as engine:
+        if estimated(args, work, engine, encode_tasks(work, args.device)):
+            return 0
+        with results_only():
             found = compare_shards(work, engine, device=args.device, progress=progress)
+    with results_only():
         if work.plan.encoder is not None:
             name = args.out or f"{HUMAN} vs {', '.join(work.plan.candidates)}"
             run = store_sample(name, work, found, projection=not args.no_map, progress=progress)
@@ -351,6 +365,15 @@ def _add_work_option(parser: argparse._ActionsContainer, *, required: bool) -> N
     what = "folder for what the passes write, which all machines see; finished tasks in it are not repeated"
     default = "" if required else "; default: one in the home folder"
     parser.add_argument("--work", type=Path, required=required, metavar="FOLDER", help=what + default)
+
+
+def _add_estimate_option(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument(
+        "--estimate",
+        action="store_true",
+        help="only time samples of some shards, and print texts, tokens, hours and disk with their uncertainty; "
+        "--json is that of shard-run",
+    )
 
 
 def _add_plan_options(parser: argparse._ActionsContainer) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,13 @@ from mauve_core.shards.plan import GROUPS, Work, write_arrays
 
 START_ITERATIONS = 20
 """Most Lloyd iterations on a sample: those that follow are over all rows, on all workers."""
+
+MOST_SUMS = 1024
+"""Most batches of shards that are added up by one task each. Every batch has sums of all clusters, which workers write
+and the driver reads: with thousands of shards, these would be more than the coordinates."""
+
+Batch: TypeAlias = tuple[tuple[str, int], ...]
+"""Shards that follow one another, each by its side and number."""
 
 
 class Sums(NamedTuple):
@@ -165,30 +173,39 @@ def start(work: Work, partition: str, seed_index: int, k: int, whole: bool) -> N
     write_array(start_path(work, partition, seed_index), found.centers)
 
 
-def sums_path(work: Work, partition: str, iteration: int, source: str, index: int) -> Path:
-    """Where an iteration's sums over a shard are."""
-    return partition_path(work, partition, "sums", iteration, work.number(source), index).with_suffix(".npz")
+def batches(work: Work, partition: str) -> list[Batch]:
+    """The shards of a partition in the order in which they are added, in at most ``MOST_SUMS`` batches."""
+    shards = shards_of(work, partition)
+    size = -(-len(shards) // MOST_SUMS)
+    return [tuple(shards[start : start + size]) for start in range(0, len(shards), size)]
 
 
-def sum_shard(work: Work, partition: str, iteration: int, source: str, index: int, active: Sequence[int]) -> None:
-    """Assign the rows of a shard to the nearest centers under each active seed, and add them up."""
-    centers = np.load(centers_path(work, partition, iteration))
+def sums_path(work: Work, partition: str, iteration: int, batch: Batch) -> Path:
+    """Where an iteration's sums over a batch of shards are."""
+    source, index = batch[0]
+    folder = partition_path(work, partition, "sums", iteration, work.number(source))
+    return folder / f"{index:05}-{len(batch)}.npz"
+
+
+def sum_batch(work: Work, partition: str, iteration: int, batch: Batch, active: Sequence[int]) -> None:
+    """Assign the rows of a batch of shards to the nearest centers under each active seed, and add them up."""
+    centers = _centers(centers_path(work, partition, iteration))
     k, c = centers.shape[1:]
     counts = np.zeros((len(active), k), dtype=np.int64)
     sums, objective = np.zeros((len(active), k, c)), np.zeros(len(active))
-    for rows in _blocks(coordinates_path(work, partition, source, index)):
+    for rows in (rows for shard in batch for rows in _blocks(coordinates_path(work, partition, *shard))):
         measured = Rows(rows)
         for place, seed in enumerate(active):
             labels, distances = measured.nearest(centers[seed].astype(np.float32))
             counts[place] += np.bincount(labels, minlength=k)
             sums[place] += sums_by_label(rows, labels, k)
             objective[place] += distances.sum(dtype=np.float64)
-    write_arrays(sums_path(work, partition, iteration, source, index), counts=counts, sums=sums, objective=objective)
+    write_arrays(sums_path(work, partition, iteration, batch), counts=counts, sums=sums, objective=objective)
 
 
 def read_sums(work: Work, partition: str, iteration: int) -> Sums:
-    """Add the sums of all shards, the human side's first, each side's in order; one shard is read at a time."""
-    paths = (sums_path(work, partition, iteration, *shard) for shard in shards_of(work, partition))
+    """Add the sums of all batches in order; one is read at a time."""
+    paths = (sums_path(work, partition, iteration, batch) for batch in batches(work, partition))
     total = Sums(**work.arrays(next(paths)))
     for path in paths:
         more = Sums(**work.arrays(path))
@@ -198,7 +215,7 @@ def read_sums(work: Work, partition: str, iteration: int) -> Sums:
 
 def forget_sums(work: Work, partition: str, iteration: int) -> None:
     """Remove the sums of an iteration that the state has taken in."""
-    shutil.rmtree(sums_path(work, partition, iteration, HUMAN, 0).parents[1], ignore_errors=True)
+    shutil.rmtree(partition_path(work, partition, "sums", iteration), ignore_errors=True)
 
 
 def read_state(work: Work, partition: str) -> State | None:
@@ -232,7 +249,7 @@ def tallies_path(work: Work, partition: str, source: str, index: int) -> Path:
 
 def label_shard(work: Work, partition: str, iteration: int, source: str, index: int) -> None:
     """Write the cluster of each row of a shard under each seed, and count rows by group and cluster."""
-    centers = np.load(centers_path(work, partition, iteration))
+    centers = _centers(centers_path(work, partition, iteration))
     k = centers.shape[1]
     path = coordinates_path(work, partition, source, index)
     kind = np.uint16 if k <= 2**16 else np.int32
@@ -264,3 +281,14 @@ def _blocks(path: Path) -> list[NDArray[np.float32]]:
     """The rows of a file a block at a time, mapped rather than read."""
     table = np.load(path, mmap_mode="r")
     return [np.asarray(table[start : start + ROWS_AT_ONCE]) for start in range(0, len(table), ROWS_AT_ONCE)]
+
+
+def _centers(path: Path) -> NDArray[np.float64]:
+    return _read_centers(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _read_centers(path: Path, _: int) -> NDArray[np.float64]:
+    """The centers of an iteration, which a process reads once for all its tasks."""
+    centers: NDArray[np.float64] = np.load(path)
+    return centers

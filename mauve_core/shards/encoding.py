@@ -115,7 +115,7 @@ def feature_rows(work: Work, source: str, index: int) -> Iterator[Stacked]:
         yield Stacked([np.load(work.path("sides", work.number(source), index).with_suffix(".npy"), mmap_mode="r")])
         return
     shard = work.plan.sides[source][index]
-    yield Stacked([_table(shard)], name=f"features of {shard}")
+    yield Stacked([table_of(shard)], name=f"features of {shard}")
 
 
 def _array_paths(work: Work, source: str) -> list[Path]:
@@ -128,7 +128,7 @@ def _array_paths(work: Work, source: str) -> list[Path]:
 def _encoded(
     plan: Plan, config: EncoderConfig, device: str, shard: str, place: Path, keeper: Keeper
 ) -> tuple[ShardInfo, Moments, NDArray[np.uint64], NDArray[np.uint64]]:
-    tally, encoder = Tally(), _encoder(json.dumps(config.as_dict()), device)
+    tally, encoder = Tally(), encoder_of(json.dumps(config.as_dict()), device)
     groups, order = [], []
     moments: Moments | None = None
     cut = tokens = 0
@@ -137,7 +137,7 @@ def _encoded(
         nonlocal cut, tokens, moments
         writer: _RowWriter | None = None
         for texts, prompts, ids, own_groups in _pieces(shard, plan, tally):
-            found = encoder.encode(_inputs(config, texts, prompts, shard))
+            found = encoder.encode(inputs_of(config, texts, prompts, shard))
             rows = found.array.astype(plan.stored_as)
             writer = writer or _RowWriter(stream, rows.shape[1], rows.dtype)
             writer.add(rows)
@@ -161,7 +161,8 @@ def _plus(moments: Moments | None, more: Moments) -> Moments:
     return more if moments is None else added((moments, more))
 
 
-def _inputs(config: EncoderConfig, texts: list[str], prompts: list[str] | None, shard: str) -> list[str]:
+def inputs_of(config: EncoderConfig, texts: list[str], prompts: list[str] | None, shard: str) -> list[str]:
+    """What the encoder reads; InputError if it needs prompts and the shard has none."""
     if not config.with_prompt:
         return texts
     if prompts is None:
@@ -196,7 +197,7 @@ def _pieces(
 
 def _measured(plan: Plan, shard: str, index: int) -> tuple[ShardInfo, Moments, NDArray[np.uint64], NDArray[np.uint64]]:
     """Moments of features that are given; rows have no prompts, so each is drawn by its own number."""
-    array = _table(shard)
+    array = table_of(shard)
     digest = hashlib.sha256(f"{array.dtype.str} {array.shape[1:]}".encode())
     moments: Moments | None = None
     for start in range(0, len(array), ROWS_AT_ONCE):
@@ -209,7 +210,7 @@ def _measured(plan: Plan, shard: str, index: int) -> tuple[ShardInfo, Moments, N
     return ShardInfo(len(array), {}, digest.hexdigest()), moments, numbers, mixed(numbers)
 
 
-def _table(shard: str) -> NDArray[np.floating]:
+def table_of(shard: str) -> NDArray[np.floating]:
     """The features of a shard; mapped if it is on a disk, read if it is in a store."""
     try:
         if is_url(shard):
@@ -220,12 +221,17 @@ def _table(shard: str) -> NDArray[np.floating]:
     except (OSError, ValueError) as error:
         raise InputError(f"The shard {shard} cannot be read as an array", allowed="a .npy file of numbers") from error
     if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
-        raise InputError(
-            f"The shard {shard} is not a table of features",
-            allowed="an array of floats, of shape (n, d)",
-            received=f"{getattr(array, 'dtype', type(array).__name__)} of shape {getattr(array, 'shape', ())}",
-        )
+        raise not_a_table(shard, getattr(array, "dtype", type(array).__name__), getattr(array, "shape", ()))
     return array
+
+
+def not_a_table(shard: str, dtype: object, shape: tuple[int, ...]) -> InputError:
+    """The error of a shard that holds other numbers than features."""
+    return InputError(
+        f"The shard {shard} is not a table of features",
+        allowed="an array of floats, of shape (n, d)",
+        received=f"{dtype} of shape {shape}",
+    )
 
 
 class _RowWriter:
@@ -253,6 +259,6 @@ class _RowWriter:
 
 
 @lru_cache(maxsize=1)
-def _encoder(settings: str, device: str) -> Encoder:
+def encoder_of(settings: str, device: str) -> Encoder:
     """The encoder of this process: its model is loaded for the first shard and kept."""
     return Encoder(EncoderConfig.from_dict(json.loads(settings)), device=device)

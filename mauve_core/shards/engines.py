@@ -39,10 +39,15 @@ class Engine(Protocol):
     ----------
     name : str
         For people: "local, 2 workers".
+    workers : int
+        Tasks that are carried out at once.
     """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def workers(self) -> int: ...
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
         """Carry out all tasks, in any order; raise the first error of one, when none is running any more."""
@@ -63,14 +68,14 @@ class LocalEngine:
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        self._workers = workers or usable_cores()
+        self.workers = workers or usable_cores()
         self._idle: list[_Worker] = []
         self._busy: set[_Worker] = set()
         self._stopped = False
 
     @property
     def name(self) -> str:
-        return f"{LOCAL}, {self._workers} worker{'' if self._workers == 1 else 's'}"
+        return f"{LOCAL}, {self.workers} worker{'' if self.workers == 1 else 's'}"
 
     @property
     def processes(self) -> list[int]:
@@ -81,10 +86,10 @@ class LocalEngine:
         self._stopped = False
         waiting = list(reversed(tasks))
         running: dict[Future[int], Task] = {}
-        with ThreadPoolExecutor(self._workers) as waiters:
+        with ThreadPoolExecutor(self.workers) as waiters:
             try:
                 while waiting or running:
-                    while waiting and len(running) < self._workers:
+                    while waiting and len(running) < self.workers:
                         task = waiting.pop()
                         running[waiters.submit(self._carry_out, folder, task)] = task
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)

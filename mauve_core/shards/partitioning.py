@@ -147,11 +147,11 @@ def _sum_tasks(work: Work, name: str, iteration: int, active: Sequence[int]) -> 
     return [
         Task(
             "sum",
-            (name, iteration, source, index, tuple(active)),
-            clustering.sums_path(work, name, iteration, source, index),
-            f"shard {work.plan.sides[source][index]}",
+            (name, iteration, batch, tuple(active)),
+            clustering.sums_path(work, name, iteration, batch),
+            f"shard {work.plan.sides[batch[0][0]][batch[0][1]]}",
         )
-        for source, index in clustering.shards_of(work, name)
+        for batch in clustering.batches(work, name)
     ]
 
 

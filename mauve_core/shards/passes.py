@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from mauve_core.base.progress import Progress
 from mauve_core.numerics.threads import single_threaded_blas
 from mauve_core.shards.engines import Engine
+from mauve_core.shards.pace import Pace
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import Pass
 from mauve_core.shards.tasks import Task, peak_memory, remaining
@@ -36,12 +37,12 @@ class Passes:
     def run(self, name: str, tasks: Sequence[Task]) -> None:
         """Carry out those tasks that are not done."""
         left = remaining(tasks)
-        done, peak, began = len(tasks) - len(left), 0, time.monotonic()
+        done, peak, began, pace = len(tasks) - len(left), 0, time.monotonic(), Pace(self._work)
 
-        def advance(_: Task, memory: int) -> None:
+        def advance(task: Task, memory: int) -> None:
             nonlocal done, peak
             done, peak = done + 1, max(peak, memory)
-            self._progress(name, done, len(tasks))
+            self._progress(pace.after(name, task), done, len(tasks))
 
         if left:
             self._progress(name, done, len(tasks))

@@ -79,14 +79,14 @@ def list_shards(where: str | Path) -> tuple[str, ...]:
         raise InputError(
             f"The shards at {where} are of different kinds",
             allowed="either texts or features",
-            received=" and ".join(sorted({_suffix(shard) for shard in found})),
+            received=" and ".join(sorted({suffix_of(shard) for shard in found})),
         )
     return tuple(found)
 
 
 def holds_features(shard: str) -> bool:
     """Whether a shard holds features, not texts."""
-    return _suffix(shard) in FEATURE_SUFFIXES
+    return suffix_of(shard) in FEATURE_SUFFIXES
 
 
 @contextmanager
@@ -100,27 +100,27 @@ def opened_shard(shard: str) -> Iterator[IO[bytes]]:
     """
     path = Path(name_of(shard))
     packing = packing_of(path)
-    with _stream_of(shard) as stream, opened(path, packing, stream) as content:
+    with stream_of(shard) as stream, opened(path, packing, stream) as content:
         try:
             yield content
         except gzip.BadGzipFile:
             raise
         except OSError as error:
             if is_url(shard):
-                raise _unreadable(shard, error) from error
+                raise unreadable(shard, error) from error
             raise
 
 
-def _stream_of(shard: str) -> IO[bytes]:
+def stream_of(shard: str) -> IO[bytes]:
     try:
         if not is_url(shard):
             return Path(shard).open("rb")
-        system, path = _system_of(shard)
+        system, path = system_of(shard)
         stream: Any = system.open_input_file(path)
     except OSError as error:
-        raise _unreadable(shard, error) from error
+        raise unreadable(shard, error) from error
     # Arrow's own files have no lines; those with parts of their own are read by exact ranges.
-    return stream if _suffix(shard) == ".parquet" else io.BufferedReader(stream, READ_BYTES)
+    return stream if suffix_of(shard) == ".parquet" else io.BufferedReader(stream, READ_BYTES)
 
 
 def _listed_on_disk(path: Path) -> list[str]:
@@ -155,7 +155,7 @@ def _listed_in_manifest(path: Path) -> list[str]:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(str(path), error) from error
+        raise unreadable(str(path), error) from error
     named = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     shards = [name if is_url(name) else str((path.parent / name).absolute()) for name in named]
     repeated = {shard for shard in shards if shards.count(shard) > 1} if len(set(shards)) < len(shards) else set()
@@ -172,7 +172,7 @@ def _listed_in_store(where: str) -> list[str]:
     from pyarrow.fs import FileSelector
 
     url = _checked_url(where)
-    system, path = _system_of(where)
+    system, path = system_of(where)
     if _is_shard(path) and not _WILD_IN_URL.search(path):
         return [where]
     parts = path.rstrip("/").split("/")
@@ -180,7 +180,7 @@ def _listed_in_store(where: str) -> list[str]:
     try:
         infos = system.get_file_info(FileSelector("/".join(parts[:wild]), recursive=True, allow_not_found=True))
     except OSError as error:
-        raise _unreadable(where, error) from error
+        raise unreadable(where, error) from error
     wanted = [*parts, "**", "*"] if wild == len(parts) else parts
     names = sorted(info.path for info in infos if info.is_file and _matches(info.path.split("/"), wanted))
     return [urlunsplit((url.scheme, "", f"//{name}", url.query, "")) for name in names if _is_shard(name)]
@@ -208,14 +208,14 @@ def _checked_url(where: str) -> Any:
     return url
 
 
-def _system_of(where: str) -> tuple[FileSystem, str]:
+def system_of(where: str) -> tuple[FileSystem, str]:
     """Return Arrow's file system of a URL, and the path in it."""
     url = _checked_url(where)
     root = urlunsplit((url.scheme, url.netloc, "", url.query, ""))
     try:
         system = _system(root, url.scheme)
     except (OSError, ImportError, ValueError) as error:
-        raise _unreadable(where, error) from error
+        raise unreadable(where, error) from error
     return system, f"{url.netloc}{url.path}"
 
 
@@ -229,7 +229,7 @@ def _system(root: str, scheme: str) -> FileSystem:
     return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme)))
 
 
-def _unreadable(shard: str, error: Exception) -> InputError:
+def unreadable(shard: str, error: Exception) -> InputError:
     return InputError(
         f"The shard {shard} cannot be read: {own_words_of(error)}",
         todo="Check that it is still there and may be read, then start again: finished shards are kept",
@@ -241,12 +241,17 @@ def name_of(shard: str) -> str:
     return shard.split("?")[0] if is_url(shard) else shard
 
 
+def format_of(shard: str) -> str:
+    """The suffixes that say how a shard is written, such as ``.jsonl.gz``."""
+    return suffix_of(shard) + packing_of(Path(name_of(shard)))
+
+
 def _is_shard(shard: str) -> bool:
     name = PurePosixPath(name_of(shard)).name
-    return not name.startswith((".", "_")) and _suffix(shard) in (*TEXT_SUFFIXES, *FEATURE_SUFFIXES)
+    return not name.startswith((".", "_")) and suffix_of(shard) in (*TEXT_SUFFIXES, *FEATURE_SUFFIXES)
 
 
-def _suffix(shard: str) -> str:
+def suffix_of(shard: str) -> str:
     """The suffix of a shard's format; that of a compression may follow the format of lines."""
     path = PurePosixPath(name_of(shard))
     return (path.with_suffix("") if path.suffix.lower() in PACKINGS else path).suffix.lower()

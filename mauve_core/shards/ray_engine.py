@@ -59,21 +59,21 @@ class RayEngine:
                 raise _unreachable(address, error) from error
         resources = ray.cluster_resources()
         self._gpus = int(resources.get("GPU", 0))
-        self._workers = workers or self._gpus or int(resources.get("CPU", 1))
+        self.workers = workers or self._gpus or int(resources.get("CPU", 1))
         self._starting: dict[Any, Any] = {}
         self._idle: list[Any] = []
 
     @property
     def name(self) -> str:
         nodes = sum(node["Alive"] for node in self._ray.nodes())
-        return f"ray, {_counted(self._workers, 'worker')} on {_counted(nodes, 'node')}"
+        return f"ray, {_counted(self.workers, 'worker')} on {_counted(nodes, 'node')}"
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
         ray = self._ray
         waiting = [(task, 0) for task in reversed(tasks)]
         running: dict[Any, tuple[Task, int, Any]] = {}
         failure: BaseException | None = None
-        self._start(self._workers - len(self._starting) - len(self._idle))
+        self._start(self.workers - len(self._starting) - len(self._idle))
         while running or (waiting and failure is None):
             while waiting and self._idle and failure is None:
                 task, deaths = waiting.pop()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.numerics.threads import single_threaded_blas
-from mauve_core.shards import clustering, encoding, keepsakes
+from mauve_core.shards import clustering, encoding, keepsakes, timing
 from mauve_core.shards.plan import Work
 
 
@@ -38,10 +38,11 @@ class Task:
 
 
 TASKS: Mapping[str, Callable[..., None]] = {
+    "estimate": timing.time_shard,
     "encode": encoding.encode_shard,
     "project": clustering.project_shard,
     "start": clustering.start,
-    "sum": clustering.sum_shard,
+    "sum": clustering.sum_batch,
     "label": clustering.label_shard,
     "keep": keepsakes.keep_rows,
     "fetch": keepsakes.fetch_texts,
@@ -84,7 +85,7 @@ def _work(folder: str) -> Work:
 
 def _one_thread(name: str) -> None:
     os.environ["OMP_NUM_THREADS"] = "1"
-    if name == "encode":
+    if name in ("encode", "estimate"):
         import torch
 
         torch.set_num_threads(1)

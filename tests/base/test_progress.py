@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import sys
 import time
 
 import pytest
 
-from mauve_core.base.progress import REPEATED_S, ConsoleProgress, StageClocks, format_seconds, remaining_seconds
+from mauve_core.base.progress import REPEATED_S, ConsoleProgress, Paced, StageClocks, format_seconds, remaining_seconds
 
 
 @pytest.fixture
@@ -104,3 +106,21 @@ def test_a_terminal_redraws_a_repetition_in_place(
     written = capsys.readouterr().err
     assert written.count("fit: 4 of 4 done\n") == 4
     assert written.count("\r\033[Kfit: 1 of 4 about 6 s left") == 4
+
+
+def test_the_pace_of_a_stage_is_shown_and_changes_no_clock(
+    now: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    show = ConsoleProgress()
+    show("encoding", 0, 640)
+    for done in (6, 12, 640):
+        now[0] += 60.0
+        show(Paced("encoding", "8,400 texts/s"), done, 640)
+    assert capsys.readouterr().err.splitlines() == [
+        "encoding: 0 of 640",
+        "encoding: 6 of 640, 8,400 texts/s, about 1 h 46 min left",
+        "encoding: 12 of 640, 8,400 texts/s, about 1 h 45 min left",
+        "encoding: 640 of 640, 8,400 texts/s, done",
+    ]
+    assert json.loads(json.dumps(Paced("encoding", "fast"))) == "encoding"
+    assert pickle.loads(pickle.dumps(Paced("encoding", "fast"))) == "encoding"

@@ -35,6 +35,7 @@ DIGESTS = {
     "mauve-lens/compare/2": "b862811f38e4197b",
     "mauve-lens/gate/1": "37ebe95930043581",
     "mauve-lens/shard-merge/1": "3b239909fe8b852c",
+    "mauve-lens/shard-run/1": "e2b826e0d17ebc3c",
     "mauve-lens/measure/1": "f6c03b7ee331aff4",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",
     "mauve-lens/encoders/1": "87d41583e3e56441",
@@ -95,6 +96,7 @@ CALLS = {
         "test synthetic --a close --b shifted --measure length",
     ),
     "shard-merge": ("shard-merge --work sharded",),
+    "shard-run": ("shard-run 1/1 --human shards/human --model model=shards/model --work estimated --estimate",),
     "ratings rank": ("ratings rank synthetic --bootstrap 100",),
     "probe": ("probe one --perturbation typos --splits 2",),
     "attributes": ("attributes synthetic --k 4 --splits 2", "attributes one --k 4 --splits 2 --clusters-from two"),
@@ -128,6 +130,7 @@ QUIET = (
     "attributes",
     "sweep",
     "shard-merge",
+    "shard-run",
 )
 
 

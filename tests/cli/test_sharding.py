@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
+import types
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
+from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.cli.cluster_output import MOST
+from mauve_core.cli.outputs import schema_of, shape_of
+from mauve_core.cli.shard_costs import costs_sentences
 from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
+from mauve_core.shards.estimate import Estimate
+from mauve_core.shards.extrapolation import Span
 from mauve_core.shards.plan import Work
 from mauve_core.store import RunStore
 from tests.sharded import Inline, made_sides, made_texts, written_features, written_texts
@@ -63,7 +72,7 @@ def test_parts_and_merge_give_the_digest_of_compare(folder: Path, capsys: pytest
         assert main(["shard-run", part, *plan]) == 0
         assert f"Part {part}: 3 shards are encoded" in capsys.readouterr().out
     found = merged(capsys)
-    assert (found["schema"], found["run"]) == ("mauve-lens/shard-merge/2", "human-vs-ours")
+    assert (found["schema"], found["run"]) == ("mauve-lens/shard-merge/1", "human-vs-ours")
     assert main(["compare", "--engine", "local", *TEXTS, *SCORES, "--json", *SAME]) == 0
     assert json.loads(capsys.readouterr().out)["digest"] == found["digest"]
 
@@ -108,7 +117,121 @@ def test_names_from_texts_do_not_control_the_terminal(folder: Path, capsys: pyte
 
 def test_progress_counts_shards(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "--engine", "local", *FEATURES, *SCORES, "--no-map"]) == 0
-    assert "encode" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "Encoding shards: 4 of 4 done" in err
+    assert main(["compare", "--engine", "local", *TEXTS, *SCORES, "--no-map"]) == 0
+    assert re.search(r"Encoding shards: 6 of 6, [\d,.]+ texts/s, [\d,.]+ tokens/s, done", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        ["compare", "--engine", "local", *TEXTS, *SCORES],
+        ["shard-run", "1/2", *TEXTS, *SCORES],
+        ["compare", "--engine", "local", *FEATURES, *SCORES],
+    ],
+)
+def test_an_estimate_is_printed_and_nothing_is_encoded(
+    folder: Path, capsys: pytest.CaptureFixture[str], call: list[str]
+) -> None:
+    call = [*call, "--work", "work", "--estimate"]
+    assert main(call) == 0
+    out, err = capsys.readouterr()
+    texts = FEATURES[1] not in call
+    assert ("Encoding, 1 worker on cpu" in out) is texts
+    assert re.search(r"^Texts +\d+ ", out, re.MULTILINE)
+    assert "k = 10, " in out
+    assert "Timing shards: 0 of" in err
+    assert not (folder / "work/sides").exists()
+    assert main([*call, "--json", "--quiet"]) == 0
+    out, err = capsys.readouterr()
+    assert not err
+    found = json.loads(out)
+    Draft202012Validator(schema_of(shape_of("shard-run"))).validate(found)
+    whole = 240 if "shard-run" in call else 480 if texts else 600
+    assert found["texts"]["value"] == pytest.approx(whole, rel=0.01)
+    assert (found["workers"], found["k"], found["finished"]) == (1, 10, 0)
+
+
+def test_an_estimate_before_the_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["shard-run", "1/2", *TEXTS, *SCORES, "--work", "work", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["shard-merge", "--work", "work", "--estimate", "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["shards"], found["finished"], found["schema"]) == (6, 3, "mauve-lens/shard-run/1")
+
+
+def test_what_is_to_come_is_said_before_it_begins(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mauve_core.shards.estimate.LEAST_BYTES", 0)
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: types.SimpleNamespace(free=10**12))
+    call = ["shard-run", "1/1", *TEXTS, *SCORES, "--work", "work"]
+    assert main(call) == 0
+    err = capsys.readouterr().err
+    (said,) = [line for line in err.splitlines() if "tokens. " in line]
+    assert re.fullmatch(
+        r"480 texts( \(±[\d.]+%\))?, about 2,880 tokens\. Encoding with 1 worker on cpu: \d+ s( \(\d+ to \d+ s\))?; "
+        r"\d+ s of one worker\. k-means: 1 s an iteration over all texts\. "
+        r"Work folder: [\d.]+ [kM]B of the 1 TB that are free\.",
+        said,
+    )
+    assert err.index(said) < err.index("Encoding shards: 0 of 6")
+
+
+@pytest.mark.parametrize(
+    ("change", "parts"),
+    [
+        (
+            {},
+            [
+                "100 million texts (±2%), about 13.1 billion tokens.",
+                "3.3 hours (3.1 to 3.5); 13.2 hours of one worker.",
+            ],
+        ),
+        ({"finished": 12}, ["12 of 640 shards are encoded. 100 million texts"]),
+        ({"texts": Span(1e8, None, None), "wall": Span(12e3, None, None)}, ["100 million texts, about", "3.3 hours; "]),
+        ({"wall": Span(5000.0, 3000.0, 7000.0)}, ["1.4 hours (50 min to 1.9 hours); "]),
+        ({"device": ""}, ["100 million texts (±2%), whose features need no encoding. k-means: 5 hours an iteration"]),
+    ],
+)
+def test_sentences_about_what_is_to_come(change: dict[str, object], parts: list[str]) -> None:
+    found = Estimate(
+        shards=640, finished=0, sampled=8, texts=Span(1e8, 0.98e8, 1.02e8), tokens=Span(1.31e10, 1.2e10, 1.4e10),
+        seconds=Span(47.4e3, 44e3, 50e3), wall=Span(11.9e3, 11.1e3, 12.6e3), workers=4, device="cuda", width=1280,
+        components=860, k=5000, iteration_seconds=72e3, disk=7.2e11, free=int(1.1e12),
+    )  # fmt: skip
+    said = with_plain_spaces(costs_sentences(replace(found, **change)))  # type: ignore[arg-type]
+    for part in parts:
+        assert part in said
+    assert said.endswith("Work folder: 720 GB of the 1.1 TB that are free.")
+
+
+def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mauve_core.shards.estimate.LEAST_BYTES", 0)
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: types.SimpleNamespace(free=1000))
+    call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--work", "work", "--quiet"]
+    assert main(call) == 2
+    assert "too small for what the passes will write" in capsys.readouterr().err
+    assert not (folder / "work/sides").exists()
+    assert main([*call, "--estimate"]) == 0
+    assert re.search(r"Free on its disk +1 kB +too little", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (["compare", *TEXTS, "--estimate"], "--estimate is for corpora in shards"),
+        (["shard-run", "1/1", *TEXTS, "--work", "work", "--json"], "shard-run prints no JSON of its own"),
+    ],
+)
+def test_where_there_is_no_estimate(
+    folder: Path, capsys: pytest.CaptureFixture[str], call: list[str], message: str
+) -> None:
+    assert main(call) == 2
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

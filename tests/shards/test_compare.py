@@ -20,10 +20,11 @@ from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compare import compare
-from mauve_core.shards import partitioning
+from mauve_core.shards import clustering, partitioning
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.tasks import remaining
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
 
@@ -122,6 +123,25 @@ def test_digests_are_equal_for_any_number_of_workers_and_parts(made_up: MadeUp, 
     assert merged.digest() == alone.digest()
     assert next(one for one in merged.passes if one.name == "encode").done_before == 8
     assert alone["model"].counts == merged["model"].counts
+
+
+def test_many_shards_are_added_up_in_batches(made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = dataclasses.replace(made_up.plan, sample_rows=100)
+    alone = carried_out(plan, tmp_path / "alone")
+    assert _summed(alone) == 8 * max(alone["model"].iterations)
+    monkeypatch.setattr(clustering, "MOST_SUMS", 3)  # of three, three and two shards, one of both sides
+    batches = clustering.batches(Work.open(tmp_path / "alone"), "model")
+    assert batches[1] == ((HUMAN, 3), ("model", 0), ("model", 1))
+    assert [len(batch) for batch in batches] == [3, 3, 2]
+    found = carried_out(plan, tmp_path / "batches")
+    assert _summed(found) == 3 * max(found["model"].iterations)
+    assert found["model"].counts == alone["model"].counts
+    assert found["model"].objectives == pytest.approx(alone["model"].objectives, rel=1e-12)
+    assert carried_out(plan, tmp_path / "2", workers=2).digest() == found.digest()
+
+
+def _summed(found: ShardedComparison) -> int:
+    return next(one.tasks for one in found.passes if one.name == "sum")
 
 
 @pytest.mark.parametrize("pass_name", ["encode", "sum"])

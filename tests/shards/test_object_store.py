@@ -17,9 +17,12 @@ from pyarrow import fs
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.shards import texts
 from mauve_core.shards.compare import encode_tasks, plan_of
+from mauve_core.shards.estimate import estimate
 from mauve_core.shards.places import list_shards, opened_shard
 from mauve_core.shards.plan import Work
+from mauve_core.shards.sizes import first_rows, rows_of, sizes_of
 from mauve_core.shards.tasks import remaining
 from tests.sharded import SCORE, Inline, carried_out, made_texts, written_features, written_texts
 from tests.sharded import made_sides as made_features
@@ -96,6 +99,37 @@ def test_a_comparison_reads_texts_from_a_store(
     for secret in (SECRET, KEY):
         assert secret not in said
         assert secret.encode() not in written
+
+
+def test_an_estimate_lists_a_folder_once_and_opens_what_it_samples(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = written_texts(tmp_path / "texts", made_texts(), 12)
+    for name, folder in places.items():
+        store.put(folder, name)
+    plan = plan_of(
+        store.url("human"), {"model": store.url("model")}, encoder=EncoderConfig(str(by_topic(tmp_path / "words.txt")))
+    )
+    on_disk = [path.stat().st_size for folder in places.values() for path in sorted(folder.iterdir())]
+    assert sizes_of([shard for source in plan.sources for shard in plan.sides[source]]) == on_disk
+    opened = []
+    monkeypatch.setattr(texts, "opened_shard", lambda shard: opened.append(shard) or opened_shard(shard))
+    work = Work.begin(tmp_path / "work", plan)
+    found = estimate(work, Inline(), encode_tasks(work), always=True)
+    assert found is not None
+    assert found.texts.value == pytest.approx(480, rel=0.03)
+    assert len(opened) == 8
+    store.system.delete_file("texts/model/03.jsonl")
+    with pytest.raises(InputError, match=r"model/03\.jsonl\S* is not there any more"):
+        sizes_of(plan.sides["model"])
+
+
+def test_rows_of_features_in_a_store(store: Store, tmp_path: Path) -> None:
+    places = written_features(tmp_path / "features", made_features(200), 2)
+    store.put(places[HUMAN], HUMAN)
+    shard = store.url("human/00.npy")
+    assert rows_of(shard, 0) == 100
+    assert (first_rows(shard, 7) == made_features(200)[HUMAN][:7]).all()
 
 
 def test_a_comparison_reads_features_from_a_store(store: Store, tmp_path: Path) -> None:

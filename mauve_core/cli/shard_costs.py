@@ -1,0 +1,234 @@
+"""What a comparison over shards will take, as a sentence before it begins, a table, or JSON (``--estimate``)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from mauve_core.base.formatting import file_size, printable, significant, with_plain_spaces
+from mauve_core.base.progress import Paced, Progress, format_seconds
+from mauve_core.base.validation import Count, NotNegative
+from mauve_core.cli.options import progress_of, results_only, write, write_json
+from mauve_core.scoring.tables import aligned
+from mauve_core.shards.extrapolation import Span
+from mauve_core.shards.pace import amount
+
+if TYPE_CHECKING:
+    from mauve_core.shards.engines import Engine
+    from mauve_core.shards.estimate import Estimate
+    from mauve_core.shards.plan import Work
+    from mauve_core.shards.tasks import Task
+
+ENCODING = "Encoding shards"
+_TITLES = {
+    "estimate": "Timing shards",
+    "encode": ENCODING,
+    "project": "Projecting shards",
+    "start": "Clustering the sample",
+    "sum": "Clustering all rows",
+    "label": "Labeling rows",
+}
+
+HOURS_FROM = 3600
+"""Seconds from which times are given in hours."""
+
+
+class SpanJson(TypedDict):
+    """A number that was extrapolated from sampled shards.
+
+    Attributes
+    ----------
+    value : float
+        The estimate.
+    low, high : float or None
+        Ends of its 95 % interval; null if too few shards were sampled to have one.
+    """
+
+    value: NotNegative
+    low: NotNegative | None
+    high: NotNegative | None
+
+
+class ShardCostsJson(TypedDict):
+    """What a command over shards has left to do, and what follows.
+
+    Attributes
+    ----------
+    shards : int
+        Shards that the command encodes.
+    finished : int
+        Those of them that are encoded already.
+    sampled : int
+        Those whose beginning was read and timed.
+    texts : SpanJson
+        Texts of all these shards.
+    tokens : SpanJson
+        Their tokens; 0 for shards of features.
+    worker_seconds : SpanJson
+        Seconds for which workers encode what is left, added up.
+    wall_seconds : SpanJson
+        Seconds until they have encoded it.
+    workers : int
+        Tasks at once.
+    device : str
+        Where samples were encoded; empty for shards of features.
+    columns : int
+        Columns of the features.
+    components : int
+        Principal components of the sampled rows; all columns where these rows are too few.
+    k : int
+        Clusters.
+    iteration_worker_seconds : float
+        Seconds for which workers are busy in an iteration of k-means over all rows, added up.
+    disk_bytes : float
+        Bytes that the work folder will yet take, for the shards of all parts.
+    free_bytes : int
+        Bytes that its disk has.
+    """
+
+    shards: Count
+    finished: Count
+    sampled: Count
+    texts: SpanJson
+    tokens: SpanJson
+    worker_seconds: SpanJson
+    wall_seconds: SpanJson
+    workers: Count
+    device: str
+    columns: Count
+    components: Count
+    k: Count
+    iteration_worker_seconds: NotNegative
+    disk_bytes: NotNegative
+    free_bytes: Count
+
+
+def estimated(args: argparse.Namespace, work: Work, engine: Engine, tasks: Sequence[Task]) -> bool:
+    """Say what is to come; whether that is all that was asked for. InputError if the disk is too small for it."""
+    from mauve_core.shards.estimate import estimate, require_room
+
+    progress = titled(progress_of(args))
+    with results_only():
+        found = estimate(work, engine, tasks, device=args.device, always=args.estimate, progress=progress)
+    if found is None:
+        return False
+    if not args.estimate:
+        if not args.quiet:
+            announce(found)
+        require_room(found, work)
+    elif args.json:
+        write_json(costs_json(found), "shard-run")
+    else:
+        write(costs_table(found))
+    return bool(args.estimate)
+
+
+def titled(progress: Progress) -> Progress:
+    """Call passes by what people read."""
+
+    def report(stage: str, done: int, total: int) -> None:
+        title = _TITLES.get(stage, stage)
+        progress(Paced(title, stage.pace) if isinstance(stage, Paced) else title, done, total)
+
+    return report
+
+
+def costs_json(found: Estimate) -> dict[str, Any]:
+    """Return what :class:`ShardCostsJson` describes."""
+    spans = {
+        "texts": found.texts,
+        "tokens": found.tokens,
+        "worker_seconds": found.seconds,
+        "wall_seconds": found.wall,
+    }
+    return {
+        "shards": found.shards,
+        "finished": found.finished,
+        "sampled": found.sampled,
+        **{name: span._asdict() for name, span in spans.items()},
+        "workers": found.workers,
+        "device": found.device,
+        "columns": found.width,
+        "components": found.components,
+        "k": found.k,
+        "iteration_worker_seconds": found.iteration_seconds,
+        "disk_bytes": found.disk,
+        "free_bytes": found.free,
+    }
+
+
+def announce(found: Estimate) -> None:
+    """Write what is to come to standard error, before it begins."""
+    sys.stderr.write(f"{printable(with_plain_spaces(costs_sentences(found)))}\n")
+    sys.stderr.flush()
+
+
+def costs_sentences(found: Estimate) -> str:
+    """Say how much there is to encode, how long that and an iteration take, and what the disk will hold."""
+    parts = [f"{found.finished:,} of {found.shards:,} shards are encoded."] if found.finished else []
+    what = f"{amount(found.texts.value)} texts{_margin(found.texts)}"
+    if found.device:
+        parts.append(f"{what}, about {amount(found.tokens.value)} tokens.")
+        parts.append(
+            f"Encoding with {_workers(found)} on {found.device}: {_hours(found.wall.value)}"
+            f"{_range(found.wall)}; {_hours(found.seconds.value)} of one worker."
+        )
+    else:
+        parts.append(f"{what}, whose features need no encoding.")
+    parts.append(f"k-means: {_hours(found.iteration_seconds / found.workers)} an iteration over all texts.")
+    parts.append(f"Work folder: {file_size(found.disk)} of the {file_size(found.free)} that are free.")
+    return " ".join(parts)
+
+
+def costs_table(found: Estimate) -> str:
+    """The same as a table, with the 95 % interval of what was extrapolated."""
+    rows = [("Left to do", "Estimate", "95 % interval")]
+    done = f", {found.finished:,} of them encoded" if found.finished else ""
+    rows.append(("Shards", f"{found.shards:,}{done}", f"from samples of {found.sampled:,}"))
+    rows.append(("Texts", amount(found.texts.value), _ends(found.texts, amount)))
+    if found.device:
+        rows.append(("Tokens", amount(found.tokens.value), _ends(found.tokens, amount)))
+        rows.append(
+            (f"Encoding, {_workers(found)} on {found.device}", _hours(found.wall.value), _ends(found.wall, _hours))
+        )
+        rows.append(("Encoding, time of all workers", _hours(found.seconds.value), _ends(found.seconds, _hours)))
+    shape = f"k = {found.k:,}, {found.components:,} of {found.width:,} components"
+    rows.append(("k-means, each iteration", _hours(found.iteration_seconds / found.workers), shape))
+    rows.append(("k-means, time of all workers", _hours(found.iteration_seconds), ""))
+    rows.append(("Work folder", file_size(found.disk), ""))
+    enough = "" if found.disk <= found.free else "too little"
+    rows.append(("Free on its disk", file_size(found.free), enough))
+    return aligned([tuple(map(printable, map(with_plain_spaces, row))) for row in rows])
+
+
+def _workers(found: Estimate) -> str:
+    return f"{found.workers:,} worker{'' if found.workers == 1 else 's'}"
+
+
+def _hours(seconds: float) -> str:
+    if seconds < HOURS_FROM:
+        return format_seconds(seconds)
+    hours = seconds / 3600
+    return f"{significant(hours, 2 if hours < 10 else 3)} hours"
+
+
+def _range(span: Span) -> str:
+    if span.low is None or span.high is None:
+        return ""
+    low, high = _hours(span.low), _hours(span.high)
+    if low == high:
+        return ""
+    same = low.rpartition(" ")[2] == high.rpartition(" ")[2] and low.count(" ") == 1 == high.count(" ")
+    return f" ({low.rpartition(' ')[0] if same else low} to {high.rpartition(' ')[0] if same else high})"
+
+
+def _margin(span: Span) -> str:
+    if span.high is None or not span.value or span.high == span.value:
+        return ""
+    return f" (±{significant(100 * (span.high / span.value - 1), 1)}%)"
+
+
+def _ends(span: Span, form: Any) -> str:
+    return "" if span.low is None or span.high is None else f"{form(span.low)} to {form(span.high)}"

@@ -1,0 +1,289 @@
+"""What a comparison over shards will take, from timed samples of a few shards: before the hours of encoding begin.
+
+Bytes of all shards are listed, a few shards are sampled by the engine's workers (:mod:`mauve_core.shards.timing`), and
+what was seen is extrapolated by bytes, each side and format by its own samples. Samples stay in the work folder, so
+that a command that is given again times nothing again.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.formatting import file_size, with_plain_spaces
+from mauve_core.base.progress import Progress, counted, silent
+from mauve_core.numerics.feature_space.moments import Moments, added, projection_from
+from mauve_core.numerics.kmeans.clustering import default_k
+from mauve_core.shards.clustering import JOINT
+from mauve_core.shards.encoding import info_path, shard_info
+from mauve_core.shards.engines import Engine
+from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
+from mauve_core.shards.footprint import bytes_to_write
+from mauve_core.shards.places import format_of
+from mauve_core.shards.plan import Work
+from mauve_core.shards.sizes import sizes_of
+from mauve_core.shards.tasks import Task, remaining
+from mauve_core.shards.timing import TIMED_SHARE, read_sample, sample_info_path, sample_moments_path
+
+SHARDS = 8
+"""Most shards that are sampled."""
+
+LEAST_BYTES = 2**20
+"""Bytes of shards below which nothing is timed unasked: some thousand texts, of which samples would take the most."""
+
+ROWS_A_COLUMN = 4
+"""Sampled rows for each column of the features from which on their principal components are counted."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a command has left to do, and what follows.
+
+    Attributes
+    ----------
+    shards, finished, sampled : int
+        Shards that the command encodes, those of them that are encoded already, and those that were sampled.
+    texts, tokens : Span
+        Of all these shards; tokens are 0 for features.
+    seconds : Span
+        For which workers encode what is left; 0 for features.
+    wall : Span
+        Seconds until it is encoded, if workers take one shard after another.
+    workers : int
+    device : str
+        Where samples were encoded, such as "cuda"; empty for features.
+    width, components, k : int
+        Columns of the features; principal components of the sampled rows, or all columns if these rows are too few to
+        count them; most clusters of a partition.
+    iteration_seconds : float
+        For which workers are busy in one iteration of k-means over all rows, of all partitions and seeds.
+    disk : float
+        Bytes that the work folder will yet take, for all shards of the plan.
+    free : int
+        Bytes that its disk has.
+    """
+
+    shards: int
+    finished: int
+    sampled: int
+    texts: Span
+    tokens: Span
+    seconds: Span
+    wall: Span
+    workers: int
+    device: str
+    width: int
+    components: int
+    k: int
+    iteration_seconds: float
+    disk: float
+    free: int
+
+
+class _Shard(NamedTuple):
+    source: str
+    place: int
+    size: int
+    finished: bool
+    stratum: str
+    """Side and format: only shards with the same ones are alike."""
+
+
+def estimate(
+    work: Work,
+    engine: Engine,
+    tasks: Sequence[Task],
+    *,
+    device: str = "auto",
+    always: bool = False,
+    progress: Progress = silent,
+) -> Estimate | None:
+    """Say what tasks of the first pass will take, and what follows them.
+
+    Parameters
+    ----------
+    work : Work
+    engine : Engine
+        Its workers time the samples that are not there yet; they keep their models.
+    tasks : sequence of Task
+        All that the command carries out, finished ones too (:func:`mauve_core.shards.compare.encode_tasks`).
+    device : str
+        As that of the tasks.
+    always : bool
+        Also where nothing is left to encode, or so little that samples are not worth their time.
+    progress : callable
+
+    Returns
+    -------
+    Estimate or None
+
+    Raises
+    ------
+    InputError
+        A shard has vanished or cannot be used.
+    """
+    if not always and not remaining(tasks):
+        return None
+    everything = _shards(work)
+    asked = {task.args[:2] for task in tasks}
+    own = [one for one in everything if (one.source, one.place) in asked]
+    if not always and sum(one.size for one in own if not one.finished) < LEAST_BYTES:
+        return None
+    chosen = _chosen(work, own)
+    share = TIMED_SHARE * sum(one.size for one in own) / len(chosen)
+    timed = remaining([_task(work, one, device, share / max(one.size, 1)) for one in chosen])
+    if timed:
+        advance = counted(progress, "estimate", len(timed))
+        engine.run(work.folder, timed, lambda *_: advance())
+    return _found(work, own, everything, engine.workers)
+
+
+def require_room(found: Estimate, work: Work) -> None:
+    """Raise InputError if the disk of the work folder cannot hold what will be written."""
+    if found.disk > found.free:
+        sizes = [with_plain_spaces(file_size(size)) for size in (found.disk, found.free)]
+        raise InputError(
+            f"The disk of the folder {work.folder} is too small for what the passes will write",
+            allowed=f"about {sizes[0]} free",
+            received=sizes[1],
+            todo="Make room, or name a folder on another disk (--work); --stored-as float16 halves the features",
+        )
+
+
+def spread(counts: Mapping[str, int], most: int = SHARDS) -> dict[str, list[int]]:
+    """Return which shards of each stratum are sampled: evenly spread, and one of each at least if ``most`` allows."""
+    given = {name: 1 if place < most else 0 for place, name in enumerate(counts)}
+    while sum(given.values()) < min(most, sum(counts.values())):
+        larger = [name for name in counts if given[name] < counts[name]]
+        given[max(larger, key=lambda name: counts[name] / (given[name] + 1))] += 1
+    return {
+        name: [(2 * place + 1) * counts[name] // (2 * number) for place in range(number)]
+        for name, number in given.items()
+    }
+
+
+def _shards(work: Work) -> list[_Shard]:
+    sides = work.plan.sides
+    sizes = iter(sizes_of([shard for source in work.plan.sources for shard in sides[source]]))
+    return [
+        _Shard(source, index, next(sizes), info_path(work, source, index).exists(), f"{source} {format_of(shard)}")
+        for source in work.plan.sources
+        for index, shard in enumerate(sides[source])
+    ]
+
+
+def _chosen(work: Work, own: Sequence[_Shard]) -> list[_Shard]:
+    """Those to sample: the same ones whenever the command is given, whatever is finished by then."""
+    usable = [one for one in _spread_over(own) if not one.finished or _is_seen(work, one)]
+    left = [one for one in own if not one.finished]
+    return usable or [one for one in own if _is_seen(work, one)] or _spread_over(left or own)
+
+
+def _spread_over(shards: Sequence[_Shard]) -> list[_Shard]:
+    strata: dict[str, list[_Shard]] = {}
+    for one in shards:
+        strata.setdefault(one.stratum, []).append(one)
+    places = spread({stratum: len(own) for stratum, own in strata.items()})
+    return [strata[stratum][place] for stratum in strata for place in places[stratum]]
+
+
+def _is_seen(work: Work, one: _Shard) -> bool:
+    return sample_info_path(work, one.source, one.place).exists()
+
+
+def _task(work: Work, one: _Shard, device: str, share: float) -> Task:
+    output = sample_info_path(work, one.source, one.place)
+    shard = work.plan.sides[one.source][one.place]
+    return Task("estimate", (one.source, one.place, device, one.size, share), output, f"shard {shard}")
+
+
+class _Seen:
+    """The samples of a command's shards, and what they say of any shards."""
+
+    def __init__(self, work: Work, own: Sequence[_Shard]) -> None:
+        self.shards = [one for one in own if _is_seen(work, one)]
+        self.samples = [read_sample(work, one.source, one.place) for one in self.shards]
+
+    def over(self, shards: Sequence[_Shard], what: str) -> Span:
+        """The sum of an attribute of :class:`ShardSample` over shards."""
+        totals: dict[str, float] = {}
+        for one in shards:
+            totals[one.stratum] = totals.get(one.stratum, 0.0) + one.size
+        return extrapolated(self._pairs(what), totals)
+
+    def by_shard(self, shards: Sequence[_Shard], what: str) -> Iterator[float]:
+        """The attribute of each shard."""
+        pairs = self._pairs(what)
+        rates = {name: extrapolated(pairs, {name: 1.0}).value for name in {one.stratum for one in shards}}
+        return (rates[one.stratum] * one.size for one in shards)
+
+    def _pairs(self, what: str) -> list[Sampled]:
+        return [
+            Sampled(one.stratum, one.size, getattr(sample, what))
+            for one, sample in zip(self.shards, self.samples, strict=True)
+        ]
+
+
+def _found(work: Work, own: Sequence[_Shard], everything: Sequence[_Shard], workers: int) -> Estimate:
+    seen, score = _Seen(work, own), work.plan.score
+    left = [one for one in own if not one.finished]
+    known = [shard_info(work, one.source, one.place) for one in own if one.finished]
+    seconds = seen.over(left, "shard_seconds")
+    loading = max(sample.load_seconds for sample in seen.samples)
+    wall = wall_seconds(seen.by_shard(left, "shard_seconds"), workers) + loading
+    unfinished = [one for one in everything if not one.finished]
+    texts = {
+        source: seen.over([one for one in everything if one.source == source], "shard_texts").value
+        for source in work.plan.sources
+    }
+    partitions: dict[str, tuple[float, ...]] = {name: (texts[HUMAN], texts[name]) for name in work.plan.candidates}
+    if len(partitions) > 1:
+        partitions[JOINT] = tuple(texts.values())
+    rows = {name: sum(sizes) for name, sizes in partitions.items()}
+    clusters = {
+        name: score.k or default_k(_whole(human), _whole(min(others))) for name, (human, *others) in partitions.items()
+    }
+    width, components = seen.samples[0].width, _components(work, seen.shards)
+    pace = sum(sample.seconds_a_product for sample in seen.samples) / len(seen.samples)
+    return Estimate(
+        shards=len(own),
+        finished=len(known),
+        sampled=len(seen.samples),
+        texts=seen.over(left, "shard_texts").plus(sum(info.n for info in known)),
+        tokens=seen.over(left, "shard_tokens").plus(sum(info.tokens for info in known)),
+        seconds=seconds,
+        wall=seconds.times(wall / seconds.value) if seconds.value else seconds,
+        workers=workers,
+        device="+".join(sorted({sample.device for sample in seen.samples})),
+        width=width,
+        components=components,
+        k=max(clusters.values()),
+        iteration_seconds=pace * components * score.seeds * sum(rows[name] * clusters[name] for name in rows),
+        disk=bytes_to_write(
+            work.plan, seen.over(unfinished, "shard_texts").value, len(unfinished), rows, clusters, width, components
+        ),
+        free=shutil.disk_usage(work.folder).free,
+    )
+
+
+def _whole(texts: float) -> int:
+    return max(1, round(texts))
+
+
+def _components(work: Work, seen: Sequence[_Shard]) -> int:
+    """Principal components of the sampled rows of all sides; all columns if the rows are too few to say."""
+    moments = added(
+        Moments(int(stored["n"]), float(stored["length"]), stored["total"], stored["scatter"])
+        for stored in (work.arrays(sample_moments_path(work, one.source, one.place)) for one in seen)
+    )
+    score, width = work.plan.score, moments.total.size
+    if moments.n >= ROWS_A_COLUMN * width:
+        length = None if score.unit_rows == "before" else moments.length / moments.n
+        with suppress(InputError):  # equal rows: the passes say so, should all others be equal, too
+            return int(projection_from(moments, score.explained_variance, length).axes.shape[1])
+    return width

@@ -1,0 +1,130 @@
+"""How large shards are: bytes by one listing of each folder, rows from the beginning of a shard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.errors import InputError
+from mauve_core.corpus.packing import opened, packing_of
+from mauve_core.corpus.parquet import ParquetTable
+from mauve_core.corpus.streams import refusals
+from mauve_core.shards.encoding import not_a_table, table_of
+from mauve_core.shards.places import (
+    holds_features,
+    is_url,
+    name_of,
+    opened_shard,
+    stream_of,
+    suffix_of,
+    system_of,
+    unreadable,
+)
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+LINES_BYTES, PACKED_BYTES = 2**23, 2**22
+"""Bytes of lines, unpacked, that are counted at the beginning of a shard, and bytes of the shard that they come from: a
+decompressor reads ahead, so fewer would tell too little."""
+
+MOST_BYTES = 32 * LINES_BYTES
+"""Unpacked bytes after which counting ends anyway."""
+
+_CHUNK = 2**20
+
+
+def sizes_of(shards: Sequence[str]) -> list[int]:
+    """Return the bytes of each shard, as it lies there; in an object store, by one listing of each folder.
+
+    Raises
+    ------
+    InputError
+        A shard has vanished, or its store cannot be reached.
+    """
+    sizes: dict[str, int] = {}
+    folders: dict[tuple[str, str], tuple[FileSystem, dict[str, str]]] = {}
+    for shard in shards:
+        if not is_url(shard):
+            try:
+                sizes[shard] = Path(shard).stat().st_size
+            except OSError as error:
+                raise unreadable(shard, error) from error
+            continue
+        system, path = system_of(shard)
+        folder = path.rpartition("/")[0]
+        folders.setdefault((str(id(system)), folder), (system, {}))[1][path] = shard
+    for (_, folder), (system, wanted) in folders.items():
+        sizes |= _listed(system, folder, wanted)
+    return [sizes[shard] for shard in shards]
+
+
+def rows_of(shard: str, size: int) -> float:
+    """Return the rows of a shard of ``size`` bytes: as its footer or header says, or extrapolated from its first lines.
+
+    Raises
+    ------
+    InputError
+        The shard has vanished, is damaged, or holds nothing.
+    """
+    if holds_features(shard):
+        with opened_shard(shard) as stream:
+            return float(_header(stream, shard)[0][0])
+    path = Path(name_of(shard))
+    with refusals(path), stream_of(shard) as stream:
+        if suffix_of(shard) == ".parquet":
+            return float(sum(ParquetTable(stream, path, passing=True).group_rows))
+        content = opened(path, packing_of(path), stream)
+        lines, read, last = 0, 0, b"\n"
+        while chunk := content.read(_CHUNK):
+            lines, read, last = lines + chunk.count(b"\n"), read + len(chunk), chunk[-1:]
+            if read >= MOST_BYTES or (read >= LINES_BYTES and stream.tell() >= PACKED_BYTES):
+                return lines * size / stream.tell()
+        return float(lines + (last != b"\n"))
+
+
+def first_rows(shard: str, most: int) -> NDArray[np.floating]:
+    """Return the first rows of a shard of features; of an object, little more than them is read.
+
+    Raises
+    ------
+    InputError
+        As :func:`mauve_core.shards.encoding.table_of`.
+    """
+    with opened_shard(shard) as stream:
+        (rows, width), by_columns, dtype = _header(stream, shard)
+        if not by_columns:
+            content = stream.read(min(rows, most) * width * dtype.itemsize)
+            return np.frombuffer(content, dtype).reshape(-1, width)
+    return table_of(shard)[:most]
+
+
+def _header(stream: IO[bytes], shard: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
+    """Shape, order and type of a table that begins here."""
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, by_columns, dtype = read(stream)
+    except ValueError as error:
+        raise InputError(f"The shard {shard} cannot be read as an array", allowed="a .npy file of numbers") from error
+    if len(shape) != 2 or dtype.kind != "f":
+        raise not_a_table(shard, dtype, shape)
+    return shape, by_columns, dtype
+
+
+def _listed(system: FileSystem, folder: str, wanted: dict[str, str]) -> dict[str, int]:
+    from pyarrow.fs import FileSelector
+
+    shard = next(iter(wanted.values()))
+    try:
+        found = {info.path: info.size for info in system.get_file_info(FileSelector(folder))}
+    except OSError as error:
+        raise unreadable(shard, error) from error
+    gone = [shard for path, shard in wanted.items() if found.get(path) is None]
+    if gone:
+        raise InputError(f"The shard {gone[0]} is not there any more", todo="Check the folder, then start again")
+    return {shard: found[path] for path, shard in wanted.items()}

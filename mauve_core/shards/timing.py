@@ -1,0 +1,222 @@
+"""A timed sample of one shard: how many rows it has, how many tokens they are, and how fast they are encoded here.
+
+It is a task, so that a worker carries it out where it would encode. It reads, encodes and adds moments as the first
+pass does, on the first rows of the shard; rows are taken to be in no order that matters.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import EncoderConfig
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
+from mauve_core.numerics.feature_space.moments import Moments, added
+from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS
+from mauve_core.numerics.kmeans.lloyd import sums_by_label
+from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, Rows
+from mauve_core.shards.encoding import encoder_of, inputs_of
+from mauve_core.shards.plan import Work, write_arrays
+from mauve_core.shards.sizes import first_rows, rows_of
+from mauve_core.shards.texts import Tally, texts_of
+
+TIMED_TEXTS = 512
+"""Texts in which a timed sample ends: sorted by length, they fill the batches of a device as thousands do."""
+
+TIMED_SECONDS = 10.0
+"""Seconds after which it ends, where texts are slow: no further piece begins."""
+
+FIRST_TEXTS = 4
+"""Texts that load the model and warm it up, and are the first timed piece; each further piece is twice as large."""
+
+TIMED_SHARE, LEAST_TEXTS = 0.1, 32
+"""Share of all texts that all samples together take at most, and texts that each may take nevertheless."""
+
+
+class ShardSample(NamedTuple):
+    """What was seen of a shard.
+
+    Attributes
+    ----------
+    size : int
+        Bytes of the shard.
+    rows : float
+        Rows of the shard.
+    usable : float
+        Share of the rows that count, among those that were read.
+    width : int
+        Columns of the features.
+    texts, tokens : int
+        Texts that were encoded, and their tokens; 0 for features.
+    seconds_a_token : float
+        Of the largest piece, which comes nearest to how the pass encodes: reading and moments are part of it.
+    load_seconds : float
+        Seconds of the first texts, with which the model is loaded if its worker has not done so before.
+    seconds_a_product : float
+        Seconds of an iteration of k-means for one row, one center and one column.
+    device : str
+        Where texts were encoded.
+    """
+
+    size: int
+    rows: float
+    usable: float
+    width: int
+    texts: int
+    tokens: int
+    seconds_a_token: float
+    load_seconds: float
+    seconds_a_product: float
+    device: str
+
+    @property
+    def shard_texts(self) -> float:
+        """Texts of the whole shard that count."""
+        return self.rows * self.usable
+
+    @property
+    def shard_tokens(self) -> float:
+        """Tokens of the whole shard."""
+        return self.shard_texts * self.tokens / max(self.texts, 1)
+
+    @property
+    def shard_seconds(self) -> float:
+        """Seconds for which the whole shard keeps a worker."""
+        return self.shard_tokens * self.seconds_a_token
+
+
+def sample_info_path(work: Work, source: str, index: int) -> Path:
+    """Where what was seen of a shard is."""
+    return work.path("estimate", work.number(source), index).with_suffix(".json")
+
+
+def sample_moments_path(work: Work, source: str, index: int) -> Path:
+    """Where the moments of the sampled rows of a shard are."""
+    return sample_info_path(work, source, index).with_suffix(".npz")
+
+
+def read_sample(work: Work, source: str, index: int) -> ShardSample:
+    """What was seen of a shard."""
+    return ShardSample(**json.loads(sample_info_path(work, source, index).read_text("utf-8")))
+
+
+def time_shard(work: Work, source: str, index: int, device: str, size: int, share: float) -> None:
+    """Encode the first texts of a shard of ``size`` bytes, and write how long that took.
+
+    ``share`` is the largest share of the shard's rows that the sample takes, beyond ``LEAST_TEXTS``.
+    """
+    shard = work.plan.sides[source][index]
+    rows = rows_of(shard, size)
+    if work.plan.encoder is None:
+        array = first_rows(shard, ROWS_AT_ONCE)
+        moments = Moments.of(array, work.plan.score.unit_rows, name=f"features of {shard}")
+        seen = ShardSample(size, rows, 1.0, array.shape[1], 0, 0, 0.0, 0.0, 0.0, "")
+    else:
+        most = round(min(TIMED_TEXTS, max(LEAST_TEXTS, share * rows)))
+        seen, moments = _encoded(work, work.plan.encoder, shard, device, most)
+        seen = seen._replace(size=size, rows=rows)
+    k = work.plan.score.k or MOST_CLUSTERS
+    seen = seen._replace(seconds_a_product=_seconds_a_product(k, seen.width))
+    write_arrays(sample_moments_path(work, source, index), **vars(moments))
+    content = json.dumps(seen._asdict()).encode()
+    write_atomically(sample_info_path(work, source, index), lambda stream: stream.write(content))
+
+
+def _encoded(work: Work, config: EncoderConfig, shard: str, device: str, most: int) -> tuple[ShardSample, Moments]:
+    """A sample of about ``most`` texts, and its moments."""
+    with closing(_Reader(work, shard)) as reader:
+        encoder = encoder_of(json.dumps(config.as_dict()), device)
+        first = reader.take(FIRST_TEXTS)
+        if not first[0]:
+            raise InputError(f"The shard {shard} holds no texts", received=f"{reader.left_out:,} left out")
+        began = time.perf_counter()
+        encoder.encode(inputs_of(config, *first, shard))
+        load_seconds = time.perf_counter() - began
+        parts: list[Moments] = []
+        texts = tokens = largest = 0
+        spent, pace, piece, where = 0.0, 0.0, first, ""
+        while piece[0]:
+            began = time.perf_counter()
+            found = encoder.encode(inputs_of(config, *piece, shard))
+            rows = found.array.astype(work.plan.stored_as)
+            parts.append(Moments.of(rows, work.plan.score.unit_rows, name=f"features of {shard}"))
+            seconds, size = time.perf_counter() - began, len(piece[0])
+            own = int(found.lengths.sum(dtype=np.int64))
+            texts, tokens, spent, where = texts + size, tokens + own, spent + seconds, found.device
+            if size >= largest:
+                largest, pace = size, (seconds + size * reader.seconds_a_text) / max(own, 1)
+            if texts >= most or spent >= TIMED_SECONDS:
+                break
+            piece = reader.take(min(2 * size, most))
+        usable = reader.texts / (reader.texts + reader.left_out)
+    moments = added(parts)
+    return ShardSample(0, 0.0, usable, moments.total.size, texts, tokens, pace, load_seconds, 0.0, where), moments
+
+
+def _seconds_a_product(k: int, width: int) -> float:
+    """Seconds of one block of rows in an iteration over all rows, by row, center and column; the faster of two."""
+    rng = np.random.default_rng(0)
+    rows: NDArray[np.float32] = rng.standard_normal((ROWS_AT_ONCE, width), dtype=np.float32)
+    centers: NDArray[np.float32] = rng.standard_normal((k, width), dtype=np.float32)
+    taken = []
+    for _ in range(2):
+        began = time.perf_counter()
+        labels, _ = Rows(rows).nearest(centers)
+        sums_by_label(rows, labels, k)
+        taken.append(time.perf_counter() - began)
+    return min(taken) / (len(rows) * k * width)
+
+
+class _Reader:
+    """Reads the usable texts of a shard in pieces of any size, and counts what that takes.
+
+    Attributes
+    ----------
+    texts : int
+        Usable texts that were read.
+    """
+
+    def __init__(self, work: Work, shard: str) -> None:
+        self._tally = Tally()
+        self._found = texts_of(shard, work.plan.named, self._tally)
+        self._texts: list[str] = []
+        self._prompts: list[str] | None = []
+        self._seconds, self.texts = 0.0, 0
+
+    @property
+    def left_out(self) -> int:
+        """Rows that were read and do not count."""
+        return sum(self._tally.left_out.values())
+
+    @property
+    def seconds_a_text(self) -> float:
+        """Seconds in which one text is read."""
+        return self._seconds / max(self.texts, 1)
+
+    def take(self, size: int) -> tuple[list[str], list[str] | None]:
+        """The next texts and their prompts, fewer at the end."""
+        began = time.perf_counter()
+        while len(self._texts) < size and (found := next(self._found, None)) is not None:
+            self._texts += found.texts
+            self.texts += len(found.texts)
+            if found.prompts is None or self._prompts is None:
+                self._prompts = None
+            else:
+                self._prompts += found.prompts
+        self._seconds += time.perf_counter() - began
+        texts, prompts = self._texts[:size], None if self._prompts is None else self._prompts[:size]
+        del self._texts[:size]
+        if self._prompts is not None:
+            del self._prompts[:size]
+        return texts, prompts
+
+    def close(self) -> None:
+        """Close the shard."""
+        self._found.close()  # type: ignore[attr-defined]
