@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-import pandas as pd
-
 from mauve_core.base.formatting import printable, with_plain_spaces
 from mauve_core.base.validation import Count, Share
 from mauve_core.scoring.tables import aligned
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mauve_core.experiments.clusters_over_shards import CandidateOverAll, SideOverAll
     from mauve_core.shards.result import ShardedComparison
 
