@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, get_args
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
-from mauve_core.base.formatting import file_size, printable
+from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Count
 from mauve_core.cli.options import (
@@ -275,7 +275,7 @@ def _table(found: ShardedComparison) -> str:
     columns, rows = over_all_rows(found)
     human = found.sides[0]
     lines = [f"Over all texts: {human.n:,} human texts in {human.shards:,} shards", ""]
-    lines.append(aligned([columns, *(tuple(map(printable, row)) for row in rows)]))
+    lines.append(aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)]))
     passes = [
         (one.name, f"{one.tasks:,}", format_seconds(one.seconds), file_size(one.peak_bytes)) for one in found.passes
     ]

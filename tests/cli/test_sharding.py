@@ -53,6 +53,7 @@ def test_compare_prints_both_scores_and_stores_the_sample(folder: Path, capsys: 
     assert main(call) == 0
     out = capsys.readouterr().out
     assert "Over all texts: 240 human texts in 3 shards" in out
+    assert re.search(r"\nours +240 +[\d.]+ ± [\d.]+ ", out)
     assert "Stored as run mine, a sample" in out
     run = RunStore().load("mine")
     assert len(run.corpora[HUMAN]) == 60
