@@ -192,6 +192,7 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
     ("call", "message"),
     [
         (["compare", *TEXTS, "--estimate"], "--estimate is for corpora in shards"),
+        (["shard-run", "7/7", *TEXTS, "--work", "work", "--estimate"], "This part has no shards to estimate"),
         (["shard-run", "1/1", *TEXTS, "--work", "work", "--json"], "shard-run prints no JSON of its own"),
     ],
 )
