@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import file_size, printable, significant, with_plain_spaces
 from mauve_core.base.progress import Paced, Progress, format_seconds
 from mauve_core.base.validation import Count, NotNegative
@@ -113,6 +114,8 @@ def estimated(args: argparse.Namespace, work: Work, engine: Engine, tasks: Seque
     with results_only():
         found = estimate(work, engine, tasks, device=args.device, always=args.estimate, progress=progress)
     if found is None:
+        if args.estimate:
+            raise InputError("This part has no shards to estimate", allowed="at most as many parts as there are shards")
         return False
     if not args.estimate:
         if not args.quiet:

@@ -121,13 +121,14 @@ def estimate(
     Returns
     -------
     Estimate or None
+        None where there is nothing to say.
 
     Raises
     ------
     InputError
         A shard has vanished or cannot be used.
     """
-    if not always and not remaining(tasks):
+    if not tasks or (not always and not remaining(tasks)):
         return None
     everything = _shards(work)
     asked = {task.args[:2] for task in tasks}
