@@ -183,8 +183,8 @@ def report(args: argparse.Namespace, found: list[dict[str, Any]]) -> str:
         "",
         f"{args.rows:,} made-up rows of {args.dimension} columns in {args.shards} shards, k = {args.k}; seeds 0 to "
         f"{args.seeds - 1}, a round each, mean ± standard deviation. All cluster the same rows, and one function "
-        "computes every objective from the centers, in float64. / ours is the ratio to the first row of the same round. Seconds "
-        "are those of the fit; other work on the machine lengthens them, but hardly the processor seconds. Memory is "
+        "computes every objective from the centers, in float64. / ours is the ratio to the first row of the same round. "
+        "Seconds are those of the fit; other work on the machine lengthens them, but hardly the processor seconds. Memory is "
         f"that of all processes of a way. Over shards, {WORKERS} workers do the passes project, start and sum; their "
         f"mean seconds: {parts}. Iterations over shards are those of sum alone.",
         "",

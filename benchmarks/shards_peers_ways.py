@@ -211,7 +211,7 @@ WAYS = {
         scikit_batches,
         "sklearn",
     ),
-    "mllib": Way("MLlib KMeans", "k-means\\|\\|, 2 steps", "all shifts below 1e-4, or 20", mllib, "pyspark"),
+    "mllib": Way("MLlib KMeans", "k-means\\|\\|, 2 steps", "all shifts below 1e-4, or 20", mllib, "pyspark", rounds=2),
     "mllib-long": Way(
         "MLlib KMeans, as long as ours",
         "k-means\\|\\|, 2 steps",
