@@ -42,18 +42,22 @@ PASSES = ("encode", "project", "start", "sum", "label")
 
 
 def made(folder: Path, rows: int, shards: int, d: int) -> dict[str, Path]:
-    """Half of the rows on each side, and half of the shards."""
+    """Half of the rows on each side, and half of the shards; the topics of the rows are beside the sides."""
     places = {name: folder / f"{rows}x{d}" / name for name in (HUMAN, "model")}
     middle = np.random.default_rng(d).normal(size=(TOPICS, d)).astype(np.float32) * 0.8 + 0.5
     for side, (name, place) in enumerate(places.items()):
         if (place / "done").exists():
             continue
-        place.mkdir(parents=True, exist_ok=True)
+        topics = place.parent / "topics" / name
+        for each in (place, topics):
+            each.mkdir(parents=True, exist_ok=True)
         weights = np.random.default_rng(side).dirichlet(np.full(TOPICS, 1.0))
         for index, part in enumerate(np.array_split(np.arange(rows // 2), shards // 2)):
             rng = np.random.default_rng([side, index])
             noise = rng.standard_normal((len(part), d), dtype=np.float32)
-            np.save(place / f"{index:03}.npy", noise + middle[rng.choice(TOPICS, len(part), p=weights)])
+            own = rng.choice(TOPICS, len(part), p=weights)
+            np.save(place / f"{index:03}.npy", noise + middle[own])
+            np.save(topics / f"{index:03}.npy", own.astype(np.int16))
         (place / "done").touch()
         print(f"{name}: {rows // 2:,} rows", file=sys.stderr, flush=True)
     return places

@@ -30,31 +30,45 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from shards import made
+from shards import TOPICS, made
 from shards_peers_fit import Asked, Fit, Way
 from shards_peers_ways import GIVEN, WAYS, WORKERS, plan_for, score_of
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_array, write_atomically
 from mauve_core.base.formatting import with_plain_spaces, with_spread
+from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.shards.clustering import coordinates_path, pair_sources
 from mauve_core.shards.compare import compare_shards
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import Work
 
 GIVEN_ITERATIONS = 10
-OBJECTIVE_ROWS = 8192
-LONG = "mllib-long"
+ROWS_AT_ONCE = 8192
+
+WHY = """WHY"""
+OURS, MEMORY, LONG, PLAIN = "shards", "memory", "mllib-long", "given-plain"
 
 
-def objective(rows: NDArray[np.float32], centers: NDArray[np.float64]) -> float:
-    """Sum of squared distances of the rows to their nearest centers, in float64."""
-    total, squares = 0.0, (centers**2).sum(1)
-    for start in range(0, len(rows), OBJECTIVE_ROWS):
-        part = rows[start : start + OBJECTIVE_ROWS].astype(np.float64)
+Table = tuple[list[str], list[list[str]]]
+
+
+def assigned(rows: NDArray[np.float32], centers: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """The nearest center of each row, and the sum of the squared distances to them, in float64."""
+    labels, total, squares = np.empty(len(rows), dtype=np.int64), 0.0, (centers**2).sum(1)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE].astype(np.float64)
         nearest = (squares - 2 * part @ centers.T).argmin(1)
+        labels[start : start + len(part)] = nearest
         total += float(((part - centers[nearest]) ** 2).sum())
-    return total
+    return labels, total
+
+
+def without_cluster(topics: NDArray[np.int16], labels: NDArray[np.int64]) -> int:
+    """Topics of the rows that are the most frequent one in no cluster."""
+    counts = np.zeros((labels.max() + 1, TOPICS), dtype=np.int64)
+    np.add.at(counts, (labels, topics), 1)
+    return int(np.unique(topics).size - np.unique(counts[counts.any(axis=1)].argmax(1)).size)
 
 
 def prepared(args: argparse.Namespace) -> Path:
@@ -76,6 +90,8 @@ def prepared(args: argparse.Namespace) -> Path:
     )
     shutil.rmtree(folder / "work")
     write_array(folder / "rows.npy", rows)
+    topics = [np.load(path) for side in (HUMAN, "model") for path in sorted((folder / "topics" / side).glob("*.npy"))]
+    write_array(folder / "topics.npy", np.concatenate(topics))
     columns = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[1]).cast(pa.list_(pa.float32()))
     pq.write_table(pa.table({"x": columns}), folder / "rows.parquet")
     for seed in range(args.seeds):
@@ -99,7 +115,10 @@ def measured(folder: Path, rows: NDArray[np.float32], k: int, way: str, seed: in
     if done.returncode:
         raise SystemExit(f"{way} failed:\n{done.stderr[-3000:]}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    found["objective"] = objective(rows, np.load(folder / "centers.npy"))
+    labels, found["objective"] = assigned(rows, np.load(folder / "centers.npy"))
+    found["without"] = without_cluster(np.load(folder / "topics.npy"), labels)
+    human, model = (np.bincount(side, minlength=k) for side in np.split(labels, 2))
+    found["mauve"] = float(score_counts(human, model)["mauve"])
     print(json.dumps(found), file=sys.stderr, flush=True)
     return found
 
@@ -115,7 +134,7 @@ def rounds(args: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
         for name in names[first:] + names[:first]:
             found.append(measured(folder, rows, args.k, name, seed, iterations.get(name, 0)))
         if LONG in present and seed < (present[LONG].rounds or args.seeds):
-            ours = next(int(one["iterations"]) for one in found if (one["way"], one["seed"]) == ("memory", seed))
+            ours = next(int(one["iterations"]) for one in found if (one["way"], one["seed"]) == (MEMORY, seed))
             found.append(measured(folder, rows, args.k, LONG, seed, ours))
     return found
 
@@ -133,28 +152,53 @@ def beside(found: list[dict[str, Any]], way: str, ours: str, what: str, decimals
     )
 
 
-def table(found: list[dict[str, Any]], ways: dict[str, Way], ours: str, *, rules: bool) -> list[str]:
-    header = ["way", *(["start", "stops when"] if rules else []), "objective", "/ ours", "iterations", "seconds"]
-    header += ["/ ours", "processor seconds", "/ ours", "start-up", "peak memory"]
-    lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}"]
-    for name, way in ways.items():
-        own = [one for one in found if one["way"] == name]
-        if not own:
-            continue
-        cells = [way.name, *([way.start, way.stop] if rules else [])]
-        cells += [spread([one["objective"] for one in own]), beside(found, name, ours, "objective", 5)]
-        cells += [", ".join(one["iterations"] for one in own)]
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *rows))
+
+
+def reached(found: list[dict[str, Any]]) -> Table:
+    header = ["way", "start", "stops when", "iterations", "objective", "/ ours", "topics without a cluster", "MAUVE"]
+    rows = []
+    for name, way, own in done(found, WAYS):
+        cells = [way.name, way.start, way.stop, ", ".join(one["iterations"] for one in own)]
+        cells += [spread([one["objective"] for one in own]), beside(found, name, OURS, "objective", 5)]
+        rows.append([*cells, *(spread([one[what] for one in own]) for what in ("without", "mauve"))])
+    return header, rows
+
+
+def taken(found: list[dict[str, Any]]) -> Table:
+    header = ["way", "seconds", "/ ours", "processor seconds", "/ ours", "start-up", "peak memory"]
+    rows = []
+    for name, way, own in done(found, WAYS):
+        cells = [way.name]
         for what in ("seconds", "processor"):
-            cells += [spread([one[what] for one in own]), beside(found, name, ours, what)]
-        cells += [f"{statistics.mean(one['start_up'] for one in own):.1f} s"]
-        cells += [f"{max(one['bytes'] for one in own) / 2**30:.2f} GiB"]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+            cells += [spread([one[what] for one in own]), beside(found, name, OURS, what)]
+        cells.append(f"{statistics.mean(one['start_up'] for one in own):.1f} s")
+        rows.append([*cells, f"{max(one['bytes'] for one in own) / 2**30:.2f} GiB"])
+    return header, rows
 
 
-def left_out() -> list[str]:
+def given(found: list[dict[str, Any]]) -> Table:
+    """Ratios less 1 of each round, so that digits far behind the point show."""
+    plain = {one["seed"]: one["objective"] for one in found if one["way"] == PLAIN}
+    rows = [
+        [way.name, ", ".join(f"{one['objective']:.4f}" for one in own),
+         ", ".join(f"{one['objective'] / plain[one['seed']] - 1:+.1e}" for one in own),
+         spread([one["processor"] for one in own])]
+        for _, way, own in done(found, GIVEN)
+    ]  # fmt: skip
+    return ["way", "objectives", "/ plain - 1", "processor seconds"], rows
+
+
+def done(found: list[dict[str, Any]], ways: dict[str, Way]) -> list[tuple[str, Way, list[dict[str, Any]]]]:
+    """Each way that was measured, and its rounds."""
+    every = [(name, way, [one for one in found if one["way"] == name]) for name, way in ways.items()]
+    return [each for each in every if each[2]]
+
+
+def left_out() -> str:
     missing = sorted({way.needs for way in (*WAYS.values(), *GIVEN.values()) if way.needs and way.missing()})
-    return [f"{name} is not installed here, so its rows are missing." for name in missing]
+    return "".join(f"\n{name} is not installed here, so its rows are missing.\n" for name in missing)
 
 
 def versions(site: Path | None) -> str:
@@ -171,43 +215,45 @@ def versions(site: Path | None) -> str:
 
 
 def report(args: argparse.Namespace, found: list[dict[str, Any]]) -> str:
-    passes = [one["passes"] for one in found if one["way"] == "shards"]
+    passes = [one["passes"] for one in found if one["way"] == OURS]
     parts = ", ".join(f"{name} {statistics.mean(one[name] for one in passes):.1f} s" for name in passes[0])
-    products = " or ".join(sorted({one["products"] for one in found if "products" in one}))
-    given = f"--rows {args.rows} --dimension {args.dimension} --shards {args.shards} --k {args.k} --seeds {args.seeds}"
-    text = [
-        "# K-means over shards and of libraries",
-        "",
-        f"Made by `python benchmarks/shards_peers.py --workdir FOLDER --pyspark SITE {given}` on {platform.machine()} "
-        f"with {os.cpu_count()} cores; Python {platform.python_version()}, {versions(args.pyspark)}.",
-        "",
-        f"{args.rows:,} made-up rows of {args.dimension} columns in {args.shards} shards, k = {args.k}; seeds 0 to "
-        f"{args.seeds - 1}, a round each, mean ± standard deviation. All cluster the same rows, and one function "
-        "computes every objective from the centers, in float64. / ours is the ratio to the first row of the same round. "
-        "Seconds are those of the fit; other work on the machine lengthens them, but hardly the processor seconds. Memory is "
-        f"that of all processes of a way. Over shards, {WORKERS} workers do the passes project, start and sum; their "
-        f"mean seconds: {parts}. Iterations over shards are those of sum alone.",
-        "",
-        *(
-            [
-                f'MLlib runs as `local[{WORKERS}]` with its solver "block", and multiplies by {" or ".join(products)}.',
-                "",
-            ]
-            if products
-            else []
-        ),
-        *table(found, WAYS, "shards", rules=True),
-        "",
-        *left_out(),
-        "",
-        "## From the same centers",
-        "",
-        f"{GIVEN_ITERATIONS} of Lloyd's iterations from {args.k} rows drawn at random, with every rule to stop "
-        "switched off. Rounding aside, objectives must be equal.",
-        "",
-        *table(found, GIVEN, "given-shards", rules=False),
-    ]
-    return "\n".join(text) + "\n"
+    by = " or ".join(sorted({one["products"] for one in found if "products" in one}))
+    products = f'MLlib runs as `local[{WORKERS}]` with its faster solver "block" and multiplies by {by}.' if by else ""
+    options = (
+        f"--rows {args.rows} --dimension {args.dimension} --shards {args.shards} --k {args.k} --seeds {args.seeds}"
+    )
+    return f"""# K-means over shards and of libraries
+
+Made by `python benchmarks/shards_peers.py --workdir FOLDER --pyspark SITE {options}` on {platform.machine()} with
+{os.cpu_count()} cores; Python {platform.python_version()}, {versions(args.pyspark)}.
+
+{args.rows:,} made-up rows of {args.dimension} columns in {args.shards} shards, k = {args.k}; seeds 0 to
+{args.seeds - 1}, a round each, mean ± standard deviation. All cluster the same rows, and one function computes every
+objective from the centers, in float64. / ours is the ratio to the first row of the same round.
+
+{table(*reached(found))}
+
+Iterations over shards are those of the pass sum alone. A topic without a cluster is the most frequent one in none; the
+rows are of {TOPICS} topics. MAUVE is that of the two sides in the partition that the centers make.
+
+{WHY}
+{left_out()}
+## What it takes
+
+Seconds are those of the fit; other work on the machine lengthens them, but hardly the processor seconds. Memory is that
+of all processes of a way. Over shards, {WORKERS} workers do the passes project, start and sum; their mean seconds:
+{parts}. {products}
+
+{table(*taken(found))}
+
+## From the same centers
+
+{GIVEN_ITERATIONS} of Lloyd's iterations from {args.k} rows drawn at random, with every rule to stop switched off. A row
+that is as near to one center as to another to the last digit of float32 may go to either; the iterations that follow
+magnify that, upward or downward alike.
+
+{table(*given(found))}
+"""
 
 
 def main() -> None:

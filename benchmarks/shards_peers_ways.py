@@ -92,6 +92,21 @@ def in_memory_given(asked: Asked, fit: Fit) -> Found:
     return Found(run.centers(), str(run.iterations + 1))
 
 
+def plain_given(asked: Asked, fit: Fit) -> Found:
+    """Lloyd's iterations as they are written down, in float64."""
+    rows, centers = asked.rows().astype(np.float64), asked.start()
+    fit.begin()
+    for _ in range(asked.iterations):
+        squares = (centers**2).sum(1)
+        labels = np.concatenate(
+            [(squares - 2 * part @ centers.T).argmin(1) for part in np.array_split(rows, WORKERS * 8)]
+        )
+        sums = [np.bincount(labels, weights=column, minlength=asked.k) for column in rows.T]
+        centers = np.stack(sums, axis=1) / np.bincount(labels, minlength=asked.k)[:, None]
+    fit.end()
+    return Found(centers, str(asked.iterations))
+
+
 def scikit(asked: Asked, fit: Fit) -> Found:
     from sklearn.cluster import KMeans
 
@@ -162,6 +177,22 @@ def mllib_as_long(asked: Asked, fit: Fit) -> Found:
     return _mllib(asked, fit, maxIter=asked.iterations, tol=0.0)
 
 
+def memory_from_mllib(asked: Asked, fit: Fit) -> Found:
+    """Our iterations, to rest, from the centers that MLlib draws under the same seed."""
+    session, frame, _ = _spark(asked)
+    from pyspark.ml.clustering import KMeans
+
+    rows = asked.rows()
+    fit.begin()
+    start = np.array(KMeans(k=asked.k, seed=asked.seed, solver="block", maxIter=0).fit(frame).clusterCenters())
+    measured = Rows(rows)
+    run = Lloyd(measured, asked.k, *measured.nearest(start.astype(np.float32)))
+    run.run(ScoreConfig().max_iterations)
+    fit.end()
+    session.stop()
+    return Found(run.centers(), str(run.iterations))
+
+
 def mllib_given(asked: Asked, fit: Fit) -> Found:
     """Only MLlib's older interface takes first centers; it measures row by row, and Python hands it the rows."""
     session, frame, _ = _spark(asked)
@@ -220,9 +251,18 @@ WAYS = {
         "pyspark",
         rounds=2,
     ),
+    "memory-mllib": Way(
+        "ours in memory, from MLlib's start",
+        "k-means\\|\\|, 2 steps",
+        "nothing moves, or 500",
+        memory_from_mllib,
+        "pyspark",
+        rounds=2,
+    ),
     "cuml": Way("cuML KMeans", "k-means\\|\\|", "its default tolerance 1e-4, or 300", cuml, "cuml"),
 }
 GIVEN = {
+    "given-plain": Way("plain NumPy, float64", "", "", plain_given),
     "given-shards": Way("ours over shards", "", "", sharded_given),
     "given-memory": Way("ours in memory", "", "", in_memory_given),
     "given-scikit": Way("scikit-learn KMeans", "", "", scikit_given, "sklearn"),
