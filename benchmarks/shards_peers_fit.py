@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from shards import TOPICS
+
+ROWS_AT_ONCE = 8192
 
 
 class Asked(NamedTuple):
@@ -119,3 +122,21 @@ def _read(path: Path) -> str:
         return path.read_text("ascii", "replace")
     except OSError:  # it has ended meanwhile
         return ""
+
+
+def assigned(rows: NDArray[np.float32], centers: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """The nearest center of each row, and the sum of the squared distances to them, in float64."""
+    labels, total, squares = np.empty(len(rows), dtype=np.int64), 0.0, (centers**2).sum(1)
+    for start in range(0, len(rows), ROWS_AT_ONCE):
+        part = rows[start : start + ROWS_AT_ONCE].astype(np.float64)
+        nearest = (squares - 2 * part @ centers.T).argmin(1)
+        labels[start : start + len(part)] = nearest
+        total += float(((part - centers[nearest]) ** 2).sum())
+    return labels, total
+
+
+def without_cluster(topics: NDArray[np.int16], labels: NDArray[np.int64]) -> int:
+    """Topics of the rows that are the most frequent one in no cluster."""
+    counts = np.zeros((labels.max() + 1, TOPICS), dtype=np.int64)
+    np.add.at(counts, (labels, topics), 1)
+    return int(np.unique(topics).size - np.unique(counts[counts.any(axis=1)].argmax(1)).size)

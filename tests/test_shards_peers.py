@@ -37,8 +37,15 @@ def asked(benchmark: ModuleType, tmp_path: Path):
 def test_the_objective_is_that_of_the_nearest_centers(benchmark: ModuleType) -> None:
     random = np.random.default_rng(1)
     rows, centers = random.normal(size=(9000, 3)).astype(np.float32), random.normal(size=(20, 3))
-    expected = (cdist(rows.astype(np.float64), centers).min(1) ** 2).sum()
-    assert benchmark.objective(rows, centers) == pytest.approx(expected, rel=1e-12)
+    distances = cdist(rows.astype(np.float64), centers)
+    labels, objective = benchmark.assigned(rows, centers)
+    np.testing.assert_array_equal(labels, distances.argmin(1))
+    assert objective == pytest.approx((distances.min(1) ** 2).sum(), rel=1e-12)
+
+
+def test_a_topic_has_a_cluster_where_it_is_the_most_frequent_one(benchmark: ModuleType) -> None:
+    topics, labels = np.array([0, 0, 1, 2, 2, 5], dtype=np.int16), np.array([0, 0, 0, 3, 3, 3])
+    assert benchmark.without_cluster(topics, labels) == 2  # of four
 
 
 def test_given_iterations_are_lloyds(benchmark: ModuleType, asked) -> None:
@@ -47,7 +54,7 @@ def test_given_iterations_are_lloyds(benchmark: ModuleType, asked) -> None:
     for _ in range(asked.iterations):
         labels = cdist(rows, centers).argmin(1)
         centers = np.array([rows[labels == label].mean(0) for label in range(5)])
-    for way in (ways.in_memory_given, ways.scikit_given):
+    for way in (ways.plain_given, ways.in_memory_given, ways.scikit_given):
         found = way(asked, benchmark.Fit(0.0))
         assert found.iterations == "7"
         np.testing.assert_allclose(found.centers, centers, rtol=1e-4, atol=1e-5)
@@ -92,11 +99,13 @@ def test_the_page(tmp_path: Path) -> None:
     page = out.read_text(encoding="utf-8")
     for library in ("pyspark", "cuml"):
         assert (f"{library} is not installed here" in page) == (importlib.util.find_spec(library) is None)
-    own, given = (
+    reached, taken, given = (
         {cells[1]: cells for cells in (re.split(r" *(?<!\\)\| *", line) for line in part.splitlines()[2:])}
         for part in re.findall(r"(?:^\|.*\n)+", page, re.MULTILINE)
     )
-    assert own["ours in memory"][5] == "1.00000"  # the partition over shards, where the sample has all rows
-    assert float(own["scikit-learn KMeans"][5]) == pytest.approx(1, abs=0.1)
-    assert {cells[3] for cells in given.values()} <= {"1", "1.00000"}
-    assert {cells[4] for cells in given.values()} == {"10"}
+    assert reached.keys() == taken.keys()
+    assert reached["ours in memory"][6] == "1.00000"  # where the sample has all rows, so has the partition over shards
+    assert float(reached["scikit-learn KMeans"][6]) == pytest.approx(1, abs=0.1)
+    plain = float(given["plain NumPy, float64"][2])
+    assert [float(cells[2]) for cells in given.values()] == pytest.approx([plain] * len(given), rel=1e-3)
+    assert all(float(cells[2]) > 0 for cells in taken.values())
