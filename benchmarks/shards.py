@@ -1,14 +1,15 @@
 """Comparisons over shards: equal digests on every engine, and what each pass takes beside a single process.
 
     python benchmarks/shards.py --workdir FOLDER [--rows 10000000] [--shards 40] [--dimension 64] [--k 500] [--seeds 2]
-        [--texts ENCODER] [--ways "local:1 local:2 ray:1 ray:2 ray:4 parts:4 killed:2"]
+        [--texts "ENCODER[=WAYS]" ...] [--ways "local:1 local:2 ray:1 ray:2 ray:4 parts:4 killed:2"]
         [--sizes 100000,300000,1000000,3000000,10000000]
         [--out benchmarks/results/shards.md]
 
 Features are made up: overlapping topics, float32, in .npy shards of two sides. Each way is a process of its own, so
 that the driver's memory is its own; ``parts`` is shard-run on n parts one after the other and then the rest, ``killed``
-kills a worker in the middle of an iteration. What is measured stands in FOLDER/points.json, and a second call takes it
-from there. The overhead is that of two workers: twice their time beside that of one, less 1.
+kills a worker in the middle of an iteration. With ``--texts``, each encoder gets a table. What is measured stands in
+FOLDER/points.json, and a second call takes it from there. The overhead is that of two workers: twice their time beside
+that of one, less 1.
 """
 
 from __future__ import annotations
@@ -41,18 +42,22 @@ PASSES = ("encode", "project", "start", "sum", "label")
 
 
 def made(folder: Path, rows: int, shards: int, d: int) -> dict[str, Path]:
-    """Half of the rows on each side, and half of the shards."""
+    """Half of the rows on each side, and half of the shards; the topics of the rows are beside the sides."""
     places = {name: folder / f"{rows}x{d}" / name for name in (HUMAN, "model")}
     middle = np.random.default_rng(d).normal(size=(TOPICS, d)).astype(np.float32) * 0.8 + 0.5
     for side, (name, place) in enumerate(places.items()):
         if (place / "done").exists():
             continue
-        place.mkdir(parents=True, exist_ok=True)
+        topics = place.parent / "topics" / name
+        for each in (place, topics):
+            each.mkdir(parents=True, exist_ok=True)
         weights = np.random.default_rng(side).dirichlet(np.full(TOPICS, 1.0))
         for index, part in enumerate(np.array_split(np.arange(rows // 2), shards // 2)):
             rng = np.random.default_rng([side, index])
             noise = rng.standard_normal((len(part), d), dtype=np.float32)
-            np.save(place / f"{index:03}.npy", noise + middle[rng.choice(TOPICS, len(part), p=weights)])
+            own = rng.choice(TOPICS, len(part), p=weights)
+            np.save(place / f"{index:03}.npy", noise + middle[own])
+            np.save(topics / f"{index:03}.npy", own.astype(np.int16))
         (place / "done").touch()
         print(f"{name}: {rows // 2:,} rows", file=sys.stderr, flush=True)
     return places
@@ -151,18 +156,18 @@ def carried_out(way: str, plan: Plan, work: Path) -> dict[str, Any]:
     }
 
 
-def measured(args: argparse.Namespace, rows: int, way: str, shards: int) -> dict[str, Any]:
+def measured(args: argparse.Namespace, rows: int, way: str, encoder: str | None = None) -> dict[str, Any]:
     """A way in a process of its own, or what was measured before."""
     path = args.workdir / "points.json"
     points = json.loads(path.read_text()) if path.exists() else {}
-    key = f"{args.texts or rows} {shards} {args.dimension} {args.k} {args.seeds} {way}"
+    key = f"{encoder or rows} {args.shards} {args.dimension} {args.k} {args.seeds} {way}"
     if key not in points:
         score = ScoreConfig(k=args.k, seeds=args.seeds)
-        if args.texts:
-            places, encoder = texts(args.workdir, shards), EncoderConfig(args.texts)
+        if encoder:
+            places, config = texts(args.workdir, args.shards), EncoderConfig(encoder)
         else:
-            places, encoder = made(args.workdir, rows, shards, args.dimension), None
-        plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score)
+            places, config = made(args.workdir, rows, args.shards, args.dimension), None
+        plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=config, score=score)
         work = args.workdir / "work"
         shutil.rmtree(work, ignore_errors=True)
         asked = {"way": way, "plan": plan.as_dict(), "work": str(work)}
@@ -192,7 +197,7 @@ def ways_table(found: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def overhead(found: list[dict[str, Any]]) -> str:
+def overhead(found: list[dict[str, Any]]) -> list[str]:
     by_way = {one["way"]: one for one in found}
     lines = []
     for engine in ("local", "ray"):
@@ -202,7 +207,27 @@ def overhead(found: list[dict[str, Any]]) -> str:
             whole = 2 * sum(two["seconds"].values()) / sum(one["seconds"].values()) - 1
             parts = ", ".join(f"{name} {share:+.0%}" for name, share in each.items())
             lines.append(f"Overhead of two workers on {engine}: **{whole:+.0%}** ({parts}).")
-    return "\n".join(lines)
+    if {"nodes:2", "node-killed:2"} <= by_way.keys():
+        before, after = (by_way[way]["total"] for way in ("nodes:2", "node-killed:2"))
+        lines.append(
+            f"One of two nodes killed while texts are encoded: {after - before:+.0f} s ({after / before - 1:+.0%})."
+        )
+    return lines
+
+
+def section(found: list[dict[str, Any]], what: str) -> list[str]:
+    """A table of ways, after a sentence on what they did."""
+    if any(("killed" in one["way"]) != bool(one["killed"]) for one in found):
+        raise SystemExit("What was to be killed was not")
+    digests = {one["digest"] for one in found}
+    return [
+        f"{what}, {found[0]['iterations']} iterations over all rows, MAUVE {found[0]['mauve']}. "
+        f"{'All digests are equal.' if len(digests) == 1 else f'**{len(digests)} different digests.**'}",
+        "",
+        *ways_table(found),
+        "",
+        *overhead(found),
+    ]
 
 
 def scaling(found: list[tuple[int, dict[str, Any]]]) -> tuple[list[str], str]:
@@ -232,7 +257,9 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=64)
     parser.add_argument("--k", type=int, default=500)
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--texts", metavar="ENCODER", help="the demo's texts and this encoder in place of made-up rows")
+    parser.add_argument(
+        "--texts", metavar="ENCODER[=WAYS]", nargs="+", default=[], help="the demo's texts in place of made-up rows"
+    )
     parser.add_argument("--ways", default=WAYS)
     parser.add_argument("--sizes", default="100000,300000,1000000,3000000,10000000")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results/shards.md"))
@@ -242,29 +269,26 @@ def main() -> None:
         asked = json.loads(args.one)
         print(json.dumps(carried_out(asked["way"], Plan.from_dict(asked["plan"]), Path(asked["work"]))))
         return
-    found = [measured(args, args.rows, way, args.shards) for way in args.ways.split()]
-    digests = {one["digest"] for one in found}
-    if any(("killed" in one["way"]) != bool(one["killed"]) for one in found):
-        raise SystemExit("What was to be killed was not")
-    sizes = [
-        (n, measured(args, n, "local:2", args.shards)) for n in map(int, args.sizes.split(",") if args.sizes else ())
-    ]
-    given, what = f"--rows {args.rows} --dimension {args.dimension}", f"{args.rows:,} rows of {args.dimension} columns"
+    settings, given = f"in {args.shards} shards, k = {args.k}, {args.seeds} seeds", ""
+    parts: list[str] = []
+    for encoder, _, ways in (each.partition("=") for each in args.texts):
+        found = [measured(args, args.rows, way, encoder) for way in (ways or args.ways).split()]
+        parts += [f"## {encoder}", "", *section(found, f"Two sides of 512 texts of the demo {settings}"), ""]
+        given += f' "{encoder}{"=" * bool(ways)}{ways}"'
     if args.texts:
-        given, what = f"--texts {args.texts}", f"Two sides of 512 texts of the demo, encoded by {args.texts},"
+        sizes, given = [], f"--texts{given}"
+    else:
+        given = f"--rows {args.rows} --dimension {args.dimension}"
+        found = [measured(args, args.rows, way) for way in args.ways.split()]
+        parts = [*section(found, f"{args.rows:,} rows of {args.dimension} columns {settings}"), ""]
+        sizes = [(n, measured(args, n, "local:2")) for n in map(int, args.sizes.split(",") if args.sizes else ())]
     text = [
         "# Corpora in shards",
         "",
         f"Made by `python benchmarks/shards.py --workdir FOLDER {given} --shards {args.shards} --k {args.k} --seeds "
         f"{args.seeds}` on {platform.machine()} with {os.cpu_count()} cores.",
         "",
-        f"{what} in {args.shards} shards, k = {args.k}, {args.seeds} seeds, "
-        f"{found[0]['iterations']} iterations over all rows, MAUVE {found[0]['mauve']}. "
-        f"{'All digests are equal.' if len(digests) == 1 else f'**{len(digests)} different digests.**'}",
-        "",
-        *ways_table(found),
-        "",
-        overhead(found),
+        *parts[:-1],
     ]
     if len(sizes) > 2:
         lines, plot = scaling(sizes)

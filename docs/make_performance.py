@@ -93,6 +93,10 @@ distance of a text from its center; a text stays where it is in a closer tie. Ce
 float64. On a CUDA device the same code runs on torch; there, a text halfway between two clusters may fall to the
 other.
 
+Spark's MLlib, mini-batches and k-means [over shards](scale.md) on 200,000 rows are in
+[shards_peers.md](../benchmarks/results/shards_peers.md), which also says when the start of MLlib, k-means||, ends lower
+than k-means++.
+
 ## Many comparisons
 
 {source("many_comparisons")}

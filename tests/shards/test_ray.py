@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,33 +54,32 @@ def cluster() -> Iterator[tuple[str, Any]]:
         made.shutdown()
 
 
-def test_a_node_killed_in_mid_pass_changes_nothing(
-    made_up: MadeUp, tmp_path: Path, expected: str, cluster: tuple[str, Any]
+def node(_: Any, second: Any) -> int:
+    return second.all_processes["raylet"][0].process.pid
+
+
+def worker(engine: Any, _: Any) -> int:
+    return ray.get(engine._idle[0].process.remote())
+
+
+@pytest.mark.parametrize(("name", "after", "victim"), [("encode", 2, node), ("sum", 1, worker)])
+def test_what_is_killed_in_mid_pass_changes_nothing(
+    made_up: MadeUp,
+    tmp_path: Path,
+    expected: str,
+    cluster: tuple[str, Any],
+    name: str,
+    after: int,
+    victim: Callable[[Any, Any], int],
 ) -> None:
     address, second = cluster
     engine = engine_for(f"ray:{address}", 2)
     assert engine.name == "ray, 2 workers on 2 nodes"
     killed = []
 
-    def kill(name: str, done: int, total: int) -> None:
-        if name == "encode" and done == 2 and not killed:
-            killed.append(second.all_processes["raylet"][0].process.pid)
-            os.kill(killed[0], signal.SIGKILL)
-
-    try:
-        found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine, progress=kill)
-    finally:
-        engine.close()
-    assert killed
-    assert found.digest() == expected
-
-
-def test_a_worker_killed_in_an_iteration_changes_nothing(made_up: MadeUp, tmp_path: Path, expected: str) -> None:
-    engine, killed = engine_for("ray", 2), []
-
-    def kill(name: str, done: int, total: int) -> None:
-        if name == "sum" and done == 1 and not killed:
-            killed.append(ray.get(engine._idle[0].process.remote()))  # type: ignore[attr-defined]
+    def kill(now: str, done: int, total: int) -> None:
+        if (now, done) == (name, after) and not killed:
+            killed.append(victim(engine, second))
             os.kill(killed[0], signal.SIGKILL)
 
     try:
