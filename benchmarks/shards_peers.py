@@ -38,7 +38,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.files import write_array, write_atomically
 from mauve_core.base.formatting import with_plain_spaces, with_spread
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.shards.clustering import coordinates_path, pair_sources
+from mauve_core.shards.clustering import coordinates_path, shards_of
 from mauve_core.shards.compare import compare_shards
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import Work
@@ -67,13 +67,7 @@ def prepared(args: argparse.Namespace) -> Path:
     work, engine = Work.begin(folder / "work", plan_for(folder, score_of(0, 2, 1))), LocalEngine(WORKERS)
     compare_shards(work, engine)
     engine.close()
-    rows = np.concatenate(
-        [
-            np.load(coordinates_path(work, "model", source, index))
-            for source in pair_sources("model")
-            for index in range(len(work.plan.sides[source]))
-        ]
-    )
+    rows = np.concatenate([np.load(coordinates_path(work, "model", *shard)) for shard in shards_of(work, "model")])
     shutil.rmtree(folder / "work")
     write_array(folder / "rows.npy", rows)
     topics = [np.load(path) for side in (HUMAN, "model") for path in sorted((folder / "topics" / side).glob("*.npy"))]

@@ -57,7 +57,7 @@ FAULTS = {
         "mauve_core/encoders/pooling.py", "(positions * mask).argmax(dim=1)", "mask.argmax(dim=1)"
     ),
     "shards: an empty cluster loses its center": Fault(
-        "mauve_core/shards/compare.py", "filled = total.counts[place] > 0", "filled = total.counts[place] >= 0"
+        "mauve_core/shards/partitioning.py", "filled = total.counts[place] > 0", "filled = total.counts[place] >= 0"
     ),
     "decoding: draws from the reversed distribution": Fault(
         "mauve_core/decoding/processors.py", "cumulative = weights.cumsum", "cumulative = weights.flip(-1).cumsum"
