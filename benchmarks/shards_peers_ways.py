@@ -18,8 +18,9 @@ from mauve_core.numerics.kmeans.clustering import START_ROWS, kmeans
 from mauve_core.numerics.kmeans.lloyd import Lloyd
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.scoring.partitioning import clustering_seeds
-from mauve_core.shards import compare
+from mauve_core.shards import partitioning
 from mauve_core.shards.clustering import START_ITERATIONS, read_state, start_path
+from mauve_core.shards.compare import compare_shards, plan_of
 from mauve_core.shards.engines import LocalEngine
 from mauve_core.shards.plan import SAMPLE_ROWS, Plan, Work
 
@@ -33,7 +34,7 @@ def score_of(seed: int, k: int, most: int = ScoreConfig().max_iterations) -> Sco
 
 def plan_for(folder: Path, score: ScoreConfig, sample_rows: int = SAMPLE_ROWS) -> Plan:
     candidates = {"model": folder / "model"}
-    return compare.plan_of(folder / HUMAN, candidates, encoder=None, score=score, sample_rows=sample_rows)
+    return plan_of(folder / HUMAN, candidates, encoder=None, score=score, sample_rows=sample_rows)
 
 
 def _sharded(asked: Asked, fit: Fit, plan: Plan, start: NDArray[np.float64] | None = None) -> Found:
@@ -49,7 +50,7 @@ def _sharded(asked: Asked, fit: Fit, plan: Plan, start: NDArray[np.float64] | No
         elif (name, done) == ("label", 0):
             fit.end()
 
-    found = compare.compare_shards(work, engine, progress=watch)
+    found = compare_shards(work, engine, progress=watch)
     engine.close()
     state = read_state(work, "model")
     passes = {each.name: each.seconds for each in found.passes if each.name in ("project", "start", "sum")}
@@ -68,7 +69,7 @@ def sharded_quarter(asked: Asked, fit: Fit) -> Found:
 
 def sharded_given(asked: Asked, fit: Fit) -> Found:
     """A number of iterations: the rule by which a comparison stops is switched off."""
-    compare.LEAST_GAIN = -np.inf
+    partitioning.LEAST_GAIN = -np.inf
     score = score_of(asked.seed, asked.k, asked.iterations)
     return _sharded(asked, fit, plan_for(Path(asked.folder), score), asked.start())
 
@@ -223,7 +224,7 @@ def cuml(asked: Asked, fit: Fit) -> Found:
 
 
 OURS = f"k-means++ in batches on {START_ROWS:,} of the rows"
-GAIN = f"gain below {compare.LEAST_GAIN:g}"
+GAIN = f"gain below {partitioning.LEAST_GAIN:g}"
 SHIFT = "squared shifts of the centers sum to less than 1e-4 of a column's variance, or 300"
 WAYS = {
     "shards": Way("ours over shards", f"{OURS}, iterations on all until nothing moves", GAIN, sharded_whole),
