@@ -286,7 +286,8 @@ def main() -> None:
         "# Corpora in shards",
         "",
         f"Made by `python benchmarks/shards.py --workdir FOLDER {given} --shards {args.shards} --k {args.k} --seeds "
-        f"{args.seeds}` on {platform.machine()} with {os.cpu_count()} cores.",
+        f"{args.seeds}` on {platform.machine()} with {os.cpu_count()} cores, one way after the other. Other work on "
+        "the machine lengthens seconds.",
         "",
         *parts[:-1],
     ]
