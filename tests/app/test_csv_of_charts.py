@@ -24,6 +24,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.experiments.attributes_over_k.table import ATTACHMENT as ATTRIBUTES
+from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS_OVER_SHARDS
+from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
 from mauve_core.experiments.sweeps import attachment_name, sweep_run
 from mauve_core.experiments.text_measures.stored import measure_run
@@ -36,6 +38,7 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.lengths import LengthsTask
 from mauve_core.tasks.neighbours import NeighboursTask
 from tests.handmade import spread
+from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.planted_modes import store_modes
 from tests.probe_tables import table_of
 from tests.tiny_models import make_gpt2
@@ -73,6 +76,7 @@ CSV_OF = {
     "scores_chart": "scores_csv",
     "differences_chart": "differences_csv",
     "frontier_chart": "frontier_csv",
+    "clusters_of_all_chart": "clusters_of_all_csv",
     "clusters_chart": "clusters_csv",
     "why_properties": "why_csv",
     "attributes_accuracy": "attributes_csv",
@@ -172,6 +176,8 @@ def run(stored_run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Run
     for i in range(30):
         option = OPTIONS[2] if i % 5 == 4 else OPTIONS[0] if plan[i].left < plan[i].right else OPTIONS[4]
         ratings.append(plan[i].ratings(plan.rater, dict.fromkeys(QUESTIONS, option), 40.0))
+    store.attach(run.id, OVER_SHARDS, dataclass_to_json(over_shards_example(run)))
+    store.attach(run.id, CLUSTERS_OVER_SHARDS, dataclass_to_json(clusters_over_shards_example(run)))
     shutil.rmtree(run.path / "derived", ignore_errors=True)
     return run
 
