@@ -30,6 +30,8 @@ _TITLES = {
     "start": "Clustering the sample",
     "sum": "Clustering all rows",
     "label": "Labeling rows",
+    "keep": "Choosing texts of clusters",
+    "fetch": "Reading texts of clusters",
 }
 
 HOURS_FROM = 3600

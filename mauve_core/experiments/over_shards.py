@@ -65,12 +65,16 @@ def closest_over_all(found: ShardedComparison) -> Sentence:
     leader, *others = ordered
     if not others:
         return sentence("{} over all texts: {}.", Name(leader.name), score_in_full(leader))
-    untested = [other for other in others if found.difference(SCORE, leader.name, other.name) is None]
-    tied = [other for other in others if not _told_apart(found, leader, other)]
-    why = f"numbers of texts differ by more than {as_percent(LIKE_SIZES)}, so differences were not tested"
-    behind = [other for other in others if other not in tied]
     test = partial(found.difference, SCORE)
-    return Sentence(closest_of(leader, tied, behind, test, why if untested else None))
+    tests = [each for other in others if (each := test(leader.name, other.name)) is not None]
+    why = None
+    if len(tests) == len(others):
+        tied = [other for other, own in zip(others, tests, strict=True) if not own.told_apart]
+    else:  # intervals decide about all of them, as the sentence says
+        why = f"numbers of texts differ by more than {as_percent(LIKE_SIZES)}, so not all differences were tested"
+        tied = [other for other in others if overlap(_ends(leader), _ends(other))]
+    behind = [other for other in others if other not in tied]
+    return Sentence(closest_of(leader, tied, behind, test, why))
 
 
 def ranked_over_all(found: ShardedComparison) -> list[Ranked]:
@@ -82,11 +86,8 @@ def ranked_over_all(found: ShardedComparison) -> list[Ranked]:
     return sorted(ranked, key=lambda each: each.estimate.mean, reverse=True)
 
 
-def _told_apart(found: ShardedComparison, one: Ranked, other: Ranked) -> bool:
-    test = found.difference(SCORE, one.name, other.name)
-    if test is not None:
-        return test.told_apart
-    return not overlap(*((each.estimate.low, each.estimate.high) for each in (one, other)))
+def _ends(candidate: Ranked) -> tuple[float, float]:
+    return candidate.estimate.low, candidate.estimate.high
 
 
 def over_all_rows(found: ShardedComparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

@@ -16,11 +16,12 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.cli.cluster_output import MOST
 from mauve_core.cli.outputs import schema_of, shape_of
-from mauve_core.cli.shard_costs import costs_sentences
+from mauve_core.cli.shard_costs import _TITLES, costs_sentences
 from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
 from mauve_core.shards.estimate import Estimate
 from mauve_core.shards.extrapolation import Span
 from mauve_core.shards.plan import Work
+from mauve_core.shards.tasks import TASKS
 from mauve_core.store import RunStore
 from tests.sharded import Inline, made_sides, made_texts, written_features, written_texts
 from tests.word_files import by_topic
@@ -265,3 +266,7 @@ def test_a_side_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "--engine needs both sides" in capsys.readouterr().err
     assert main(["shard-merge", "--work", "nowhere"]) == 2
     assert "is not the folder of a comparison over shards" in capsys.readouterr().err
+
+
+def test_every_pass_has_a_title() -> None:
+    assert set(TASKS) == set(_TITLES)

@@ -83,6 +83,14 @@ def test_without_a_test_intervals_decide_and_that_is_said(
     *_, found, _ = two
     untested = dataclasses.replace(found, differences=())
     assert "numbers of texts differ by more than 1" in str(closest_over_all(untested))
+    third = dataclasses.replace(found.candidates[0], name="third"), dataclasses.replace(found.sides[1], name="third")
+    mixed = dataclasses.replace(found, candidates=(*found.candidates, third[0]), sides=(*found.sides, third[1]))
+    ends = [(each.scores["mauve"].low, each.scores["mauve"].high) for each in found.candidates]
+    lower = dataclasses.replace(found.candidates[0].scores["mauve"], high=ends[1][1])
+    overlapping = dataclasses.replace(found.candidates[0], scores={**found.candidates[0].scores, "mauve": lower})
+    mixed = dataclasses.replace(mixed, candidates=(overlapping, *mixed.candidates[1:]))
+    assert mixed.difference("mauve", "other", "model") is not None, "told apart by the test, and not by the intervals"
+    assert "cannot be told" in str(closest_over_all(mixed))
     one = dataclasses.replace(untested.candidates[0], scores=untested.candidates[1].scores)
     tied = dataclasses.replace(untested, candidates=(one, untested.candidates[1]))
     assert str(closest_over_all(tied)).startswith("Whether model or other is closer to the human texts cannot be told")
