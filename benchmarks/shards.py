@@ -136,7 +136,7 @@ def carried_out(way: str, plan: Plan, work: Path) -> dict[str, Any]:
     if chosen.kind == "parts":
         for part in range(chosen.count):
             engine = LocalEngine(1)
-            engine.run(work, remaining(encode_tasks(folder, part=(part, chosen.count))), lambda *_: None)
+            engine.run(folder.folder, remaining(encode_tasks(folder, part=(part, chosen.count))), lambda *_: None)
             engine.close()
     found = compare_shards(folder, chosen.engine, progress=chosen.watch)
     total = time.monotonic() - began

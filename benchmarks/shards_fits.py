@@ -73,6 +73,9 @@ class Recorder:
     def __init__(self) -> None:
         self.taken: list[tuple[str, tuple[Any, ...], float]] = []
 
+    def gpus(self, device: str | None) -> int:  # noqa: ARG002
+        return 0
+
     def run(self, folder: Path, tasks: Sequence[Any], done: Callable[[Any, int], None]) -> None:
         for task in tasks:
             began = time.process_time()

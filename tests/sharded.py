@@ -42,6 +42,9 @@ class Inline:
     def __init__(self, seed: int = 0) -> None:
         self._rng = np.random.default_rng(seed)
 
+    def gpus(self, device: str | None) -> int:
+        return 0
+
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
         for place in self._rng.permutation(len(tasks)).tolist():
             done(tasks[place], carry_out(str(folder), tasks[place].name, tasks[place].args))

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -66,14 +67,18 @@ def _is_held(handle: int) -> bool:
     return os.fstat(handle).st_nlink > 0
 
 
-def remove_abandoned(folder: Path) -> None:
-    """Remove what dead processes were writing below ``folder``; links are not followed, and what resists stays."""
+def remove_abandoned(folder: Path, unchanged_s: float = 0.0) -> None:
+    """Remove what dead processes were writing below ``folder``; links are not followed, and what resists stays.
+
+    So does what has changed in the last seconds: on a disk of several machines, locks may not tell who writes.
+    """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if _NAME.fullmatch(entry.name):
-                remove_if_abandoned(Path(entry.path))
+                if not unchanged_s or time.time() - entry.stat(follow_symlinks=False).st_mtime > unchanged_s:
+                    remove_if_abandoned(Path(entry.path))
             elif entry.is_dir(follow_symlinks=False):
-                remove_abandoned(Path(entry.path))
+                remove_abandoned(Path(entry.path), unchanged_s)
 
 
 def remove_if_abandoned(path: Path) -> None:

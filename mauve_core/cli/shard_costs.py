@@ -13,6 +13,7 @@ from mauve_core.base.progress import Paced, Progress, format_seconds
 from mauve_core.base.validation import Count, NotNegative
 from mauve_core.cli.options import progress_of, results_only, write, write_json
 from mauve_core.scoring.tables import aligned
+from mauve_core.shards.engines import plural
 from mauve_core.shards.extrapolation import Span
 from mauve_core.shards.pace import amount
 
@@ -73,8 +74,10 @@ class ShardCostsJson(TypedDict):
         Seconds for which workers encode what is left, added up.
     wall_seconds : SpanJson
         Seconds until they have encoded it.
+    encoders : int
+        Tasks at once while texts are encoded: one a GPU, if there are any.
     workers : int
-        Tasks at once.
+        Tasks at once in the passes that follow.
     device : str
         Where samples were encoded; empty for shards of features.
     columns : int
@@ -98,6 +101,7 @@ class ShardCostsJson(TypedDict):
     tokens: SpanJson
     worker_seconds: SpanJson
     wall_seconds: SpanJson
+    encoders: Count
     workers: Count
     device: str
     columns: Count
@@ -153,6 +157,7 @@ def costs_json(found: Estimate) -> dict[str, Any]:
         "finished": found.finished,
         "sampled": found.sampled,
         **{name: span._asdict() for name, span in spans.items()},
+        "encoders": found.encoders,
         "workers": found.workers,
         "device": found.device,
         "columns": found.width,
@@ -177,12 +182,14 @@ def costs_sentences(found: Estimate) -> str:
     if found.device:
         parts.append(f"{what}, about {amount(found.tokens.value)} tokens.")
         parts.append(
-            f"Encoding with {_workers(found)} on {found.device}: {_hours(found.wall.value)}"
+            f"Encoding with {plural(found.encoders, 'worker')} on {found.device}: {_hours(found.wall.value)}"
             f"{_range(found.wall)}; {_hours(found.seconds.value)} of one worker."
         )
     else:
         parts.append(f"{what}, whose features need no encoding.")
-    parts.append(f"k-means: {_hours(found.iteration_seconds / found.workers)} an iteration over all texts.")
+    workers = "" if found.workers == found.encoders else f" with {plural(found.workers, 'worker')}"
+    iteration = _hours(found.iteration_seconds / found.workers)
+    parts.append(f"k-means{workers}: {iteration} an iteration over all texts.")
     parts.append(f"Work folder: {file_size(found.disk)} of the {file_size(found.free)} that are free.")
     return " ".join(parts)
 
@@ -195,21 +202,17 @@ def costs_table(found: Estimate) -> str:
     rows.append(("Texts", amount(found.texts.value), _ends(found.texts, amount)))
     if found.device:
         rows.append(("Tokens", amount(found.tokens.value), _ends(found.tokens, amount)))
-        rows.append(
-            (f"Encoding, {_workers(found)} on {found.device}", _hours(found.wall.value), _ends(found.wall, _hours))
-        )
+        encoding = f"Encoding, {plural(found.encoders, 'worker')} on {found.device}"
+        rows.append((encoding, _hours(found.wall.value), _ends(found.wall, _hours)))
         rows.append(("Encoding, time of all workers", _hours(found.seconds.value), _ends(found.seconds, _hours)))
     shape = f"k = {found.k:,}, {found.components:,} of {found.width:,} components"
-    rows.append(("k-means, each iteration", _hours(found.iteration_seconds / found.workers), shape))
+    iteration = f"k-means, each iteration, {plural(found.workers, 'worker')}"
+    rows.append((iteration, _hours(found.iteration_seconds / found.workers), shape))
     rows.append(("k-means, time of all workers", _hours(found.iteration_seconds), ""))
     rows.append(("Work folder", file_size(found.disk), ""))
     enough = "" if found.disk <= found.free else "too little"
     rows.append(("Free on its disk", file_size(found.free), enough))
     return aligned([tuple(map(printable, map(with_plain_spaces, row))) for row in rows])
-
-
-def _workers(found: Estimate) -> str:
-    return f"{found.workers:,} worker{'' if found.workers == 1 else 's'}"
 
 
 def _hours(seconds: float) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.extras import require_map
 from mauve_core.base.files import home
 from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.base.progress import format_seconds
@@ -28,6 +29,7 @@ from mauve_core.cli.options import (
     run_table,
     score_config,
     sentences_text,
+    source_fields,
     write,
     write_json,
 )
@@ -35,13 +37,15 @@ from mauve_core.cli.shard_costs import ENCODING, estimated, titled
 from mauve_core.scoring.comparison_json import DifferenceJson, ScoresJson
 from mauve_core.scoring.tables import aligned
 from mauve_core.shards.plan import RUN_TEXTS, StoredAs
+from mauve_core.shards.result import PARTS
 
 if TYPE_CHECKING:
     from mauve_core.experiments.clusters_over_shards import ClustersOverAll
     from mauve_core.shards.engines import Engine
     from mauve_core.shards.plan import Plan, Work
-    from mauve_core.shards.result import ShardedComparison
+    from mauve_core.shards.result import ShardedComparison, ShardedSide
     from mauve_core.shards.tasks import Task
+    from mauve_core.shards.texts import Named
     from mauve_core.store import Run
 
 _SHARDS = (
@@ -64,6 +68,8 @@ class ShardedSideJson(TypedDict):
         Texts that count.
     left_out : mapping of str to int
         Other rows by reason.
+    fields : mapping of str to (str or None)
+        Where texts, prompts and ids come from; null for no field, and empty for shards of features.
     digest : str
         SHA-256 of the shards' digests.
     """
@@ -72,6 +78,7 @@ class ShardedSideJson(TypedDict):
     shards: Count
     n: Count
     left_out: dict[str, Count]
+    fields: dict[str, str | None]
     digest: str
 
 
@@ -90,6 +97,10 @@ class ShardedCandidateJson(TypedDict):
         SHA-256 of the histograms of both sides under every seed.
     scores : ScoresJson
         With their spread.
+    like_for_like_n : int or None
+        Texts a side, about, of the two that follow; null, as they are, if there are too few groups of prompts.
+    like_for_like, human_vs_human : ScoresJson or None
+        Human texts against the candidate's texts of other prompts, and against other human texts.
     clusters : list of ClusterOverAllJson
         The clusters with the largest parts of the frontier integral, at most five, the largest first.
     """
@@ -99,6 +110,9 @@ class ShardedCandidateJson(TypedDict):
     sampled: Count
     counts: str
     scores: ScoresJson
+    like_for_like_n: Count | None
+    like_for_like: ScoresJson | None
+    human_vs_human: ScoresJson | None
     clusters: list[ClusterOverAllJson]
 
 
@@ -143,10 +157,16 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     _add_work_option(run, required=True)
     _add_plan_options(run)
     for part in ("text", "prompt", "id"):
-        run.add_argument(f"--{part}-field", metavar="FIELD", help=f"field with the {part}; default: guessed")
+        run.add_argument(
+            f"--{part}-field",
+            action="append",
+            metavar="[NAME=]FIELD",
+            help=f"field with the {part}, of all sides or of NAME (human or a model's); default: guessed",
+        )
+    run.set_defaults(metadata_field=None)
     add_encoder_options(run)
     add_score_options(run)
-    run.add_argument("--workers", type=_positive, metavar="N", help="tasks at once; default: one a core")
+    _add_workers_option(run)
     _add_estimate_option(run)
     add_output_options(run, table=True)
     run.set_defaults(run=_run)
@@ -164,7 +184,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``compare`` for corpora in shards."""
     group = parser.add_argument_group(
-        "corpora in shards", f"with --engine, --human and --model take {_SHARDS}; --json is that of shard-merge"
+        "corpora in shards",
+        f"with --engine, --human and --model take {_SHARDS}; not with {', '.join(map(_option, _NOT_IN_SHARDS))} "
+        "or --dtype auto; --json is that of shard-merge",
     )
     _add_engine_option(group, default=None)
     _add_work_option(group, required=False)
@@ -174,20 +196,15 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 def compare_in_shards(args: argparse.Namespace) -> int:
     """Carry out ``compare --engine``."""
-    given = [f"--{name.replace('_', '-')}" for name in _NOT_IN_SHARDS if getattr(args, name)]
+    given = [_option(name) for name in _NOT_IN_SHARDS if getattr(args, name)]
     if given:
         raise InputError(f"{', '.join(given)} cannot be combined with --engine", todo="Leave it out")
     if not args.human or not args.model:
         raise InputError("--engine needs both sides", allowed="--human SHARDS --model NAME=SHARDS")
-    for name in ("text_field", "prompt_field", "id_field"):
-        values = getattr(args, name) or []
-        if len(values) > 1:
-            raise InputError(f"--{name.replace('_', '-')} is given {len(values)} times", allowed="once with --engine")
-        setattr(args, name, values[0] if values else None)
     from mauve_core.shards.plan import Work
 
     plan = _plan(args)
-    return _finish(args, Work.begin(args.work or home() / "shards" / plan.digest()[:16], plan))
+    return _finish(args, Work.begin(args.work or home() / "shards", plan))
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -217,7 +234,7 @@ def _run(args: argparse.Namespace) -> int:
             progress(ENCODING, done, len(tasks))
             engine.run(work.folder, left, advance)
     write(f"Part {args.part}: {len(tasks):,} shards are encoded.")
-    write(f"When all parts are: mauve-lens shard-merge --work {args.work}")
+    write(f"When all parts are: mauve-lens shard-merge --work {work.folder}")
     return 0
 
 
@@ -234,6 +251,8 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     from mauve_core.tasks.over_shards import store_sample
 
     progress, run = titled(progress_of(args)), None
+    if work.plan.encoder is not None and not args.no_map:
+        require_map()
     with _closing(engine_for(args.engine, args.workers)) as engine:
         if estimated(args, work, engine, encode_tasks(work, args.device)):
             return 0
@@ -246,10 +265,12 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
         clusters = clusters_over_all(work)
     if args.json:
         write_json(_json(found, clusters, run), "shard-merge")
-        return 0
-    write(_table(found, clusters))
-    if run is not None:
+    else:
+        write(_table(found, clusters))
+    if run is not None and not args.json:
         write(f"\nIn the sample that is stored as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
+    if found.texts_missing:
+        raise InputError(f"The scores are complete; the texts of clusters are missing: {found.texts_missing}")
     return 0
 
 
@@ -264,6 +285,7 @@ def _json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) 
                 "shards": side.shards,
                 "n": side.n,
                 "left_out": dict(side.left_out),
+                "fields": dict(zip(PARTS, side.fields, strict=False)),
                 "digest": side.digest,
             }
             for side in found.sides
@@ -275,6 +297,9 @@ def _json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) 
                 "sampled": one.sampled,
                 "counts": one.counts,
                 "scores": scores_json(one.scores),
+                "like_for_like_n": one.halves and one.halves.n,
+                "like_for_like": one.halves and scores_json(one.halves.candidate),
+                "human_vs_human": one.halves and scores_json(one.halves.human),
                 "clusters": clusters_json(found, clusters[one.name]),
             }
             for one in found.candidates
@@ -288,12 +313,11 @@ def _json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) 
 
 
 def _table(found: ShardedComparison, clusters: ClustersOverAll) -> str:
-    from mauve_core.experiments.over_shards import closest_over_all, over_all_rows
+    from mauve_core.experiments.over_shards import answers_over_all, over_all_rows
 
     columns, rows = over_all_rows(found)
-    human = found.sides[0]
-    lines = [sentences_text([closest_over_all(found)]), ""]
-    lines += [f"Over all texts: {human.n:,} human texts in {human.shards:,} shards", ""]
+    lines = [sentences_text(answers_over_all(found)), ""]
+    lines += [*map(_side_line, found.sides), ""]
     lines.append(aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)]))
     for each in clusters.candidates:
         lines += cluster_lines(found, each)
@@ -305,12 +329,26 @@ def _table(found: ShardedComparison, clusters: ClustersOverAll) -> str:
     return "\n".join(lines)
 
 
+def _side_line(side: ShardedSide) -> str:
+    """Say how many texts a side has, where they come from and what was left out."""
+    said = f"{side.name}: {side.n:,} texts in {side.shards:,} shards"
+    if any(side.fields):
+        said += f" ({', '.join(f'{part} from {name}' for part, name in zip(PARTS, side.fields, strict=True) if name)})"
+    if side.left_out:
+        said += f"; left out: {', '.join(f'{count:,} {reason}' for reason, count in side.left_out.items())}"
+    return printable(said)
+
+
+def _option(name: str) -> str:
+    return "FILE" if name == "file" else f"--{name.replace('_', '-')}"
+
+
 def _plan(args: argparse.Namespace) -> Plan:
     from mauve_core.shards.compare import plan_of
     from mauve_core.shards.places import holds_features, list_shards
-    from mauve_core.shards.texts import Named
 
     models = named(args.model, "--model")
+    sides = [HUMAN, *models]
     encoder: EncoderConfig | None = None
     if not holds_features(list_shards(args.human)[0]):
         encoder = encoder_config(args)
@@ -320,10 +358,17 @@ def _plan(args: argparse.Namespace) -> Plan:
         models,
         encoder=encoder,
         score=score_config(args),
-        named=Named(args.text_field, args.prompt_field, args.id_field),
+        named={name: _fields(args, name, sides) for name in sides},
         stored_as=args.stored_as,
         run_texts=args.run_texts,
     )
+
+
+def _fields(args: argparse.Namespace, side: str, sides: Sequence[str]) -> Named:
+    from mauve_core.shards.texts import Named
+
+    found = source_fields(args, side, sides)
+    return Named(found["text_field"], found["prompt_field"], found["id_field"])
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -356,14 +401,17 @@ def _add_engine_option(parser: argparse._ActionsContainer, *, default: str | Non
         help="local: processes of this machine; ray: a Ray cluster of its own; ray:ADDRESS: one that runs"
         + ("" if default is None else f"; default: {default}"),
     )
-    parser.add_argument(
-        "--workers", type=_positive, metavar="N", help="tasks at once; default: one a core, or a GPU of Ray"
-    )
+    _add_workers_option(parser)
+
+
+def _add_workers_option(parser: argparse._ActionsContainer) -> None:
+    what = "most tasks at once; default: while encoding one per GPU, if there are any; otherwise one per core"
+    parser.add_argument("--workers", type=_positive, metavar="N", help=what)
 
 
 def _add_work_option(parser: argparse._ActionsContainer, *, required: bool) -> None:
-    what = "folder for what the passes write, which all machines see; finished tasks in it are not repeated"
-    default = "" if required else "; default: one in the home folder"
+    what = "folder for what the passes write, which all machines see; what is finished or encoded in it is not repeated"
+    default = "" if required else "; default: shards in MAUVE_LENS_HOME"
     parser.add_argument("--work", type=Path, required=required, metavar="FOLDER", help=what + default)
 
 
@@ -371,8 +419,8 @@ def _add_estimate_option(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--estimate",
         action="store_true",
-        help="only time samples of some shards, and print texts, tokens, hours and disk with their uncertainty; "
-        "--json is that of shard-run",
+        help="only time samples of some shards, and print texts, tokens and time of encoding, with 95%% intervals, "
+        "time of an iteration of k-means, and disk; --json is that of shard-run",
     )
 
 

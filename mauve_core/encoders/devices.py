@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,9 @@ ALLOWED = "auto, cpu, cuda, cuda:0, ..., mps"
 
 DRIVER_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """What the drivers of NVIDIA's and AMD's GPUs, and of either under Windows' Linux, put there."""
+
+VISIBLE = ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+"""Environment variables with the GPUs that a process may use, as torch counts them; the first that is set counts."""
 
 
 def first_gpu() -> str | None:
@@ -69,6 +73,42 @@ def resolve_devices(device: str) -> tuple[str, ...]:
         every = name == "cuda" or (name == "auto" and one != "cpu")
         found += [f"cuda:{index}" for index in range(torch.cuda.device_count())] if every else [one]
     return tuple(found)
+
+
+def visible_variable() -> str:
+    """Return the one of ``VISIBLE`` that decides here."""
+    return next((name for name in VISIBLE if os.environ.get(name)), VISIBLE[-1])
+
+
+def gpus_for(device: str) -> tuple[str | None, ...]:
+    """Divide the GPUs that ``device`` means among processes.
+
+    Parameters
+    ----------
+    device : str
+        As for :func:`resolve_devices`; "auto" and "cuda" give each process one GPU.
+
+    Returns
+    -------
+    tuple of str or None
+        What :func:`visible_variable` is set to in each process; None leaves it, for one that uses what ``device``
+        names. Empty for the CPU.
+
+    Raises
+    ------
+    InputError
+        This machine lacks a device, or torch.
+    """
+    if device == "cpu" or (device == "auto" and first_gpu() is None):
+        return ()
+    found = resolve_devices(device)
+    if set(found) == {"cpu"}:
+        return ()
+    if device not in ("auto", "cuda"):
+        return (None,)
+    visible = os.environ.get(visible_variable())
+    names = [name.strip() for name in visible.split(",")] if visible else [str(index) for index in range(len(found))]
+    return tuple(names[: len(found)])
 
 
 def to_device(array: NDArray[Any], device: torch.device) -> Tensor:

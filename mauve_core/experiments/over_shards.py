@@ -8,20 +8,23 @@ from mauve_core.analysis.closest import SCORE, Ranked, closest_of, score_in_full
 from mauve_core.analysis.sentences import Name, Sentence, sentence
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import SCORE_DECIMALS, as_percent, interval, with_plain_spaces
+from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, interval, with_plain_spaces, written
 from mauve_core.base.json_codec import from_json
 from mauve_core.scoring.grouped_differences import LIKE_SIZES
+from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.ties import overlap
-from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.result import ShardedCandidate, ShardedComparison
 from mauve_core.store import Run
 
 ATTACHMENT = "shards"
 
+_LIKE_FOR_LIKE = ("n, like for like", "MAUVE at this n", HUMAN_VS_HUMAN.capitalize())
 
 ABOUT = (
     "MAUVE and MAUVE*: mean ± standard deviation over k-means seeds. Interval: bootstrap over groups of prompts, at "
     "this number of texts and clusters. Scores at other numbers, such as those of the sample, cannot be compared "
-    "with these."
+    "with these. The last columns compare like for like: n human texts with n of the candidate, and with n other "
+    "human texts, in the same clusters, without shared prompts; one random division for each seed."
 )
 
 
@@ -59,6 +62,11 @@ def sample_sentence(run: Run, found: ShardedComparison) -> str:
     return f"This run shows a sample of {shown} of {sizes_over_all(found)} texts a side. What follows is of the sample."
 
 
+def missing_sentence(found: ShardedComparison) -> str:
+    """Say why clusters over all texts are shown without texts; "" if they have them."""
+    return found.texts_missing and f"Texts of the clusters over all texts are missing: {found.texts_missing}"
+
+
 def closest_over_all(found: ShardedComparison) -> Sentence:
     """Say who is closest to the human texts over all texts, as a run's verdict does (``analysis.verdict``)."""
     ordered = ranked_over_all(found)
@@ -77,6 +85,17 @@ def closest_over_all(found: ShardedComparison) -> Sentence:
     return Sentence(closest_of(leader, tied, behind, test, why))
 
 
+def answers_over_all(found: ShardedComparison) -> tuple[Sentence, ...]:
+    """Say who is closest over all texts, and how near human texts come to other human texts, if that is known."""
+    closest, name = closest_over_all(found), ranked_over_all(found)[0].name
+    halves = found[name].halves
+    if halves is None:
+        return (closest,)
+    own, human = (written(each[SCORE].mean, SCORE_DECIMALS) for each in (halves.candidate, halves.human))
+    why = f" scores {own} and {HUMAN_VS_HUMAN} {human}, like for like at {halves.n:,} texts a side."
+    return closest, sentence("{}{}", Name(name), why)
+
+
 def ranked_over_all(found: ShardedComparison) -> list[Ranked]:
     """The candidates by their MAUVE over all texts, the best first."""
     ranked = [
@@ -92,7 +111,7 @@ def _ends(candidate: Ranked) -> tuple[float, float]:
 
 def over_all_rows(found: ShardedComparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Columns and cells of the scores over all texts, the best candidate first."""
-    columns = ("Candidate", "Texts", "MAUVE", "Interval", "MAUVE*", "k")
+    columns = ("Candidate", "Texts", "MAUVE", "Interval", "MAUVE*", "k", *_LIKE_FOR_LIKE)
     rows: list[tuple[str, ...]] = []
     sides = {side.name: side for side in found.sides}
     for each in ranked_over_all(found):
@@ -106,6 +125,14 @@ def over_all_rows(found: ShardedComparison) -> tuple[tuple[str, ...], list[tuple
                 with_plain_spaces(interval(mauve.low, mauve.high, SCORE_DECIMALS)),
                 f"{star}",
                 f"{candidate.k:,}",
+                *_halves_cells(candidate),
             )
         )
     return columns, rows
+
+
+def _halves_cells(candidate: ShardedCandidate) -> tuple[str, ...]:
+    halves = candidate.halves
+    if halves is None:
+        return (NONE,) * len(_LIKE_FOR_LIKE)
+    return f"{halves.n:,}", f"{halves.candidate[SCORE]}", f"{halves.human[SCORE]}"

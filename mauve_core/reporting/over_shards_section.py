@@ -7,7 +7,8 @@ from mauve_core.experiments.cluster_shares import cluster_rows, columns_of, sent
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, stored_clusters_over_all
 from mauve_core.experiments.over_shards import (
     ABOUT,
-    closest_over_all,
+    answers_over_all,
+    missing_sentence,
     over_all_rows,
     sample_sentence,
     stored_over_shards,
@@ -25,8 +26,9 @@ def over_shards_blocks(run: Run) -> tuple[Block, ...]:
     if found is None:
         return ()
     columns, rows = over_all_rows(found)
-    said = str(closest_over_all(found)), sample_sentence(run, found)
-    scores = Remarks(said), Table("Scores over all texts", columns, tuple(rows), ABOUT)
+    said = [*map(str, answers_over_all(found)), sample_sentence(run, found)]
+    said += filter(None, [missing_sentence(found)])
+    scores = Remarks(tuple(said)), Table("Scores over all texts", columns, tuple(rows), ABOUT)
     clusters = stored_clusters_over_all(run)
     if clusters is None:
         return scores

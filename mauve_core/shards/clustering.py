@@ -24,7 +24,7 @@ from mauve_core.numerics.kmeans.lloyd import sums_by_label
 from mauve_core.numerics.kmeans.nearest import Rows
 from mauve_core.scoring.partitioning import clustering_seeds
 from mauve_core.shards.drawing import mixed
-from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows
+from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, feature_rows, filled
 from mauve_core.shards.plan import GROUPS, Work, write_arrays
 
 START_ITERATIONS = 20
@@ -87,7 +87,7 @@ def sources_of(work: Work, partition: str) -> tuple[str, ...]:
 
 def shards_of(work: Work, partition: str) -> list[tuple[str, int]]:
     """The shards of a partition in the order in which they are added."""
-    return [(source, index) for source in sources_of(work, partition) for index in range(len(work.plan.sides[source]))]
+    return [(source, index) for source in sources_of(work, partition) for index in filled(work, source)]
 
 
 def partition_path(work: Work, partition: str, *parts: str | int) -> Path:
@@ -270,7 +270,7 @@ def grouped_counts(work: Work, partition: str, source: str, k: int) -> NDArray[n
     """(seeds, GROUPS, k) rows of a side by seed, group and cluster."""
     seeds = work.plan.score.seeds
     total = np.zeros((seeds, GROUPS * k), dtype=np.int32)
-    for index in range(len(work.plan.sides[source])):
+    for index in filled(work, source):
         stored = work.arrays(tallies_path(work, partition, source, index))
         for seed in range(seeds):
             total[seed, stored[f"cells{seed}"]] += stored[f"counts{seed}"].astype(np.int32)

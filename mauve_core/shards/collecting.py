@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.scoring.result import lower_median
-from mauve_core.shards.clustering import centers_path, sources_of
+from mauve_core.shards.clustering import centers_path, shards_of, sources_of
+from mauve_core.shards.encoding import filled
 from mauve_core.shards.keepsakes import (
     MOST_CLUSTERS,
     NEAREST,
@@ -26,7 +27,7 @@ from mauve_core.shards.keepsakes import (
     write_rows,
 )
 from mauve_core.shards.plan import Work, write_arrays
-from mauve_core.shards.tasks import Task
+from mauve_core.shards.tasks import Task, remaining
 
 _SIDES = ("human", "model")
 _WAYS = {"nearest": NEAREST, "random": RANDOM}
@@ -153,9 +154,13 @@ def collect(work: Work, run: Callable[[str, Sequence[Task]], None]) -> None:
 
 def _keep_tasks(work: Work, candidate: str) -> list[Task]:
     return [
-        Task("keep", (candidate, source, index), kept_path(work, candidate, source, index), f"shard {shard}")
-        for source in sources_of(work, candidate)
-        for index, shard in enumerate(work.plan.sides[source])
+        Task(
+            "keep",
+            (candidate, source, index),
+            kept_path(work, candidate, source, index),
+            f"shard {work.plan.sides[source][index]}",
+        )
+        for source, index in shards_of(work, candidate)
     ]
 
 
@@ -165,7 +170,7 @@ def _pick(work: Work, candidate: str) -> None:
     for side, source in zip(_SIDES, sources_of(work, candidate), strict=True):
         for way, most in _WAYS.items():
             rows = Rows.none()
-            for index in range(len(work.plan.sides[source])):
+            for index in filled(work, source):
                 more = read_rows(work, kept_path(work, candidate, source, index), way)
                 rows = rows.with_more(more, most, nearest=way == "nearest")
             picked[f"{side}_{way}"] = rows
@@ -195,7 +200,7 @@ def _fetch_tasks(work: Work) -> list[Task]:
 def kept_clusters(work: Work, candidate: str) -> tuple[int, tuple[KeptCluster, ...]]:
     """The index of the seed whose clusters are shown, and those that tell the sides apart most, the first one most.
 
-    Call it after :func:`mauve_core.shards.compare.compare_shards`.
+    Call it after :func:`mauve_core.shards.compare.compare_shards`. If that could not read all texts, there are none.
     """
     chosen = work.arrays(chosen_path(work, candidate))
     sides = [
@@ -211,7 +216,7 @@ def _sides(
 ) -> list[KeptSide]:
     """One side of each chosen cluster."""
     texts: dict[str, list[list[KeptText]]] = {way: [[] for _ in counts] for way in _WAYS}
-    if work.plan.encoder is not None:
+    if _are_fetched(work):
         for way, found in texts.items():
             rows = read_rows(work, picked_path(work, candidate), f"{side}_{way}")
             fetched = {index: _fetched(work, source, index) for index in np.unique(rows.shard).tolist()}
@@ -223,6 +228,12 @@ def _sides(
             counts.tolist(), effects.tolist(), texts["nearest"], texts["random"], strict=True
         )
     ]
+
+
+def _are_fetched(work: Work) -> bool:
+    if work.plan.encoder is None or not all(picked_path(work, each).exists() for each in work.plan.candidates):
+        return False
+    return not remaining(_fetch_tasks(work))
 
 
 def _fetched(work: Work, source: str, index: int) -> dict[int, KeptText]:

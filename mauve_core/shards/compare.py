@@ -17,25 +17,32 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
+from mauve_core.base.partial import remove_abandoned
 from mauve_core.base.progress import Progress, silent
+from mauve_core.encoders.catalogue import identify, names_files
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.scoring.estimates import ScoreBasis, estimates_of
 from mauve_core.scoring.grouped import basis_of_groups
 from mauve_core.scoring.grouped_differences import differences_of_groups
+from mauve_core.scoring.grouped_halves import halves_of_groups
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.shards import clustering, collecting
 from mauve_core.shards.clustering import JOINT
-from mauve_core.shards.encoding import info_path, shard_info
+from mauve_core.shards.encoding import filled, info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.partitioning import partitioned
 from mauve_core.shards.passes import Passes
 from mauve_core.shards.places import list_shards
-from mauve_core.shards.plan import RUN_TEXTS, SAMPLE_ROWS, Plan, StoredAs, Work
-from mauve_core.shards.result import ShardedCandidate, ShardedComparison, ShardedSide
+from mauve_core.shards.plan import ENCODED, RUN_TEXTS, SAMPLE_ROWS, Plan, StoredAs, Work
+from mauve_core.shards.result import PARTS, ShardedCandidate, ShardedComparison, ShardedHalves, ShardedSide
+from mauve_core.shards.stamps import stamps_of
 from mauve_core.shards.tasks import Task
 from mauve_core.shards.texts import Named
+
+ABANDONED_S = 3600.0
+"""Seconds after which a partial file of a shard was left by a process that was killed: it grows all the time."""
 
 
 def plan_of(
@@ -44,20 +51,32 @@ def plan_of(
     *,
     encoder: EncoderConfig | None,
     score: ScoreConfig | None = None,
-    named: Named | None = None,
+    named: Mapping[str, Named] | None = None,
     stored_as: StoredAs = "float32",
     sample_rows: int = SAMPLE_ROWS,
     run_texts: int = RUN_TEXTS,
 ) -> Plan:
     """List the shards of every side; arguments and errors as in :func:`compare_shards`."""
     sides = {HUMAN: list_shards(human), **{name: list_shards(where) for name, where in candidates.items()}}
-    return Plan(sides, encoder, score or ScoreConfig(), named or Named(), stored_as, sample_rows, run_texts)
+    shards = [shard for side in sides.values() for shard in side]
+    return Plan(
+        sides,
+        encoder,
+        score or ScoreConfig(),
+        named or {},
+        stored_as,
+        sample_rows,
+        run_texts,
+        dict(zip(shards, stamps_of(shards), strict=True)),
+        identify(encoder.model).digest if encoder is not None and names_files(encoder.model) else "",
+    )
 
 
 def encode_tasks(work: Work, device: str = "auto", part: tuple[int, int] = (0, 1)) -> list[Task]:
     """The tasks of the first pass; of ``part`` (i, n) only every n-th, from the i-th on."""
+    runs_on = model_device(work.plan, device)
     tasks = [
-        Task("encode", (source, index, device), info_path(work, source, index), f"shard {shard}")
+        Task("encode", (source, index, device), info_path(work, source, index), f"shard {shard}", runs_on)
         for source in work.plan.sources
         for index, shard in enumerate(work.plan.sides[source])
     ]
@@ -88,13 +107,21 @@ def compare_shards(
     Raises
     ------
     InputError
-        A shard has vanished or cannot be used, sides are too small, or features are equal.
+        A shard has vanished or cannot be used, sides are too small, or features are equal. If a shard vanishes after it
+        was encoded, the result says so (``texts_missing``).
     StorageError
         The disk of the work folder is full or refuses. Finished tasks are kept.
     """
-    passes = Passes(work, engine, progress)
+    with work.alone():
+        for folder in (work.root / ENCODED, work.folder):
+            remove_abandoned(folder, ABANDONED_S)
+        return _compared(work, engine, Passes(work, engine, progress), device)
+
+
+def _compared(work: Work, engine: Engine, passes: Passes, device: str) -> ShardedComparison:
     passes.run("encode", encode_tasks(work, device))
     _require_one_model(work)
+    _require_one_reading(work)
     sides = tuple(_side(work, source) for source in work.plan.sources)
     for side in sides:
         if side.n < MIN_TEXTS:
@@ -103,7 +130,7 @@ def compare_shards(
             )
     scored = {side.name: _scored(work, side, sides[0].n, passes) for side in sides[1:]}
     differences = _differences(work, sides, {name: basis for name, (_, basis) in scored.items()}, passes)
-    collecting.collect(work, passes.run)
+    texts_missing = _collected(work, passes)
     return ShardedComparison(
         sides,
         tuple(candidate for candidate, _ in scored.values()),
@@ -112,7 +139,17 @@ def compare_shards(
         engine.name,
         tuple(passes.finished.values()),
         differences,
+        texts_missing,
     )
+
+
+def _collected(work: Work, passes: Passes) -> str:
+    """Read texts of clusters; return why that cannot be done, because the scores do not depend on it."""
+    try:
+        collecting.collect(work, passes.run)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def _require_one_model(work: Work) -> None:
@@ -131,6 +168,26 @@ def _require_one_model(work: Work) -> None:
         )
 
 
+def _require_one_reading(work: Work) -> None:
+    """Raise InputError if fields were guessed differently in the shards of a side."""
+    for source in work.plan.sources:
+        first: dict[tuple[str | None, ...], str] = {}
+        for index in filled(work, source):
+            first.setdefault(shard_info(work, source, index).fields, work.plan.sides[source][index])
+        if len(first) > 1:
+            (fields, one), (others, other) = list(first.items())[:2]
+            raise InputError(
+                f"Fields were guessed differently in the shards {one} and {other}",
+                allowed="the same fields in all shards of a side",
+                received=f"{_read_from(fields)}; {_read_from(others)}",
+                todo="Name them: --text-field, --prompt-field, --id-field (an empty name for none)",
+            )
+
+
+def _read_from(fields: Sequence[str | None]) -> str:
+    return ", ".join(f"{part} {name or 'none'}" for part, name in zip(PARTS, fields, strict=True))
+
+
 def _side(work: Work, source: str) -> ShardedSide:
     infos = [shard_info(work, source, index) for index in range(len(work.plan.sides[source]))]
     left_out: dict[str, int] = {}
@@ -139,7 +196,8 @@ def _side(work: Work, source: str) -> ShardedSide:
             left_out[reason] = left_out.get(reason, 0) + count
     digest = hashlib.sha256("".join(info.digest for info in infos).encode()).hexdigest()
     cut, tokens = sum(info.cut for info in infos), sum(info.tokens for info in infos)
-    return ShardedSide(source, len(infos), sum(info.n for info in infos), left_out, cut, tokens, digest)
+    fields = next((info.fields for info in infos if info.n), ())
+    return ShardedSide(source, len(infos), sum(info.n for info in infos), left_out, cut, tokens, digest, fields)
 
 
 def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> tuple[ShardedCandidate, ScoreBasis]:
@@ -160,8 +218,17 @@ def _scored(work: Work, side: ShardedSide, n: int, passes: Passes) -> tuple[Shar
         objectives=tuple(found.state.objectives.tolist()),
         counts=_digest(*(side.sum(axis=1, dtype=np.int64) for side in (p, q))),
         scores=scores,
+        halves=_halves(p, q, score),
     )
     return candidate, basis
+
+
+def _halves(p: NDArray[np.int32], q: NDArray[np.int32], score: ScoreConfig) -> ShardedHalves | None:
+    found = halves_of_groups(p, q, score)
+    if found is None:
+        return None
+    scores = (estimates_of(each, score.scale, score.confidence, splits=True) for each in (found.human, found.candidate))
+    return ShardedHalves(found.n, *scores)
 
 
 def _differences(

@@ -18,19 +18,22 @@ from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.encoders import Encoder
-from mauve_core.encoders.catalogue import identify
+from mauve_core.encoders.catalogue import has_no_tokenizer, identify
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.shards.drawing import mixed
 from mauve_core.shards.places import is_url, opened_shard
 from mauve_core.shards.plan import Plan, Work, write_arrays
 from mauve_core.shards.samples import Keeper, texts_path
-from mauve_core.shards.texts import Tally, digests_of, texts_of
+from mauve_core.shards.stamps import require_unchanged
+from mauve_core.shards.texts import Named, Tally, digests_of, texts_of
 
 TEXTS_AT_ONCE = 4096
 """Texts that are encoded together: enough to sort them by length."""
 
 ROWS_AT_ONCE = 65_536
+
+_NONE: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 
 
 class ShardInfo(NamedTuple):
@@ -50,6 +53,8 @@ class ShardInfo(NamedTuple):
         Tokens that it read; 0 for features.
     model : str
         Digest of the encoder's weights; empty for features.
+    fields : tuple of str or None
+        Where texts, prompts and ids come from, None for no field; empty for features and where there is no row.
     """
 
     n: int
@@ -58,38 +63,46 @@ class ShardInfo(NamedTuple):
     cut: int = 0
     tokens: int = 0
     model: str = ""
+    fields: tuple[str | None, ...] = ()
 
 
 def info_path(work: Work, source: str, index: int) -> Path:
     """Where the first pass says that it is done with a shard."""
-    return work.path("sides", work.number(source), index).with_suffix(".json")
+    return work.shard_path(source, index).with_suffix(".json")
 
 
 def shard_info(work: Work, source: str, index: int) -> ShardInfo:
     """What the first pass found."""
-    return ShardInfo(**json.loads(info_path(work, source, index).read_text("utf-8")))
+    stored = json.loads(info_path(work, source, index).read_text("utf-8"))
+    return ShardInfo(**{**stored, "fields": tuple(stored["fields"])})
+
+
+def model_device(plan: Plan, device: str) -> str | None:
+    """The device on which encoding runs a model; None for features, word vectors and models behind servers."""
+    return None if plan.encoder is None or has_no_tokenizer(plan.encoder.model) else device
 
 
 def encode_shard(work: Work, source: str, index: int, device: str) -> None:
     """Encode the texts of a shard, or check its features; write moments, groups and the order of drawing."""
     shard = work.plan.sides[source][index]
+    require_unchanged(shard, work.plan.stamps)
     if work.plan.encoder is None:
         info, moments, groups, order = _measured(work.plan, shard, index)
     else:
         keeper = Keeper(work.plan.run_texts, len(work.plan.sides[source]), work.plan.score.seed)
-        place = work.path("sides", work.number(source), index).with_suffix(".npy")
-        info, moments, groups, order = _encoded(work.plan, work.plan.encoder, device, shard, place, keeper)
+        place = work.shard_path(source, index).with_suffix(".npy")
+        info, moments, groups, order = _encoded(work.plan, work.plan.encoder, device, source, shard, place, keeper)
         keeper.write(texts_path(work, source, index))
-    place = work.path("sides", work.number(source), index)
-    write_arrays(
-        place.with_suffix(".npz"),
-        groups=groups,
-        order=order,
-        n=moments.n,
-        length=moments.length,
-        total=moments.total,
-        scatter=moments.scatter,
-    )
+    if moments is not None:
+        write_arrays(
+            work.shard_path(source, index).with_suffix(".npz"),
+            groups=groups,
+            order=order,
+            n=moments.n,
+            length=moments.length,
+            total=moments.total,
+            scatter=moments.scatter,
+        )
     content = json.dumps(info._asdict()).encode()
     write_atomically(info_path(work, source, index), lambda stream: stream.write(content))
 
@@ -98,13 +111,13 @@ def moments_of(work: Work, source: str) -> Moments:
     """The moments of a side, added in the order of its shards; one shard is read at a time."""
     return added(
         Moments(int(stored["n"]), float(stored["length"]), stored["total"], stored["scatter"])
-        for stored in map(work.arrays, _array_paths(work, source))
+        for stored in map(work.arrays, [_arrays_path(work, source, index) for index in filled(work, source)])
     )
 
 
 def drawing(work: Work, source: str, index: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """(n,) group of each row of a shard for the bootstrap, and the order in which rows are drawn for samples."""
-    stored = work.arrays(work.path("sides", work.number(source), index).with_suffix(".npz"))
+    stored = work.arrays(_arrays_path(work, source, index))
     return stored["groups"], stored["order"]
 
 
@@ -112,23 +125,26 @@ def drawing(work: Work, source: str, index: int) -> tuple[NDArray[np.uint64], ND
 def feature_rows(work: Work, source: str, index: int) -> Iterator[Stacked]:
     """The features of a shard, in the precision on disk; those on this machine's disks are read as they are needed."""
     if work.plan.encoder is not None:
-        yield Stacked([np.load(work.path("sides", work.number(source), index).with_suffix(".npy"), mmap_mode="r")])
+        yield Stacked([np.load(work.shard_path(source, index).with_suffix(".npy"), mmap_mode="r")])
         return
     shard = work.plan.sides[source][index]
+    require_unchanged(shard, work.plan.stamps)
     yield Stacked([table_of(shard)], name=f"features of {shard}")
 
 
-def _array_paths(work: Work, source: str) -> list[Path]:
-    return [
-        work.path("sides", work.number(source), index).with_suffix(".npz")
-        for index in range(len(work.plan.sides[source]))
-    ]
+def filled(work: Work, source: str) -> list[int]:
+    """The shards of a side that hold anything to compare; call it after the first pass."""
+    return [index for index in range(len(work.plan.sides[source])) if shard_info(work, source, index).n]
+
+
+def _arrays_path(work: Work, source: str, index: int) -> Path:
+    return work.shard_path(source, index).with_suffix(".npz")
 
 
 def _encoded(
-    plan: Plan, config: EncoderConfig, device: str, shard: str, place: Path, keeper: Keeper
-) -> tuple[ShardInfo, Moments, NDArray[np.uint64], NDArray[np.uint64]]:
-    tally, encoder = Tally(), encoder_of(json.dumps(config.as_dict()), device)
+    plan: Plan, config: EncoderConfig, device: str, source: str, shard: str, place: Path, keeper: Keeper
+) -> tuple[ShardInfo, Moments | None, NDArray[np.uint64], NDArray[np.uint64]]:
+    tally, encoder = Tally(), encoder_of(plan, config, device)
     groups, order = [], []
     moments: Moments | None = None
     cut = tokens = 0
@@ -136,7 +152,7 @@ def _encoded(
     def write(stream: IO[bytes]) -> None:
         nonlocal cut, tokens, moments
         writer: _RowWriter | None = None
-        for texts, prompts, ids, own_groups in _pieces(shard, plan, tally):
+        for texts, prompts, ids, own_groups in _pieces(shard, plan.named_of(source), tally):
             found = encoder.encode(inputs_of(config, texts, prompts, shard))
             rows = found.array.astype(plan.stored_as)
             writer = writer or _RowWriter(stream, rows.shape[1], rows.dtype)
@@ -150,11 +166,11 @@ def _encoded(
             writer.finish()
 
     write_atomically(place, write)
-    if moments is None:
-        raise InputError(f"The shard {shard} holds no texts", received=f"{sum(tally.left_out.values()):,} left out")
     model = identify(config.model, config.revision).digest
-    info = ShardInfo(moments.n, tally.left_out, tally.digest.hexdigest(), cut, tokens, model)
-    return info, moments, np.concatenate(groups), np.concatenate(order)
+    fields = () if tally.fields is None else (tally.fields.text, tally.fields.prompt, tally.fields.id)
+    n = 0 if moments is None else moments.n
+    info = ShardInfo(n, tally.left_out, tally.digest.hexdigest(), cut, tokens, model, fields)
+    return info, moments, np.concatenate([_NONE, *groups]), np.concatenate([_NONE, *order])
 
 
 def _plus(moments: Moments | None, more: Moments) -> Moments:
@@ -171,7 +187,7 @@ def inputs_of(config: EncoderConfig, texts: list[str], prompts: list[str] | None
 
 
 def _pieces(
-    shard: str, plan: Plan, tally: Tally
+    shard: str, named: Named, tally: Tally
 ) -> Iterator[tuple[list[str], list[str] | None, tuple[str, ...], NDArray[np.uint64]]]:
     """Gather the texts of a shard to pieces of ``TEXTS_AT_ONCE``, whatever the batches of the file are."""
     texts: list[str] = []
@@ -184,7 +200,7 @@ def _pieces(
         del texts[:size], ids[:size], prompts[:size]
         return *taken, digests_of(tuple(taken[1]) if taken[1] is not None else taken[2])
 
-    for found in texts_of(shard, plan.named, tally):
+    for found in texts_of(shard, named, tally):
         prompted = found.prompts is not None
         texts += found.texts
         ids += found.ids
@@ -195,7 +211,9 @@ def _pieces(
         yield piece(len(texts))
 
 
-def _measured(plan: Plan, shard: str, index: int) -> tuple[ShardInfo, Moments, NDArray[np.uint64], NDArray[np.uint64]]:
+def _measured(
+    plan: Plan, shard: str, index: int
+) -> tuple[ShardInfo, Moments | None, NDArray[np.uint64], NDArray[np.uint64]]:
     """Moments of features that are given; rows have no prompts, so each is drawn by its own number."""
     array = table_of(shard)
     digest = hashlib.sha256(f"{array.dtype.str} {array.shape[1:]}".encode())
@@ -204,8 +222,6 @@ def _measured(plan: Plan, shard: str, index: int) -> tuple[ShardInfo, Moments, N
         rows = np.ascontiguousarray(array[start : start + ROWS_AT_ONCE])
         digest.update(rows.data)
         moments = _plus(moments, Moments.of(rows, plan.score.unit_rows, name=f"features of {shard}"))
-    if moments is None:
-        raise InputError(f"The shard {shard} holds no rows")
     numbers = mixed(np.arange(len(array), dtype=np.uint64) + np.uint64(index << 40))
     return ShardInfo(len(array), {}, digest.hexdigest()), moments, numbers, mixed(numbers)
 
@@ -259,6 +275,10 @@ class _RowWriter:
 
 
 @lru_cache(maxsize=1)
-def encoder_of(settings: str, device: str) -> Encoder:
-    """The encoder of this process: its model is loaded for the first shard and kept."""
+def _encoder(settings: str, device: str, weights: str) -> Encoder:  # noqa: ARG001 (the weights are part of the key)
     return Encoder(EncoderConfig.from_dict(json.loads(settings)), device=device)
+
+
+def encoder_of(plan: Plan, config: EncoderConfig, device: str) -> Encoder:
+    """The encoder of this process: its model is loaded for the first shard and kept."""
+    return _encoder(json.dumps(config.as_dict()), device, plan.weights)

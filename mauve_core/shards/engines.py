@@ -10,10 +10,12 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, cast
 
 from mauve_core.base.errors import InputError
+from mauve_core.encoders.devices import gpus_for, visible_variable
 from mauve_core.numerics.threads import usable_cores
 from mauve_core.shards.tasks import Task
 
@@ -40,7 +42,7 @@ class Engine(Protocol):
     name : str
         For people: "local, 2 workers".
     workers : int
-        Tasks that are carried out at once.
+        Tasks without a model for a GPU that are carried out at once.
     """
 
     @property
@@ -48,6 +50,10 @@ class Engine(Protocol):
 
     @property
     def workers(self) -> int: ...
+
+    def gpus(self, device: str | None) -> int:
+        """GPUs for tasks with a device (:class:`mauve_core.shards.tasks.Task`), one task each; 0 if cores do them."""
+        ...
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
         """Carry out all tasks, in any order; raise the first error of one, when none is running any more."""
@@ -61,35 +67,49 @@ class Engine(Protocol):
 class LocalEngine:
     """Processes of this machine, one task at a time each; a task whose process dies goes to a new one.
 
+    Tasks with a model get one process a GPU. These end when a pass without a model begins, which has all cores.
+
     Parameters
     ----------
     workers : int, optional
-        Default: the usable cores.
+        Most tasks at once. Default: the usable cores.
     """
 
     def __init__(self, workers: int | None = None) -> None:
+        self._most = workers
         self.workers = workers or usable_cores()
-        self._idle: list[_Worker] = []
+        self._used_gpus = 0
+        self._seats: tuple[str | None, ...] = ()
+        self._idle: list[_Seat] = []
         self._busy: set[_Worker] = set()
         self._stopped = False
 
     @property
     def name(self) -> str:
-        return f"{LOCAL}, {self.workers} worker{'' if self.workers == 1 else 's'}"
+        return f"{LOCAL}, {workforce(self._used_gpus, self.workers)}"
 
     @property
     def processes(self) -> list[int]:
         """The numbers of the processes that carry out a task."""
-        return [worker.process for worker in self._busy]
+        return [worker.process for worker in tuple(self._busy)]
+
+    def gpus(self, device: str | None) -> int:
+        return len(self._gpus_for(device))
+
+    def _gpus_for(self, device: str | None) -> tuple[str | None, ...]:
+        return () if device is None else gpus_for(device)[: self._most]
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
         self._stopped = False
+        if not tasks:
+            return
+        at_once = self._take_seats(tasks[0].device)
         waiting = list(reversed(tasks))
         running: dict[Future[int], Task] = {}
-        with ThreadPoolExecutor(self.workers) as waiters:
+        with ThreadPoolExecutor(at_once) as waiters:
             try:
                 while waiting or running:
-                    while waiting and len(running) < self.workers:
+                    while waiting and len(running) < at_once:
                         task = waiting.pop()
                         running[waiters.submit(self._carry_out, folder, task)] = task
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -103,17 +123,36 @@ class LocalEngine:
                 self.close()
                 raise
 
+    def _take_seats(self, device: str | None) -> int:
+        """Let go of workers that are for other tasks; return how many tasks there are at once."""
+        gpus = self._gpus_for(device)
+        seats = gpus or (None,) * self.workers
+        if seats != self._seats:
+            self._release()
+            self._seats, self._idle = seats, [_Seat(gpu) for gpu in seats]
+        self._used_gpus = max(self._used_gpus, len(gpus))
+        return len(seats)
+
     def _carry_out(self, folder: Path, task: Task) -> int:
+        seat = self._idle.pop()  # the last one that was used, so that no more workers start than are needed
+        try:
+            return self._answer(seat, folder, task)
+        finally:
+            self._idle.append(seat)
+
+    def _answer(self, seat: _Seat, folder: Path, task: Task) -> int:
         deaths: list[str] = []
         while len(deaths) < MOST_DEATHS and not self._stopped:
-            worker = self._free_worker()
+            worker = seat.worker = seat.worker or _Worker(seat.gpu)
             self._busy.add(worker)
+            if self._stopped:  # it was started while the others were ended
+                worker.kill()
             try:
                 answer = worker.ask((str(folder), task.name, task.args))
             except (EOFError, OSError, pickle.UnpicklingError):
+                seat.worker = None
                 deaths.append(worker.ended())
             else:
-                self._idle.append(worker)
                 if isinstance(answer, BaseException):
                     raise answer
                 return answer
@@ -124,26 +163,38 @@ class LocalEngine:
             todo="If the memory ran out, use fewer workers or smaller shards. Finished tasks are kept",
         )
 
-    def _free_worker(self) -> _Worker:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return _Worker()
-
     def close(self) -> None:
         self._stopped = True
-        for worker in (*self._idle, *self._busy):
+        for worker in tuple(self._busy):
             worker.kill()
-        while self._idle:
-            self._idle.pop().ended()
+        self._release()
+        self._seats = ()
+
+    def _release(self) -> None:
+        """End the workers that have no task."""
+        idle = [seat.worker for seat in self._idle if seat.worker is not None]
+        for worker in idle:
+            worker.kill()
+        while idle:
+            idle.pop().ended()
+        self._idle = []
+
+
+@dataclass
+class _Seat:
+    """Room for one worker at a time, and the GPU that it may use; None for whatever the engine may."""
+
+    gpu: str | None
+    worker: _Worker | None = None
 
 
 class _Worker:
-    """A process of :mod:`mauve_core.shards.worker`."""
+    """A process of :mod:`mauve_core.shards.worker`, which sees one GPU or whatever the engine sees."""
 
-    def __init__(self) -> None:
+    def __init__(self, gpu: str | None) -> None:
         package = Path(__file__).resolve().parents[2]
-        known = {
+        known = {} if gpu is None else {visible_variable(): gpu}
+        known |= {
             "OMP_NUM_THREADS": "1",  # before the libraries are loaded
             "PYTHONPATH": os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")])),
             "TOKENIZERS_PARALLELISM": "false",
@@ -183,6 +234,16 @@ class _Worker:
         return signal.Signals(-code).name if code < 0 else f"exit status {code}"
 
 
+def workforce(gpus: int, workers: int) -> str:
+    """Say how many work at once: "2 workers", or "1 GPU and 16 workers"."""
+    return f"{plural(gpus, 'GPU')} and {plural(workers, 'worker')}" if gpus else plural(workers, "worker")
+
+
+def plural(number: int, word: str) -> str:
+    """Format "1 worker" or "1,024 workers"."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def engine_for(choice: str, workers: int | None = None) -> Engine:
     """Return an engine by its name.
 
@@ -191,7 +252,7 @@ def engine_for(choice: str, workers: int | None = None) -> Engine:
     choice : str
         "local"; "ray" for a cluster of its own on this machine, or "ray:ADDRESS" for one that runs.
     workers : int, optional
-        Tasks at once. Default: the usable cores, or those of the cluster.
+        Most tasks at once. Default: one a GPU for those with a model; else the usable cores, or those of the cluster.
 
     Raises
     ------

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from mauve_core.base.config import HUMAN
@@ -20,7 +21,7 @@ from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.numerics.feature_space.moments import Moments, added, projection_from
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.shards.clustering import JOINT
-from mauve_core.shards.encoding import info_path, shard_info
+from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
 from mauve_core.shards.footprint import bytes_to_write
@@ -28,7 +29,7 @@ from mauve_core.shards.places import format_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.sizes import sizes_of
 from mauve_core.shards.tasks import Task, remaining
-from mauve_core.shards.timing import TIMED_SHARE, read_sample, sample_info_path, sample_moments_path
+from mauve_core.shards.timing import TIMED_SHARE, ShardSample, read_sample, sample_info_path, sample_moments_path
 
 SHARDS = 8
 """Most shards that are sampled."""
@@ -54,7 +55,8 @@ class Estimate:
         For which workers encode what is left; 0 for features.
     wall : Span
         Seconds until it is encoded, if workers take one shard after another.
-    workers : int
+    encoders, workers : int
+        Tasks at once while texts are encoded, and in the passes that follow.
     device : str
         Where samples were encoded, such as "cuda"; empty for features.
     width, components, k : int
@@ -75,6 +77,7 @@ class Estimate:
     tokens: Span
     seconds: Span
     wall: Span
+    encoders: int
     workers: int
     device: str
     width: int
@@ -131,17 +134,18 @@ def estimate(
     if not tasks or (not always and not remaining(tasks)):
         return None
     everything = _shards(work)
-    asked = {task.args[:2] for task in tasks}
+    gpus = engine.gpus(tasks[0].device)
+    kind, asked = "gpu" if gpus else "cpu", {task.args[:2] for task in tasks}
     own = [one for one in everything if (one.source, one.place) in asked]
     if not always and sum(one.size for one in own if not one.finished) < LEAST_BYTES:
         return None
-    chosen = _chosen(work, own)
+    chosen = _chosen(work, own, kind)
     share = TIMED_SHARE * sum(one.size for one in own) / len(chosen)
-    timed = remaining([_task(work, one, device, share / max(one.size, 1)) for one in chosen])
+    timed = remaining([_task(work, one, device, kind, share / max(one.size, 1)) for one in chosen])
     if timed:
         advance = counted(progress, "estimate", len(timed))
         engine.run(work.folder, timed, lambda *_: advance())
-    return _found(work, own, everything, engine.workers)
+    return _found(work, own, everything, gpus or engine.workers, engine.workers, kind)
 
 
 def require_room(found: Estimate, work: Work) -> None:
@@ -170,19 +174,22 @@ def spread(counts: Mapping[str, int], most: int = SHARDS) -> dict[str, list[int]
 
 def _shards(work: Work) -> list[_Shard]:
     sides = work.plan.sides
-    sizes = iter(sizes_of([shard for source in work.plan.sources for shard in sides[source]]))
+    shards = [shard for source in work.plan.sources for shard in sides[source]]
+    stamps = work.plan.stamps
+    unknown = [shard for shard in shards if shard not in stamps]
+    sizes = {shard: stamp.size for shard, stamp in stamps.items()} | dict(zip(unknown, sizes_of(unknown), strict=True))
     return [
-        _Shard(source, index, next(sizes), info_path(work, source, index).exists(), f"{source} {format_of(shard)}")
+        _Shard(source, index, sizes[shard], info_path(work, source, index).exists(), f"{source} {format_of(shard)}")
         for source in work.plan.sources
         for index, shard in enumerate(sides[source])
     ]
 
 
-def _chosen(work: Work, own: Sequence[_Shard]) -> list[_Shard]:
+def _chosen(work: Work, own: Sequence[_Shard], kind: str) -> list[_Shard]:
     """Those to sample: the same ones whenever the command is given, whatever is finished by then."""
-    usable = [one for one in _spread_over(own) if not one.finished or _is_seen(work, one)]
+    usable = [one for one in _spread_over(own) if not one.finished or _is_seen(work, one, kind)]
     left = [one for one in own if not one.finished]
-    return usable or [one for one in own if _is_seen(work, one)] or _spread_over(left or own)
+    return usable or [one for one in own if _is_seen(work, one, kind)] or _spread_over(left or own)
 
 
 def _spread_over(shards: Sequence[_Shard]) -> list[_Shard]:
@@ -193,22 +200,23 @@ def _spread_over(shards: Sequence[_Shard]) -> list[_Shard]:
     return [strata[stratum][place] for stratum in strata for place in places[stratum]]
 
 
-def _is_seen(work: Work, one: _Shard) -> bool:
-    return sample_info_path(work, one.source, one.place).exists()
+def _is_seen(work: Work, one: _Shard, kind: str) -> bool:
+    return sample_info_path(work, one.source, one.place, kind).exists()
 
 
-def _task(work: Work, one: _Shard, device: str, share: float) -> Task:
-    output = sample_info_path(work, one.source, one.place)
+def _task(work: Work, one: _Shard, device: str, kind: str, share: float) -> Task:
+    output = sample_info_path(work, one.source, one.place, kind)
     shard = work.plan.sides[one.source][one.place]
-    return Task("estimate", (one.source, one.place, device, one.size, share), output, f"shard {shard}")
+    args = (one.source, one.place, device, kind, one.size, share)
+    return Task("estimate", args, output, f"shard {shard}", model_device(work.plan, device))
 
 
 class _Seen:
     """The samples of a command's shards, and what they say of any shards."""
 
-    def __init__(self, work: Work, own: Sequence[_Shard]) -> None:
-        self.shards = [one for one in own if _is_seen(work, one)]
-        self.samples = [read_sample(work, one.source, one.place) for one in self.shards]
+    def __init__(self, work: Work, own: Sequence[_Shard], kind: str) -> None:
+        self.shards = [one for one in own if _is_seen(work, one, kind)]
+        self.samples = [read_sample(work, one.source, one.place, kind) for one in self.shards]
 
     def over(self, shards: Sequence[_Shard], what: str) -> Span:
         """The sum of an attribute of :class:`ShardSample` over shards."""
@@ -223,6 +231,17 @@ class _Seen:
         rates = {name: extrapolated(pairs, {name: 1.0}).value for name in {one.stratum for one in shards}}
         return (rates[one.stratum] * one.size for one in shards)
 
+    def filled(self) -> list[tuple[_Shard, ShardSample]]:
+        """Those that hold anything; InputError if there are none."""
+        pairs = [pair for pair in zip(self.shards, self.samples, strict=True) if pair[1].width]
+        if not pairs:
+            raise InputError(
+                "The sampled shards hold nothing to compare",
+                received=", ".join(one.stratum for one in self.shards[:3]),
+                todo="Look at the shards, and at the fields that are named",
+            )
+        return pairs
+
     def _pairs(self, what: str) -> list[Sampled]:
         return [
             Sampled(one.stratum, one.size, getattr(sample, what))
@@ -230,13 +249,16 @@ class _Seen:
         ]
 
 
-def _found(work: Work, own: Sequence[_Shard], everything: Sequence[_Shard], workers: int) -> Estimate:
-    seen, score = _Seen(work, own), work.plan.score
+def _found(
+    work: Work, own: Sequence[_Shard], everything: Sequence[_Shard], encoders: int, workers: int, kind: str
+) -> Estimate:
+    seen, score = _Seen(work, own, kind), work.plan.score
     left = [one for one in own if not one.finished]
     known = [shard_info(work, one.source, one.place) for one in own if one.finished]
     seconds = seen.over(left, "shard_seconds")
-    loading = max(sample.load_seconds for sample in seen.samples)
-    wall = wall_seconds(seen.by_shard(left, "shard_seconds"), workers) + loading
+    filled = seen.filled()
+    loading = max(sample.load_seconds for _, sample in filled)
+    wall = wall_seconds(seen.by_shard(left, "shard_seconds"), encoders) + loading
     unfinished = [one for one in everything if not one.finished]
     texts = {
         source: seen.over([one for one in everything if one.source == source], "shard_texts").value
@@ -249,8 +271,9 @@ def _found(work: Work, own: Sequence[_Shard], everything: Sequence[_Shard], work
     clusters = {
         name: score.k or default_k(_whole(human), _whole(min(others))) for name, (human, *others) in partitions.items()
     }
-    width, components = seen.samples[0].width, _components(work, seen.shards)
-    pace = sum(sample.seconds_a_product for sample in seen.samples) / len(seen.samples)
+    moments = [sample_moments_path(work, one.source, one.place, kind) for one, _ in filled]
+    width, components = filled[0][1].width, _components(work, moments)
+    pace = sum(sample.seconds_a_product for _, sample in filled) / len(filled)
     return Estimate(
         shards=len(own),
         finished=len(known),
@@ -259,8 +282,9 @@ def _found(work: Work, own: Sequence[_Shard], everything: Sequence[_Shard], work
         tokens=seen.over(left, "shard_tokens").plus(sum(info.tokens for info in known)),
         seconds=seconds,
         wall=seconds.times(wall / seconds.value) if seconds.value else seconds,
+        encoders=encoders,
         workers=workers,
-        device="+".join(sorted({sample.device for sample in seen.samples})),
+        device="+".join(sorted({sample.device for _, sample in filled})),
         width=width,
         components=components,
         k=max(clusters.values()),
@@ -276,11 +300,11 @@ def _whole(texts: float) -> int:
     return max(1, round(texts))
 
 
-def _components(work: Work, seen: Sequence[_Shard]) -> int:
+def _components(work: Work, seen: Sequence[Path]) -> int:
     """Principal components of the sampled rows of all sides; all columns if the rows are too few to say."""
     moments = added(
         Moments(int(stored["n"]), float(stored["length"]), stored["total"], stored["scatter"])
-        for stored in (work.arrays(sample_moments_path(work, one.source, one.place)) for one in seen)
+        for stored in map(work.arrays, seen)
     )
     score, width = work.plan.score, moments.total.size
     if moments.n >= ROWS_A_COLUMN * width:

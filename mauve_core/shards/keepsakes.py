@@ -22,6 +22,7 @@ from mauve_core.shards.clustering import coordinates_path, labels_path, partitio
 from mauve_core.shards.drawing import mixed
 from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, shard_info
 from mauve_core.shards.plan import Work, write_arrays
+from mauve_core.shards.stamps import require_unchanged
 from mauve_core.shards.texts import digests_of, texts_at
 
 MOST_CLUSTERS = 30
@@ -154,8 +155,9 @@ def fetch_texts(work: Work, source: str, index: int, rows: Sequence[int]) -> Non
         The shard has vanished or is not the one that was encoded.
     """
     shard, info = work.plan.sides[source][index], shard_info(work, source, index)
+    require_unchanged(shard, work.plan.stamps)
     _, order = drawing(work, source, index)
-    found = texts_at(shard, work.plan.named, rows, complete=not info.left_out)
+    found = texts_at(shard, work.plan.named_of(source), rows, complete=not info.left_out)
     if sorted(found) != list(rows) or (digests_of(tuple(found[row].id for row in rows)) != order[list(rows)]).any():
         raise InputError(
             f"The shard {shard} is not the one that was encoded",

@@ -27,7 +27,10 @@ class Pace:
         """The name of the stage with the pace after a finished task, if it encoded texts."""
         if task.name != "encode" or self._work.plan.encoder is None:
             return stage
-        info = shard_info(self._work, *task.args[:2])
+        try:
+            info = shard_info(self._work, *task.args[:2])
+        except FileNotFoundError:  # another machine wrote it, and it is not seen here yet
+            return stage
         self._texts, self._tokens = self._texts + info.n, self._tokens + info.tokens
         seconds = max(time.monotonic() - self._began, 1e-9)
         return Paced(stage, f"{amount(self._texts / seconds)} texts/s, {amount(self._tokens / seconds)} tokens/s")

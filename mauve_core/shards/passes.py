@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
+from mauve_core.base.errors import StorageError
 from mauve_core.base.progress import Progress
 from mauve_core.numerics.threads import single_threaded_blas
 from mauve_core.shards.engines import Engine
@@ -12,6 +14,28 @@ from mauve_core.shards.pace import Pace
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import Pass
 from mauve_core.shards.tasks import Task, peak_memory, remaining
+
+SEEN_S = 90.0
+"""Seconds within which a file that another machine wrote must be seen here: NFS remembers that there was none."""
+
+_POLL_S = 0.5
+
+
+def await_outputs(tasks: Sequence[Task]) -> None:
+    """Wait until what tasks have written is seen here; StorageError if it is not."""
+    missing, deadline = remaining(tasks), time.monotonic() + SEEN_S
+    while missing:
+        if time.monotonic() > deadline:
+            raise StorageError(
+                f"{missing[0].output} was written by another machine, and is not seen here",
+                allowed="a work folder that all machines see under one path",
+                todo="Name such a folder (--work), and start again",
+            )
+        time.sleep(_POLL_S)
+        for folder in {task.output.parent for task in missing}:
+            with suppress(OSError):  # a listing makes the system ask the server again
+                list(folder.iterdir())
+        missing = remaining(missing)
 
 
 class Passes:
@@ -47,6 +71,7 @@ class Passes:
         if left:
             self._progress(name, done, len(tasks))
             self._engine.run(self._work.folder, left, advance)
+            await_outputs(left)
         self._add(Pass(name, len(tasks), len(tasks) - len(left), time.monotonic() - began, peak))
 
     def here(self, name: str, work: Callable[[], object]) -> None:

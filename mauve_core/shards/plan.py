@@ -1,14 +1,16 @@
 """What a comparison over shards is to do, and the folder where its passes leave their results.
 
-The folder must be visible under one path to every machine that works on it. It belongs to one plan: the same shards
-under the same settings, so that finished tasks of another comparison are never taken for its own.
+The folder must be visible under one path to every machine that works on it. Comparisons have folders of their own in
+it, named by a digest of their plan, so that finished tasks of another one are never taken for its own.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +20,9 @@ import numpy as np
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import read_stored, write_atomically
-from mauve_core.shards.places import holds_features
+from mauve_core.base.locks import lock_within
+from mauve_core.shards.places import holds_features, is_url
+from mauve_core.shards.stamps import Stamp
 from mauve_core.shards.texts import Named
 
 FORMAT = 1
@@ -32,6 +36,15 @@ SAMPLE_ROWS, SAMPLE_BYTES = 1_000_000, 2**29
 
 RUN_TEXTS = 10_000
 """Texts of each side in the app, as many as a run with fine differences needs."""
+
+SPARE, LEAST_KEPT = 4, 100
+"""A shard keeps this many times its share of the texts for the app, because digests are not spread evenly, and more."""
+
+COMPARISONS, ENCODED, SAMPLES = "comparisons", "encoded", "estimate"
+"""What is in a work folder: comparisons, encoded shards, and timed samples of shards."""
+
+DIGITS = 16
+"""Hexadecimal digits of a digest that name a folder."""
 
 StoredAs = Literal["float16", "float32"]
 
@@ -47,23 +60,29 @@ class Plan:
     encoder : EncoderConfig or None
         None if the shards hold features.
     score : ScoreConfig
-    named : Named
-        Fields of the texts.
+    named : mapping of str to Named
+        Fields of the texts by side; those of others are guessed.
     stored_as : {"float16", "float32"}
         Precision of features on disk. float16 halves the disk and the reading time and rounds to three digits.
     sample_rows : int
         Most rows on which k-means starts.
     run_texts : int
         Texts of each side that are kept for a run in the app.
+    stamps : mapping of str to Stamp
+        Of shards when they were listed: one that is written anew is encoded anew.
+    weights : str
+        Digest of a model in files here, which may change under the same name; empty for others.
     """
 
     sides: Mapping[str, tuple[str, ...]]
     encoder: EncoderConfig | None
     score: ScoreConfig = field(default_factory=ScoreConfig)
-    named: Named = field(default_factory=Named)
+    named: Mapping[str, Named] = field(default_factory=dict)
     stored_as: StoredAs = "float32"
     sample_rows: int = SAMPLE_ROWS
     run_texts: int = RUN_TEXTS
+    stamps: Mapping[str, Stamp] = field(default_factory=dict)
+    weights: str = ""
 
     def __post_init__(self) -> None:
         if HUMAN not in self.sides or len(self.sides) < 2:
@@ -91,6 +110,10 @@ class Plan:
         """Names of all sides, the human side first."""
         return (HUMAN, *self.candidates)
 
+    def named_of(self, source: str) -> Named:
+        """The fields of a side, as far as they are named."""
+        return self.named.get(source, Named())
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
@@ -98,10 +121,12 @@ class Plan:
             "sides": {name: list(self.sides[name]) for name in self.sources},
             "encoder": None if self.encoder is None else self.encoder.as_dict(),
             "score": self.score.as_dict(),
-            "fields": asdict(self.named),
+            "fields": {name: asdict(fields) for name, fields in self.named.items()},
             "stored_as": self.stored_as,
             "sample_rows": self.sample_rows,
             "run_texts": self.run_texts,
+            "stamps": {shard: list(stamp) for shard, stamp in self.stamps.items()},
+            "weights": self.weights,
         }
 
     @classmethod
@@ -113,70 +138,118 @@ class Plan:
             sides={name: tuple(shards) for name, shards in values["sides"].items()},
             encoder=None if values["encoder"] is None else EncoderConfig.from_dict(values["encoder"]),
             score=ScoreConfig.from_dict(values["score"]),
-            named=Named(**values["fields"]),
+            named={name: Named(**fields) for name, fields in values["fields"].items()},
             stored_as=values["stored_as"],
             sample_rows=values["sample_rows"],
             run_texts=values["run_texts"],
+            stamps={shard: Stamp(*stamp) for shard, stamp in values["stamps"].items()},
+            weights=values["weights"],
         )
+
+    def encoding(self, source: str, index: int) -> str:
+        """What decides what the first pass finds in a shard, as JSON."""
+        shard = self.sides[source][index]
+        decides: dict[str, Any] = {
+            "format": FORMAT,
+            "shard": shard,
+            "stamp": self.stamps.get(shard),
+            "weights": self.weights,
+            "encoder": None if self.encoder is None else self.encoder.as_dict(),
+            "fields": asdict(self.named_of(source)),
+            "stored_as": self.stored_as,
+            "unit_rows": self.score.unit_rows,
+            "seed": self.score.seed,
+        }
+        if self.encoder is None:
+            decides["index"] = index  # rows of features have no prompts, so their place tells them apart
+        else:
+            decides["kept"] = texts_of_shard(self.run_texts, len(self.sides[source]))
+        return json.dumps(decides, sort_keys=True)
 
     def digest(self) -> str:
         """SHA-256 of the plan."""
         return hashlib.sha256(json.dumps(self.as_dict(), sort_keys=True).encode()).hexdigest()
 
 
+def texts_of_shard(size: int, shards: int) -> int:
+    """Most texts that a shard keeps of ``size``: a power of four, so that it seldom depends on the number of shards."""
+    wanted = SPARE * -(-size // shards) + LEAST_KEPT
+    return min(size, 1 << 2 * (((wanted - 1).bit_length() + 1) // 2))
+
+
 class Work:
-    """The folder of a plan.
+    """Where a comparison leaves its results, and where encoded shards are.
+
+    One folder holds several comparisons, each in a folder of its own; what is encoded under the same settings is theirs
+    together, so other clusters, seeds or candidates encode nothing again.
 
     Parameters
     ----------
     folder : Path
+        That of the comparison.
     plan : Plan
+
+    Attributes
+    ----------
+    root : Path
+        The folder that was asked for.
     """
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.plan = folder, plan
+        self.root = folder.parent.parent
 
     @classmethod
-    def begin(cls, folder: Path, plan: Plan) -> Work:
-        """Take a new folder, or go on in that of the same plan.
+    def begin(cls, root: str | Path, plan: Plan) -> Work:
+        """Begin or go on with a comparison in a new folder, or in one with other comparisons, of which it may be one.
 
         Raises
         ------
         InputError
-            The folder belongs to another plan, or holds other things.
+            The folder holds other things, or is a URL.
         """
-        folder = folder.absolute()
+        if is_url(str(root)):
+            raise InputError(
+                "The work folder cannot be in an object store",
+                allowed="a folder on a disk that all machines see under one path",
+                received=str(root),
+            )
+        root = Path(root).absolute()
+        if (root / "plan.json").is_file():
+            root = root.parent.parent
+        _require_ours(root)
+        folder = root / COMPARISONS / plan.digest()[:DIGITS]
         path = folder / "plan.json"
         if path.exists():
-            before = cls.open(folder).plan
-            if before.digest() != plan.digest():
-                different = [key for key, value in plan.as_dict().items() if before.as_dict()[key] != value]
-                raise InputError(
-                    f"The folder {folder} belongs to another comparison",
-                    allowed="the same shards and settings",
-                    received=f"other {', '.join(different)}",
-                    todo="Name another folder, or remove this one",
-                )
-        elif folder.exists() and any(folder.iterdir()):
-            raise InputError(f"The folder {folder} holds other things", allowed="a new or empty folder")
-        else:
-            content = json.dumps(plan.as_dict(), indent=1).encode()
-            write_atomically(path, lambda stream: stream.write(content))
+            return cls(folder, _read_plan(path))
+        content = json.dumps(plan.as_dict(), indent=1).encode()
+        write_atomically(path, lambda stream: stream.write(content))
         return cls(folder, plan)
 
     @classmethod
     def open(cls, folder: Path) -> Work:
-        """Open the folder of a plan; InputError if it is none."""
-        path = folder.absolute() / "plan.json"
-        if not path.is_file():
+        """Open the folder of a comparison, or one that holds a single comparison; InputError if it is neither."""
+        folder = folder.absolute()
+        if (folder / "plan.json").is_file():
+            return cls(folder, _read_plan(folder / "plan.json"))
+        found = sorted((folder / COMPARISONS).glob("*/plan.json"))
+        if not found:
+            raise InputError(f"{folder} holds no comparison over shards", allowed="a folder that shard-run was given")
+        if len(found) > 1:
             raise InputError(
-                f"{folder} is not the folder of a comparison over shards", allowed="a folder with plan.json"
+                f"{folder} holds {len(found):,} comparisons",
+                allowed="one",
+                todo=f"Name the folder of one, such as {found[0].parent}",
             )
-        try:
-            plan = Plan.from_dict(json.loads(read_stored(path)))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"The plan in {path} is damaged", todo="Remove the folder and start again") from error
-        return cls(folder.absolute(), plan)
+        return cls(found[0].parent, _read_plan(found[0]))
+
+    def shard_path(self, source: str, index: int) -> Path:
+        """Where the first pass leaves what it finds in a shard, without a suffix.
+
+        The name depends on the shard and on how it is encoded, not on what else is compared.
+        """
+        digest = hashlib.sha256(self.plan.encoding(source, index).encode()).hexdigest()
+        return self.root / ENCODED / digest[: 2 * DIGITS]
 
     def number(self, source: str) -> int:
         """The place of a side, which stands for its name in paths."""
@@ -186,10 +259,51 @@ class Work:
         """A place in the folder; numbers get five digits, so that names sort as numbers do."""
         return self.folder.joinpath(*(f"{part:05}" if isinstance(part, int) else part for part in parts))
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other commands from the passes after encoding, which remove what they have used up.
+
+        Raises
+        ------
+        InputError
+            Another command carries them out.
+        """
+        handle = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            with suppress(OSError):  # a disk without locks
+                if not lock_within(handle, 0):
+                    raise InputError(
+                        f"Another command works on the comparison in {self.folder}",
+                        todo="Wait until it ends, or end it: what it has finished is kept",
+                    )
+            yield
+        finally:
+            os.close(handle)
+
     def arrays(self, path: Path) -> dict[str, Any]:
         """Read the arrays of a finished task."""
         with np.load(path, allow_pickle=False) as stored:
             return dict(stored)
+
+
+def _require_ours(root: Path) -> None:
+    """Raise InputError if a folder holds anything but comparisons; several machines may begin at once."""
+    if not root.exists():
+        return
+    other = {each.name for each in root.iterdir() if not each.name.startswith(".")} - {COMPARISONS, ENCODED, SAMPLES}
+    if other:
+        raise InputError(
+            f"The folder {root} holds other things",
+            allowed="a new or empty folder, or one with comparisons over shards",
+            received=", ".join(sorted(other)[:3]),
+        )
+
+
+def _read_plan(path: Path) -> Plan:
+    try:
+        return Plan.from_dict(json.loads(read_stored(path)))
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"The plan in {path} is damaged", todo=f"Remove {path.parent} and start again") from error
 
 
 def write_arrays(path: Path, **arrays: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from mauve_core.base.errors import InputError, own_words_of
 from mauve_core.base.extras import require
-from mauve_core.shards.engines import MOST_DEATHS, Done
+from mauve_core.shards.engines import MOST_DEATHS, RAY, Done, plural, workforce
 from mauve_core.shards.tasks import Task, carry_out
 
 START_S = 300
@@ -36,7 +36,8 @@ class RayEngine:
     address : str or None
         That of a cluster that runs, "auto" for the one of this machine; None starts one on this machine.
     workers : int, optional
-        Actors, one task at a time each; default: one a GPU if the cluster has any, else one a core.
+        Most actors, one task at a time each. Default: one a GPU for tasks with a model if the cluster has any; else one
+        a core.
 
     Raises
     ------
@@ -59,21 +60,38 @@ class RayEngine:
                 raise _unreachable(address, error) from error
         resources = ray.cluster_resources()
         self._gpus = int(resources.get("GPU", 0))
-        self.workers = workers or self._gpus or int(resources.get("CPU", 1))
+        self._most = workers
+        self.workers = workers or int(resources.get("CPU", 1))
+        self._with_gpu = False
+        self._used_gpus = 0
+        self._failed_starts = 0
         self._starting: dict[Any, Any] = {}
         self._idle: list[Any] = []
 
     @property
     def name(self) -> str:
         nodes = sum(node["Alive"] for node in self._ray.nodes())
-        return f"ray, {_counted(self.workers, 'worker')} on {_counted(nodes, 'node')}"
+        return f"{RAY}, {workforce(self._used_gpus, self.workers)} on {plural(nodes, 'node')}"
+
+    def gpus(self, device: str | None) -> int:
+        if device is None or device == "cpu":
+            return 0
+        if device not in ("auto", "cuda"):
+            raise InputError(
+                "On Ray, every worker sees the GPU that Ray gives it", allowed="auto, cuda or cpu", received=device
+            )
+        if device == "cuda":  # a cluster may grow when it is asked for more
+            return self._most or max(self._gpus, 1)
+        return min(self._gpus, self._most or self._gpus)
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
+        if not tasks:
+            return
         ray = self._ray
         waiting = [(task, 0) for task in reversed(tasks)]
         running: dict[Any, tuple[Task, int, Any]] = {}
         failure: BaseException | None = None
-        self._start(self.workers - len(self._starting) - len(self._idle))
+        self._take_seats(tasks[0].device)
         while running or (waiting and failure is None):
             while waiting and self._idle and failure is None:
                 task, deaths = waiting.pop()
@@ -83,7 +101,7 @@ class RayEngine:
             if not ready:
                 raise InputError(
                     f"No worker of the Ray cluster has started within {START_S:,} seconds",
-                    todo="Look at ray status: each worker needs a core, and a GPU if the cluster has any",
+                    todo="Look at ray status: each worker needs a core, and for encoding a GPU if the cluster has any",
                 )
             (first,) = ready
             if first in self._starting:
@@ -107,17 +125,28 @@ class RayEngine:
             raise failure
 
     def close(self) -> None:
+        self._release()
+        if self._own:
+            self._ray.shutdown()
+
+    def _take_seats(self, device: str | None) -> None:
+        """Let go of actors that are for other tasks, and ask for those that are missing."""
+        gpus = self.gpus(device)
+        if (gpus > 0) != self._with_gpu:
+            self._release()
+        self._with_gpu, self._used_gpus = gpus > 0, max(self._used_gpus, gpus)
+        self._start((gpus or self.workers) - len(self._starting) - len(self._idle))
+
+    def _release(self) -> None:
         for actor in (*self._idle, *self._starting.values()):
             self._ray.kill(actor)
         self._idle, self._starting = [], {}
-        if self._own:
-            self._ray.shutdown()
 
     def _start(self, count: int) -> None:
         """Ask for so many actors; they are used once they have answered, and not waited for while others work."""
         options = {
             "num_cpus": 1,
-            "num_gpus": 1 if self._gpus else 0,
+            "num_gpus": 1 if self._with_gpu else 0,
             "max_restarts": 0,
             "runtime_env": {"env_vars": {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}},
         }
@@ -130,9 +159,16 @@ class RayEngine:
         actor = self._starting.pop(first)
         try:
             self._ray.get(first)
-        except self._ray.exceptions.RayError:
+        except self._ray.exceptions.RayError as error:
+            self._failed_starts += 1
+            if self._failed_starts >= MOST_DEATHS * (1 + len(self._starting)):
+                raise InputError(
+                    f"Workers of the Ray cluster cannot start: {own_words_of(error)}",
+                    todo="Install mauve-lens[ray] in this version, with its models, on every node",
+                ) from error
             self._start(1)
         else:
+            self._failed_starts = 0
             self._idle.append(actor)
 
 
@@ -167,10 +203,6 @@ def _unreachable(address: str | None, error: Exception) -> InputError:
         f"The Ray cluster at {address} cannot be reached: {own_words_of(error)}",
         todo="Start it (ray start --head), or name its address",
     )
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _lost(task: Task, error: Exception) -> InputError:

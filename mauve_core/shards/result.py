@@ -11,9 +11,12 @@ from typing import Annotated
 from mauve_core.base.config import SCORES, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Count, NotNegative, Within
+from mauve_core.base.validation import Count, NotNegative, Within, require_within
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.spread import Estimate
+
+PARTS = ("text", "prompt", "id")
+"""What the fields of a row hold."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class ShardedSide:
         Texts that the encoder cut, and tokens that it read.
     digest : str
         SHA-256 of the shards' digests in their order.
+    fields : tuple of str or None
+        Of ``PARTS``, None for no field; empty for features.
     """
 
     name: str
@@ -41,6 +46,26 @@ class ShardedSide:
     cut: Count
     tokens: Count
     digest: str
+    fields: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class ShardedHalves:
+    """Human vs. human, and the candidate like for like with it (:mod:`mauve_core.scoring.grouped_halves`).
+
+    Attributes
+    ----------
+    n : int
+        Texts a side, about.
+    human : mapping of str to Estimate
+        Some of the human texts against others; as wide as for one split.
+    candidate : mapping of str to Estimate
+        The same human texts against the candidate's.
+    """
+
+    n: Annotated[int, Within(2)]
+    human: Mapping[str, Estimate]
+    candidate: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True)
@@ -66,6 +91,8 @@ class ShardedCandidate:
         SHA-256 of the histograms of both sides under every seed.
     scores : mapping of str to Estimate
         MAUVE, MAUVE*, frontier integral and mid-point.
+    halves : ShardedHalves or None
+        None if there are too few groups of prompts.
     """
 
     name: str
@@ -77,6 +104,11 @@ class ShardedCandidate:
     objectives: tuple[NotNegative, ...]
     counts: str
     scores: Mapping[str, Estimate]
+    halves: ShardedHalves | None = None
+
+    def all_scores(self) -> tuple[Mapping[str, Estimate], ...]:
+        """Those over all texts, and those of halves."""
+        return (self.scores,) if self.halves is None else (self.scores, self.halves.human, self.halves.candidate)
 
 
 @dataclass(frozen=True)
@@ -116,6 +148,8 @@ class ShardedComparison:
     passes : tuple of Pass
     differences : tuple of Difference
         Of every two candidates of like size (``mauve_core.scoring.grouped_differences``).
+    texts_missing : str
+        Why texts of clusters could not be read, which come last; empty if they were.
     """
 
     sides: tuple[ShardedSide, ...]
@@ -125,6 +159,7 @@ class ShardedComparison:
     engine: str
     passes: tuple[Pass, ...]
     differences: tuple[Difference, ...] = ()
+    texts_missing: str = ""
 
     def __getitem__(self, name: str) -> ShardedCandidate:
         return {candidate.name: candidate for candidate in self.candidates}[name]
@@ -143,15 +178,20 @@ class ShardedComparison:
     def check(self) -> None:
         """Raise InputError unless every score lies in its range and belongs to its values."""
         for candidate in self.candidates:
-            by_seed = candidate.iterations, candidate.objectives, *(one.values for one in candidate.scores.values())
+            every = candidate.all_scores()
+            by_seed = [candidate.iterations, candidate.objectives]
+            by_seed += [one.values for scores in every for one in scores.values()]
             if any(len(values) != self.score.seeds for values in by_seed):
                 raise InputError(
                     "Scores over shards are not those of every seed", allowed=f"{self.score.seeds:,} of each"
                 )
-            if set(candidate.scores) != set(SCORES):
-                raise InputError("Scores over shards are not complete", allowed=", ".join(SCORES))
-            for name, score in candidate.scores.items():
-                score.check(name)
+            for scores in every:
+                if set(scores) != set(SCORES):
+                    raise InputError("Scores over shards are not complete", allowed=", ".join(SCORES))
+                for name, score in scores.items():
+                    score.check(name)
+            if candidate.halves is not None:
+                require_within("The texts of halves", [candidate.halves.n], 2, self.sides[0].n // 2)
         named = {candidate.name: candidate for candidate in self.candidates}
         tested = [(found.first, found.second, found.score) for found in self.differences]
         if sorted(tested) != sorted((*pair, score) for pair in {one[:2] for one in tested} for score in SCORES):
@@ -163,5 +203,6 @@ class ShardedComparison:
 
     def digest(self) -> str:
         """SHA-256 of sides, settings, histograms and scores: equal on every engine, however often it was resumed."""
-        decided = {name: value for name, value in dataclass_to_json(self).items() if name not in ("engine", "passes")}
+        circumstances = ("engine", "passes", "texts_missing")
+        decided = {name: value for name, value in dataclass_to_json(self).items() if name not in circumstances}
         return hashlib.sha256(json.dumps(decided, sort_keys=True).encode()).hexdigest()

@@ -7,6 +7,7 @@ prompts keep the same ones.
 
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +18,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.files import write_atomically
 from mauve_core.shards.drawing import mixed
-from mauve_core.shards.plan import Work
-
-SPARE = 4
-"""A shard keeps so many times its share of the sample, because digests are not spread evenly."""
-
-LEAST_KEPT = 100
+from mauve_core.shards.plan import Work, texts_of_shard
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class Keeper:
     """
 
     def __init__(self, size: int, shards: int, seed: int) -> None:
-        self._most = min(size, SPARE * -(-size // shards) + LEAST_KEPT)
+        self._most = texts_of_shard(size, shards)
         self._seed = mixed(np.array([seed], dtype=np.uint64))
         self._kept: list[tuple[int, int, str, str | None, str]] = []
         self._rows = 0
@@ -98,11 +94,10 @@ def sample_of(work: Work, source: str, size: int) -> list[SampledText]:
         ]
         if not json.loads(first)["complete"]:
             end = min(end, kept[-1].rank)
-        found += kept
-    usable = sorted((text for text in found if text.rank <= end), key=lambda text: (text.rank, text.shard, text.row))
-    return usable[:size]
+        found = heapq.nsmallest(size, (*found, *kept), key=lambda text: (text.rank, text.shard, text.row))
+    return [text for text in found if text.rank <= end]
 
 
 def texts_path(work: Work, source: str, index: int) -> Path:
     """Where the kept texts of a shard are."""
-    return work.path("sides", work.number(source), index).with_suffix(".jsonl")
+    return work.shard_path(source, index).with_suffix(".jsonl")

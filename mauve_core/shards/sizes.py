@@ -1,10 +1,10 @@
-"""How large shards are: bytes by one listing of each folder, rows from the beginning of a shard."""
+"""How large shards are: bytes by a listing, rows from the beginning of a shard."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +14,8 @@ from mauve_core.corpus.packing import opened, packing_of
 from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.corpus.streams import refusals
 from mauve_core.shards.encoding import not_a_table, table_of
-from mauve_core.shards.places import (
-    holds_features,
-    is_url,
-    name_of,
-    opened_shard,
-    stream_of,
-    suffix_of,
-    system_of,
-    unreadable,
-)
-
-if TYPE_CHECKING:
-    from pyarrow.fs import FileSystem
+from mauve_core.shards.places import holds_features, name_of, opened_shard, stream_of, suffix_of
+from mauve_core.shards.stamps import stamps_of
 
 LINES_BYTES, PACKED_BYTES = 2**23, 2**22
 """Bytes of lines, unpacked, that are counted at the beginning of a shard, and bytes of the shard that they come from: a
@@ -39,28 +28,8 @@ _CHUNK = 2**20
 
 
 def sizes_of(shards: Sequence[str]) -> list[int]:
-    """Return the bytes of each shard, as it lies there; in an object store, by one listing of each folder.
-
-    Raises
-    ------
-    InputError
-        A shard has vanished, or its store cannot be reached.
-    """
-    sizes: dict[str, int] = {}
-    folders: dict[tuple[str, str], tuple[FileSystem, dict[str, str]]] = {}
-    for shard in shards:
-        if not is_url(shard):
-            try:
-                sizes[shard] = Path(shard).stat().st_size
-            except OSError as error:
-                raise unreadable(shard, error) from error
-            continue
-        system, path = system_of(shard)
-        folder = path.rpartition("/")[0]
-        folders.setdefault((str(id(system)), folder), (system, {}))[1][path] = shard
-    for (_, folder), (system, wanted) in folders.items():
-        sizes |= _listed(system, folder, wanted)
-    return [sizes[shard] for shard in shards]
+    """Return the bytes of each shard; errors as in :func:`mauve_core.shards.stamps.stamps_of`."""
+    return [each.size for each in stamps_of(shards)]
 
 
 def rows_of(shard: str, size: int) -> float:
@@ -114,17 +83,3 @@ def _header(stream: IO[bytes], shard: str) -> tuple[tuple[int, int], bool, np.dt
     if len(shape) != 2 or dtype.kind != "f":
         raise not_a_table(shard, dtype, shape)
     return shape, by_columns, dtype
-
-
-def _listed(system: FileSystem, folder: str, wanted: dict[str, str]) -> dict[str, int]:
-    from pyarrow.fs import FileSelector
-
-    shard = next(iter(wanted.values()))
-    try:
-        found = {info.path: info.size for info in system.get_file_info(FileSelector(folder))}
-    except OSError as error:
-        raise unreadable(shard, error) from error
-    gone = [shard for path, shard in wanted.items() if found.get(path) is None]
-    if gone:
-        raise InputError(f"The shard {gone[0]} is not there any more", todo="Check the folder, then start again")
-    return {shard: found[path] for path, shard in wanted.items()}

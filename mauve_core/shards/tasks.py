@@ -29,12 +29,16 @@ class Task:
         The file that is written last; a task whose output exists is done.
     what : str
         What it works on, for messages.
+    device : str or None
+        Where its model runs, as for :func:`mauve_core.encoders.devices.resolve_devices`; None if it has no model for
+        a GPU. All tasks of a pass have the same one.
     """
 
     name: str
     args: tuple[Any, ...]
     output: Path
     what: str
+    device: str | None = None
 
 
 TASKS: Mapping[str, Callable[..., None]] = {

@@ -16,16 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS
 from mauve_core.numerics.kmeans.lloyd import sums_by_label
 from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, Rows
 from mauve_core.shards.encoding import encoder_of, inputs_of
-from mauve_core.shards.plan import Work, write_arrays
+from mauve_core.shards.plan import SAMPLES, Work, write_arrays
 from mauve_core.shards.sizes import first_rows, rows_of
-from mauve_core.shards.texts import Tally, texts_of
+from mauve_core.shards.texts import Named, Tally, texts_of
 
 TIMED_TEXTS = 512
 """Texts in which a timed sample ends: sorted by length, they fill the batches of a device as thousands do."""
@@ -52,7 +51,7 @@ class ShardSample(NamedTuple):
     usable : float
         Share of the rows that count, among those that were read.
     width : int
-        Columns of the features.
+        Columns of the features; 0 for a shard that holds nothing to compare.
     texts, tokens : int
         Texts that were encoded, and their tokens; 0 for features.
     seconds_a_token : float
@@ -92,50 +91,54 @@ class ShardSample(NamedTuple):
         return self.shard_tokens * self.seconds_a_token
 
 
-def sample_info_path(work: Work, source: str, index: int) -> Path:
-    """Where what was seen of a shard is."""
-    return work.path("estimate", work.number(source), index).with_suffix(".json")
+def sample_info_path(work: Work, source: str, index: int, kind: str) -> Path:
+    """Where what was seen of a shard is, on a "gpu" or a "cpu"."""
+    return work.root / SAMPLES / kind / f"{work.shard_path(source, index).name}.json"
 
 
-def sample_moments_path(work: Work, source: str, index: int) -> Path:
+def sample_moments_path(work: Work, source: str, index: int, kind: str) -> Path:
     """Where the moments of the sampled rows of a shard are."""
-    return sample_info_path(work, source, index).with_suffix(".npz")
+    return sample_info_path(work, source, index, kind).with_suffix(".npz")
 
 
-def read_sample(work: Work, source: str, index: int) -> ShardSample:
+def read_sample(work: Work, source: str, index: int, kind: str) -> ShardSample:
     """What was seen of a shard."""
-    return ShardSample(**json.loads(sample_info_path(work, source, index).read_text("utf-8")))
+    return ShardSample(**json.loads(sample_info_path(work, source, index, kind).read_text("utf-8")))
 
 
-def time_shard(work: Work, source: str, index: int, device: str, size: int, share: float) -> None:
+def time_shard(work: Work, source: str, index: int, device: str, kind: str, size: int, share: float) -> None:
     """Encode the first texts of a shard of ``size`` bytes, and write how long that took.
 
     ``share`` is the largest share of the shard's rows that the sample takes, beyond ``LEAST_TEXTS``.
     """
     shard = work.plan.sides[source][index]
-    rows = rows_of(shard, size)
-    if work.plan.encoder is None:
+    rows, moments = rows_of(shard, size), None
+    seen = ShardSample(size, rows, 0.0, 0, 0, 0, 0.0, 0.0, 0.0, "")
+    if work.plan.encoder is None and rows:
         array = first_rows(shard, ROWS_AT_ONCE)
         moments = Moments.of(array, work.plan.score.unit_rows, name=f"features of {shard}")
-        seen = ShardSample(size, rows, 1.0, array.shape[1], 0, 0, 0.0, 0.0, 0.0, "")
-    else:
+        seen = seen._replace(usable=1.0, width=array.shape[1])
+    elif work.plan.encoder is not None:
         most = round(min(TIMED_TEXTS, max(LEAST_TEXTS, share * rows)))
-        seen, moments = _encoded(work, work.plan.encoder, shard, device, most)
+        seen, moments = _encoded(work, work.plan.encoder, source, shard, device, most)
         seen = seen._replace(size=size, rows=rows)
-    k = work.plan.score.k or MOST_CLUSTERS
-    seen = seen._replace(seconds_a_product=_seconds_a_product(k, seen.width))
-    write_arrays(sample_moments_path(work, source, index), **vars(moments))
+    if moments is not None:
+        k = work.plan.score.k or MOST_CLUSTERS
+        seen = seen._replace(seconds_a_product=_seconds_a_product(k, seen.width))
+        write_arrays(sample_moments_path(work, source, index, kind), **vars(moments))
     content = json.dumps(seen._asdict()).encode()
-    write_atomically(sample_info_path(work, source, index), lambda stream: stream.write(content))
+    write_atomically(sample_info_path(work, source, index, kind), lambda stream: stream.write(content))
 
 
-def _encoded(work: Work, config: EncoderConfig, shard: str, device: str, most: int) -> tuple[ShardSample, Moments]:
-    """A sample of about ``most`` texts, and its moments."""
-    with closing(_Reader(work, shard)) as reader:
-        encoder = encoder_of(json.dumps(config.as_dict()), device)
+def _encoded(
+    work: Work, config: EncoderConfig, source: str, shard: str, device: str, most: int
+) -> tuple[ShardSample, Moments | None]:
+    """A sample of about ``most`` texts, and its moments; None if there are no texts."""
+    with closing(_Reader(shard, work.plan.named_of(source))) as reader:
+        encoder = encoder_of(work.plan, config, device)
         first = reader.take(FIRST_TEXTS)
         if not first[0]:
-            raise InputError(f"The shard {shard} holds no texts", received=f"{reader.left_out:,} left out")
+            return ShardSample(0, 0.0, 0.0, 0, 0, 0, 0.0, 0.0, 0.0, ""), None
         began = time.perf_counter()
         encoder.encode(inputs_of(config, *first, shard))
         load_seconds = time.perf_counter() - began
@@ -183,9 +186,9 @@ class _Reader:
         Usable texts that were read.
     """
 
-    def __init__(self, work: Work, shard: str) -> None:
+    def __init__(self, shard: str, named: Named) -> None:
         self._tally = Tally()
-        self._found = texts_of(shard, work.plan.named, self._tally)
+        self._found = texts_of(shard, named, self._tally)
         self._texts: list[str] = []
         self._prompts: list[str] | None = []
         self._seconds, self.texts = 0.0, 0

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components.markup import escaped
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.cluster_shares import share_label, share_table
-from mauve_core.experiments.clusters_over_shards import ATTACHMENT, ClustersOverAll
+from mauve_core.experiments.clusters_over_shards import ATTACHMENT, ClustersOverAll, SideOverAll
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.shards.collecting import KeptText
 from mauve_core.store import Run, RunStore
@@ -170,3 +170,35 @@ def test_names_phrases_and_texts_from_files_are_shown_as_they_are(open_page: Ope
     assert any(escaped(f"{payload} 0") in each for each in shown)
     assert not any(payload in each for each in shown if "over-produces" in each or "More often" in each)
     assert sum(each.value == payload for each in app.text) == 12
+
+
+def test_why_texts_are_missing_is_said_above_the_clusters(open_page: OpenPage, run: Run) -> None:
+    why = "The shard texts/*01*.jsonl cannot be read."
+    found = dataclasses.replace(over_shards_example(run), texts_missing=why)
+    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(found))
+    attach(run, without_texts(told(run)))
+    app = open_page(VIEW, candidate="close")
+    assert not app.exception
+    said = escaped(f"Texts of the clusters over all texts are missing: {why}")
+    assert [each.value for each in app.warning] == [said]
+    assert not texts(app)
+    assert "No texts here." not in [each.value for each in app.caption]
+    assert any("12 texts, " in each.value for each in app.markdown)
+
+
+def without_texts(clusters: ClustersOverAll) -> ClustersOverAll:
+    def of(side: SideOverAll) -> SideOverAll:
+        return dataclasses.replace(side, sampled=0, nearest=(), random=(), phrases=())
+
+    return ClustersOverAll(
+        tuple(
+            dataclasses.replace(
+                each,
+                clusters=tuple(
+                    dataclasses.replace(one, name=f"cluster {one.number}", human=of(one.human), model=of(one.model))
+                    for one in each.clusters
+                ),
+            )
+            for each in clusters.candidates
+        )
+    )

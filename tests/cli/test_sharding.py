@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import types
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from mauve_core.cli.cluster_output import MOST
 from mauve_core.cli.outputs import schema_of, shape_of
 from mauve_core.cli.shard_costs import _TITLES, costs_sentences
 from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
+from mauve_core.reporting.blocks import Remarks
+from mauve_core.reporting.over_shards_section import over_shards_blocks
 from mauve_core.shards.estimate import Estimate
 from mauve_core.shards.extrapolation import Span
 from mauve_core.shards.plan import Work
@@ -55,14 +58,13 @@ def test_compare_prints_both_scores_and_stores_the_sample(folder: Path, capsys: 
     call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--run-texts", "60", "--out", "mine", *SAME]
     assert main(call) == 0
     out = capsys.readouterr().out
-    assert "Over all texts: 240 human texts in 3 shards" in out
+    assert "human: 240 texts in 3 shards (text from text, prompt from prompt, id from id)" in out
     assert "In the sample that is stored as run mine:" in out
     assert "ours over all texts: MAUVE" in out.replace("\n", " ")
     assert re.search(r"\nours +240 +[\d.]+ ± [\d.]+ ", out)
     run = RunStore().load("mine")
     assert len(run.corpora[HUMAN]) == 60
-    (work,) = (folder / "home/shards").iterdir()
-    assert Work.open(work).plan.candidates == ("ours",)
+    assert Work.open(folder / "home/shards").plan.candidates == ("ours",)
     assert main([*call[:-3], "again", *SAME]) == 0  # finished tasks are not repeated
     assert out.split("Digest: ")[1][:64] == capsys.readouterr().out.split("Digest: ")[1][:64]
 
@@ -76,6 +78,28 @@ def test_parts_and_merge_give_the_digest_of_compare(folder: Path, capsys: pytest
     assert (found["schema"], found["run"]) == ("mauve-lens/shard-merge/1", "human-vs-ours")
     assert main(["compare", "--engine", "local", *TEXTS, *SCORES, "--json", *SAME]) == 0
     assert json.loads(capsys.readouterr().out)["digest"] == found["digest"]
+
+
+def test_a_finished_part_that_is_given_again_does_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["shard-run", "1/1", *TEXTS, *SCORES, "--work", "work", "--quiet"]
+    for _ in range(2):
+        assert main(call) == 0
+        assert "Part 1/1: 6 shards are encoded" in capsys.readouterr().out
+    (comparison,) = (folder / "work/comparisons").iterdir()
+    assert main(call) == 0
+    assert f"mauve-lens shard-merge --work {comparison}" in capsys.readouterr().out
+
+
+def test_fields_are_named_for_one_side(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for shard in (folder / "texts/model").iterdir():
+        shard.write_text(shard.read_text().replace('"text": ', '"body": ').replace('"id": ', '"number": '))
+    call = ["compare", "--engine", "local", *TEXTS, *SCORES, *SAME, "--text-field", "ours=body"]
+    assert main(call) == 0
+    out = capsys.readouterr().out
+    assert "human: 240 texts in 3 shards (text from text, prompt from prompt, id from id)" in out
+    assert "ours: 240 texts in 3 shards (text from body, prompt from prompt)" in out
+    assert main([*call, "--id-field", "a", "--id-field", "b"]) == 2
+    assert "--id-field is given 2 times for human" in capsys.readouterr().err
 
 
 def test_features_give_scores_and_no_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,6 +130,27 @@ def test_clusters_over_all_texts_are_printed(folder: Path, capsys: pytest.Captur
             assert side["share"] == side["n"] / 240 == kept.n / 240
             assert side["low"] <= side["share"] <= side["high"]
             assert side["phrases"] == [phrase.text for phrase in kept.phrases]
+
+
+def test_scores_do_not_need_the_shards_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "--engine", "local", *TEXTS, *SCORES, "--work", "work", "--out", "whole", *SAME]) == 0
+    whole, call = capsys.readouterr().out, ["shard-merge", "--work", "work", *SAME]
+    shutil.rmtree(Work.open(folder / "work").folder / "fetched")
+    shard = Path("texts/model/01.jsonl").rename("away.jsonl")
+    assert main([*call, "--out", "lacking"]) == 2
+    out, err = capsys.readouterr()
+    assert out.split("Digest: ")[1][:64] == whole.split("Digest: ")[1][:64]
+    assert "In the sample that is stored as run lacking:" in out
+    error = " ".join(err.split())
+    assert "The scores are complete; the texts of clusters are missing: The shard" in error
+    assert "texts/model/01.jsonl cannot be read" in error
+    remarks = over_shards_blocks(RunStore().load("lacking"))[0]
+    assert isinstance(remarks, Remarks)
+    assert remarks.lines[-1].startswith("Texts of the clusters over all texts are missing: The shard ")
+    assert main([*call, "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)["candidates"][0]["clusters"][0]["human"]["n"] > 0
+    shard.rename("texts/model/01.jsonl")
+    assert main([*call, "--out", "mended"]) == 0
 
 
 def test_names_from_texts_do_not_control_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,7 +188,7 @@ def test_an_estimate_is_printed_and_nothing_is_encoded(
     assert re.search(r"^Texts +\d+ ", out, re.MULTILINE)
     assert "k = 10, " in out
     assert "Timing shards: 0 of" in err
-    assert not (folder / "work/sides").exists()
+    assert not (folder / "work/encoded").exists()
     assert main([*call, "--json", "--quiet"]) == 0
     out, err = capsys.readouterr()
     assert not err
@@ -199,8 +244,8 @@ def test_what_is_to_come_is_said_before_it_begins(
 def test_sentences_about_what_is_to_come(change: dict[str, object], parts: list[str]) -> None:
     found = Estimate(
         shards=640, finished=0, sampled=8, texts=Span(1e8, 0.98e8, 1.02e8), tokens=Span(1.31e10, 1.2e10, 1.4e10),
-        seconds=Span(47.4e3, 44e3, 50e3), wall=Span(11.9e3, 11.1e3, 12.6e3), workers=4, device="cuda", width=1280,
-        components=860, k=5000, iteration_seconds=72e3, disk=7.2e11, free=int(1.1e12),
+        seconds=Span(47.4e3, 44e3, 50e3), wall=Span(11.9e3, 11.1e3, 12.6e3), encoders=4, workers=4, device="cuda",
+        width=1280, components=860, k=5000, iteration_seconds=72e3, disk=7.2e11, free=int(1.1e12),
     )  # fmt: skip
     said = with_plain_spaces(costs_sentences(replace(found, **change)))  # type: ignore[arg-type]
     for part in parts:
@@ -216,7 +261,7 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
     call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--work", "work", "--quiet"]
     assert main(call) == 2
     assert "too small for what the passes will write" in capsys.readouterr().err
-    assert not (folder / "work/sides").exists()
+    assert not (folder / "work/encoded").exists()
     assert main([*call, "--estimate"]) == 0
     assert re.search(r"Free on its disk +1 kB +too little", capsys.readouterr().out)
 
@@ -265,7 +310,7 @@ def test_a_side_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert main(["compare", "--engine", "local", "--human", "texts/human"]) == 2
     assert "--engine needs both sides" in capsys.readouterr().err
     assert main(["shard-merge", "--work", "nowhere"]) == 2
-    assert "is not the folder of a comparison over shards" in capsys.readouterr().err
+    assert "holds no comparison over shards" in capsys.readouterr().err
 
 
 def test_every_pass_has_a_title() -> None:

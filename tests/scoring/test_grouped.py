@@ -81,6 +81,16 @@ def test_texts_of_one_prompt_widen_the_interval() -> None:
     assert widths[1] > 2 * widths[0]
 
 
+@pytest.mark.parametrize("groups", [2, 3, 5])
+def test_few_prompts_are_resampled_without_empty_sides(groups: int) -> None:
+    """Of 1,024 groups, those without texts are not drawn; so no resample is empty by chance."""
+    p, q = (np.zeros((1, 1024, 6), dtype=np.int64) for _ in range(2))
+    filled = np.random.default_rng(1).choice(1024, groups, replace=False)
+    p[:, filled], q[:, filled] = drawn(groups=groups, seeds=1)
+    score = estimates_of(basis_of_groups(p, q, SCORE, np.random.SeedSequence(0)), 5.0, 0.95)["mauve"]
+    assert 0 < score.low <= score.mean <= score.high <= 1
+
+
 def test_histograms_that_cannot_be_used() -> None:
     p, q = drawn()
     with pytest.raises(InputError, match="do not match"):

@@ -6,26 +6,30 @@ import dataclasses
 import io
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
+import threading
+import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.progress import silent
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compare import compare
-from mauve_core.shards import clustering, partitioning
+from mauve_core.shards import clustering, partitioning, passes
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
-from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
+from mauve_core.shards.engines import MOST_DEATHS, Done, LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.tasks import remaining
+from mauve_core.shards.tasks import Task, remaining
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
 
 
@@ -187,8 +191,9 @@ def test_the_program_that_asks_does_not_run_again_in_its_workers(
     assert made_up.compared(tmp_path / "work", workers=1)["model"].k == SCORE.k
 
 
-def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path) -> None:
-    engine, seen = LocalEngine(2), []
+@pytest.mark.parametrize("workers", [2, 6])
+def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path, workers: int) -> None:
+    engine, seen = LocalEngine(workers), []
 
     def interrupt(name: str, done: int, total: int) -> None:
         seen.extend(engine.processes)
@@ -235,14 +240,55 @@ worker.main()
 
 
 @pytest.mark.parametrize(
-    "lost", ["sides/00000/00001.json", "partitions/00001/start/00000.npy", "partitions/00001/labels/00001/00002.npz"]
+    "lost", ["encoded/*.json", "*/*/partitions/00001/start/00000.npy", "*/*/partitions/00001/labels/00001/00002.npz"]
 )
 def test_what_is_finished_is_not_done_again(made_up: MadeUp, tmp_path: Path, lost: str) -> None:
     first = made_up.compared(tmp_path / "work")
-    (tmp_path / "work" / lost).unlink()
+    next((tmp_path / "work").glob(lost)).unlink()
     again = made_up.compared(tmp_path / "work")
     assert again.digest() == first.digest()
     assert sum(one.tasks - one.done_before for one in again.passes) == 1
+
+
+@pytest.mark.parametrize("engine", [LocalEngine(1), Inline()], ids=["local", "inline"])
+def test_nothing_to_do_is_done(tmp_path: Path, engine: LocalEngine | Inline) -> None:
+    engine.run(tmp_path, [], lambda task, memory: None)
+    engine.close()
+
+
+class Late(Inline):
+    """What it writes is seen a while later, as over a network."""
+
+    def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
+        super().run(folder, tasks, done)
+        hidden = [(task.output, task.output.rename(task.output.with_suffix(".late"))) for task in tasks]
+        self.timer = threading.Timer(1.0, lambda: [late.rename(output) for output, late in hidden])
+        self.timer.start()
+
+
+def test_what_another_machine_has_written_is_waited_for(
+    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work.begin(tmp_path / "work", made_up.plan)
+    passes.Passes(work, Late(), silent).run("encode", encode_tasks(work))
+    assert not remaining(encode_tasks(work))
+    monkeypatch.setattr(passes, "SEEN_S", 0.2)
+    shutil.rmtree(work.root / "encoded")
+    engine = Late()
+    with pytest.raises(StorageError, match=r"written by another machine.*under one path"):
+        passes.Passes(work, engine, silent).run("encode", encode_tasks(work))
+    engine.timer.join()
+
+
+def test_partial_files_of_killed_workers_are_removed_once_they_are_old(made_up: MadeUp, tmp_path: Path) -> None:
+    work = Work.begin(tmp_path / "work", made_up.plan)
+    made_up.compared(tmp_path / "work")
+    old, new = ((work.root / "encoded" / f".one.npy.{digit * 16}") for digit in "01")
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (time.time() - 4000,) * 2)
+    made_up.compared(tmp_path / "work")
+    assert (old.exists(), new.exists()) == (False, True)
 
 
 def test_an_interrupted_iteration_goes_on(made_up: MadeUp, tmp_path: Path) -> None:

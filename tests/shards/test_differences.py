@@ -102,5 +102,5 @@ def test_one_candidate_has_no_joint_partition(tmp_path: Path) -> None:
         plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=SCORE), tmp_path / "work"
     )
     assert found.differences == ()
-    assert not (tmp_path / "work" / "partitions" / "00000").exists()
+    assert not Work.open(tmp_path / "work").path("partitions", 0).exists()
     assert str(closest_over_all(found)).startswith("model over all texts: MAUVE")

@@ -28,7 +28,7 @@ from mauve_core.shards.pace import amount
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import first_rows, rows_of, sizes_of
 from mauve_core.shards.tasks import Task, remaining
-from mauve_core.shards.timing import read_sample
+from mauve_core.shards.timing import read_sample, sample_info_path
 from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
 
 
@@ -54,7 +54,7 @@ def plain_seconds(work: Work, source: str, first: int) -> float:
     """The timed seconds a byte of a side's samples, times the bytes of its shards from the first on."""
     shards = work.plan.sides[source]
     places = spread({source: len(shards) for source in work.plan.sources})[source]
-    samples = [read_sample(work, source, place) for place in places]
+    samples = [read_sample(work, source, place, "cpu") for place in places]
     rate = sum(sample.shard_seconds for sample in samples) / sum(sample.size for sample in samples)
     return rate * sum(Path(shard).stat().st_size for shard in shards[first:])
 
@@ -169,7 +169,7 @@ def test_samples_are_of_what_is_left_where_the_chosen_ones_are_finished(
     Inline().run(work.folder, tasks, lambda *_: None)
     found = asked(work)
     assert found.sampled == 8
-    seen = {int(path.stem) for path in (tmp_path / "work/estimate/00000").glob("*.json")}
+    seen = {place for place in range(20) if sample_info_path(work, HUMAN, place, "cpu").exists()}
     assert len(seen) == 4
     assert not seen & set(chosen)
 
@@ -213,7 +213,7 @@ def test_a_sample_ends_by_time_or_by_number(
     monkeypatch.setattr(timing, limit, value)
     work = Work.begin(tmp_path / "work", text_plan(1))
     asked(work)
-    seen = read_sample(work, HUMAN, 0)
+    seen = read_sample(work, HUMAN, 0, "cpu")
     assert (seen.texts, seen.tokens, seen.rows) == (texts, 6 * texts, 240)
     assert seen.shard_tokens == 6 * 240
 
@@ -232,7 +232,7 @@ def test_the_folder_grows_as_was_said(tmp_path: Path) -> None:
     work = Work.begin(tmp_path / "work", plan)
     said = asked(work).disk
     carried_out(plan, work.folder)
-    written = sum(path.stat().st_size for path in work.folder.rglob("*") if path.is_file())
+    written = sum(path.stat().st_size for path in work.root.rglob("*") if path.is_file())
     assert written == pytest.approx(said, rel=0.25)
 
 

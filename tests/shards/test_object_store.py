@@ -174,7 +174,7 @@ def test_a_vanished_shard_is_named_and_nothing_is_lost(store: Store, tmp_path: P
     plan = plan_of(store.url("human"), {"model": store.url("model")}, encoder=encoder, score=SCORE)
     gone = "texts/model/01.jsonl"
     store.system.delete_file(gone)
-    with pytest.raises(InputError, match=r"model/01\.jsonl\S* cannot be read") as caught:
+    with pytest.raises(InputError, match=r"model/01\.jsonl\S* is not there any more") as caught:
         carried_out(plan, tmp_path / "work")
     assert SECRET not in str(caught.value)
     work = Work.open(tmp_path / "work")

@@ -11,6 +11,7 @@ import pytest
 from mauve_core.base.config import HUMAN, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.stamps import Stamp
 from mauve_core.shards.texts import Named
 from tests.sharded import MadeUp, carried_out
 
@@ -18,7 +19,7 @@ PLAN = Plan(
     {HUMAN: ("/a/1.jsonl",), "model": ("/b/1.jsonl", "/b/2.jsonl")},
     EncoderConfig("minilm"),
     ScoreConfig(seeds=2),
-    Named(prompt=""),
+    {"model": Named(prompt="")},
     "float16",
 )
 
@@ -29,31 +30,72 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert Work.begin(tmp_path / "work", PLAN).plan == PLAN
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"score": ScoreConfig(seeds=3)}, "other score"),
-        ({"encoder": EncoderConfig("smollm2-135m")}, "other encoder"),
-        ({"sides": {HUMAN: ("/a/1.jsonl",), "model": ("/b/1.jsonl",)}}, "other sides"),
-        ({"stored_as": "float32"}, "other stored_as"),
-    ],
-)
-def test_a_folder_belongs_to_one_plan(tmp_path: Path, change: dict[str, object], named: str) -> None:
-    Work.begin(tmp_path / "work", PLAN)
-    with pytest.raises(InputError, match=f"belongs to another comparison.*{named}"):
-        Work.begin(tmp_path / "work", dataclasses.replace(PLAN, **change))  # type: ignore[arg-type]
+def test_a_folder_holds_several_comparisons(tmp_path: Path) -> None:
+    first = Work.begin(tmp_path / "work", PLAN)
+    other = dataclasses.replace(PLAN, score=ScoreConfig(seeds=3))
+    second = Work.begin(tmp_path / "work", other)
+    assert first.folder != second.folder
+    assert (Work.open(first.folder).plan, Work.open(second.folder).plan) == (PLAN, other)
+    with pytest.raises(InputError, match=r"holds 2 comparisons\..*Name the folder of one"):
+        Work.open(tmp_path / "work")
+
+
+SHARED: list[tuple[dict[str, object], bool]] = [
+    ({"score": ScoreConfig(seeds=3, k=7, bootstrap=100)}, True),
+    ({"sides": {HUMAN: ("/a/1.jsonl",), "other": ("/c/1.jsonl",), "model": ("/b/1.jsonl", "/b/2.jsonl")}}, True),
+    ({"sides": {HUMAN: ("/a/1.jsonl",), "model": ("/b/2.jsonl",)}}, True),
+    ({"sample_rows": 10}, True),
+    ({"score": ScoreConfig(seed=3)}, False),
+    ({"score": ScoreConfig(unit_rows="after")}, False),
+    ({"encoder": EncoderConfig("smollm2-135m")}, False),
+    ({"stored_as": "float32"}, False),
+    ({"named": {"model": Named(text="completion")}}, False),
+    ({"named": {"model": Named(prompt=""), HUMAN: Named(text="completion")}}, True),
+    ({"run_texts": 5}, False),
+    ({"stamps": {"/b/2.jsonl": Stamp(3, 4)}}, False),
+    ({"weights": "0" * 64}, False),
+]
+
+
+@pytest.mark.parametrize(("change", "shared"), SHARED)
+def test_what_is_encoded_is_shared_by_comparisons_that_encode_alike(
+    tmp_path: Path, change: dict[str, object], shared: bool
+) -> None:
+    works = [Work.begin(tmp_path / "work", plan) for plan in (PLAN, dataclasses.replace(PLAN, **change))]  # type: ignore[arg-type]
+    first, second = (
+        work.shard_path("model", work.plan.sides["model"].index("/b/2.jsonl")).relative_to(tmp_path) for work in works
+    )
+    assert (first == second) is shared
+    assert works[0].folder != works[1].folder
+
+
+def test_machines_that_begin_at_once_agree(tmp_path: Path) -> None:
+    """Also if another one is just writing the first file."""
+    folder = Work.begin(tmp_path / "work", PLAN).folder
+    (folder / "plan.json").rename(folder / f".plan.json.{'0' * 16}")
+    assert Work.begin(tmp_path / "work", PLAN).folder == folder
+    assert Work.begin(tmp_path / "work", dataclasses.replace(PLAN, run_texts=5)).folder != folder
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full/notes.md").write_text("mine")
-    with pytest.raises(InputError, match="holds other things"):
+    with pytest.raises(InputError, match=r"holds other things\..*notes\.md"):
         Work.begin(tmp_path / "full", PLAN)
-    with pytest.raises(InputError, match="is not the folder of a comparison"):
+    with pytest.raises(InputError, match="holds no comparison"):
         Work.open(tmp_path / "full")
     (tmp_path / "full/plan.json").write_text("{")
     with pytest.raises(InputError, match="damaged"):
         Work.open(tmp_path / "full")
+    with pytest.raises(InputError, match=r"cannot be in an object store.*s3://bucket/work"):
+        Work.begin("s3://bucket/work", PLAN)
+
+
+def test_one_command_at_a_time_works_on_a_comparison(made_up: MadeUp, tmp_path: Path) -> None:
+    work = Work.begin(tmp_path / "work", made_up.plan)
+    with work.alone(), pytest.raises(InputError, match="Another command works on the comparison"):
+        made_up.compared(tmp_path / "work")
+    assert made_up.compared(tmp_path / "work")["model"].k
 
 
 @pytest.mark.parametrize(
@@ -84,7 +126,6 @@ def test_features_that_cannot_be_used(made_up: MadeUp, tmp_path: Path) -> None:
         "flat.npy": np.ones(4, np.float32),
         "zero.npy": np.zeros((4, 8), np.float32),
         "nan.npy": np.full((4, 8), np.nan, np.float32),
-        "none.npy": np.zeros((0, 8), np.float32),
         "wide.npy": np.ones((40, 9), np.float32),
     }
     for name, array in wrong.items():

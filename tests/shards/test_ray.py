@@ -102,6 +102,28 @@ def test_an_error_of_a_task_is_raised_as_it_is(made_up: MadeUp, tmp_path: Path) 
         engine.close()
 
 
+class Broken:
+    """What happens where the package is missing on a node."""
+
+    def __init__(self) -> None:
+        raise ImportError("No module named 'mauve_core'")
+
+    def process(self) -> int:
+        return 0
+
+
+def test_workers_that_cannot_start_end_with_an_error(
+    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mauve_core.shards.ray_engine._Actor", Broken)
+    engine = engine_for("ray", 1)
+    try:
+        with pytest.raises(InputError, match=r"Workers of the Ray cluster cannot start.*on every node"):
+            compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine)
+    finally:
+        engine.close()
+
+
 def test_a_cluster_that_is_not_there() -> None:
     with pytest.raises(InputError, match=r"Ray cluster at 127\.0\.0\.1:1 cannot be reached"):
         engine_for("ray:127.0.0.1:1")

@@ -62,8 +62,7 @@ def test_a_shard_that_kept_too_few_ends_the_sample(
 ) -> None:
     """Beyond what a shard kept, its texts are unknown; the rest would over-represent the others."""
     whole = sampled(text_plan(3), tmp_path / "whole", 240)[HUMAN]
-    monkeypatch.setattr("mauve_core.shards.samples.LEAST_KEPT", 0)
-    monkeypatch.setattr("mauve_core.shards.samples.SPARE", 1)
+    monkeypatch.setattr("mauve_core.shards.samples.texts_of_shard", lambda size, shards: size // shards)
     cut = sampled(text_plan(4, run_texts=80), tmp_path / "cut", 80)[HUMAN]
     assert len(cut) < 80
     assert [text.id for text in cut] == [text.id for text in whole[: len(cut)]]

@@ -24,7 +24,7 @@ from mauve_core.experiments.clusters_over_shards import (
     SideOverAll,
     stored_clusters_over_all,
 )
-from mauve_core.experiments.over_shards import stored_over_shards
+from mauve_core.experiments.over_shards import missing_sentence, stored_over_shards
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
 from mauve_core.shards.collecting import KeptText
@@ -52,6 +52,8 @@ def show(here: Focus) -> None:
             st.markdown("Both sides have the same share of their texts in every cluster.")
         else:
             st.markdown(sentence(table, f"**{escaped(short_name(here.candidate))}**", escaped))
+            if missing := missing_sentence(found):
+                st.warning(escaped(missing), icon=":material/visibility_off:")
             _clusters(here, table, chosen, found[own.name].k)
     st.header("Clusters of the sample", anchor=False, help=_ABOUT_SAMPLE)
 
@@ -123,7 +125,8 @@ def _cluster(here: Focus, row: pd.Series, cluster: ClusterOverAll) -> None:
             st.markdown(f"{swatch(colour)} **{escaped(title)}** · {side.n:,} texts, {share_label(row, share)}")
             if human.phrases or model.phrases:
                 st.markdown(_phrases(side, other))
-            _texts(getattr(side, way), key=f"clusters_of_all_{share}")
+            if human.sampled or model.sampled:
+                _texts(getattr(side, way), key=f"clusters_of_all_{share}")
 
 
 def _phrases(own: SideOverAll, other: SideOverAll) -> str:

@@ -10,7 +10,7 @@ from mauve_app.components.markup import escaped
 from mauve_core.base.errors import MauveLensError
 from mauve_core.experiments.over_shards import (
     ABOUT,
-    closest_over_all,
+    answers_over_all,
     is_sample,
     over_all_rows,
     sample_sentence,
@@ -35,7 +35,8 @@ def show(run: Run) -> bool:
     columns, rows = over_all_rows(found)
     with st.container(border=True, key="over_shards"):
         st.header("Over all texts", anchor=False, help=ABOUT)
-        st.markdown(verdict_lines.in_markdown(closest_over_all(found)))
+        for said in answers_over_all(found):
+            st.markdown(verdict_lines.in_markdown(said))
         cells = [(f"**{escaped(short_name(name))}**", *rest) for name, *rest in rows]
         st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)
         st.caption(sample_sentence(run, found))
