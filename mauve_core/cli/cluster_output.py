@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from mauve_core.base.formatting import printable, with_plain_spaces
+from mauve_core.analysis.sentences import Sentence
+from mauve_core.base.formatting import printable
 from mauve_core.base.validation import Count, Share
+from mauve_core.cli.options import sentences_text
 from mauve_core.scoring.tables import aligned
 
 if TYPE_CHECKING:
@@ -96,4 +98,4 @@ def cluster_lines(found: ShardedComparison, candidate: CandidateOverAll) -> list
     if not said:
         return []
     rows = [columns_of(candidate.name), *cluster_rows(found, candidate, MOST, MOST_PHRASES)]
-    return ["", printable(with_plain_spaces(said)), "", aligned([tuple(map(printable, row)) for row in rows])]
+    return ["", sentences_text([Sentence((said,))]), "", aligned([tuple(map(printable, row)) for row in rows])]

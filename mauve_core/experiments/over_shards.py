@@ -92,8 +92,8 @@ def answers_over_all(found: ShardedComparison) -> tuple[Sentence, ...]:
     if halves is None:
         return (closest,)
     own, human = (written(each[SCORE].mean, SCORE_DECIMALS) for each in (halves.candidate, halves.human))
-    why = f" scores {own} and {HUMAN_VS_HUMAN} {human}, like for like at {halves.n:,} texts a side."
-    return closest, sentence("{}{}", Name(name), why)
+    like = f"Like for like at {halves.n:,} texts a side, {{}} has a MAUVE of {own}, {HUMAN_VS_HUMAN} one of {human}."
+    return closest, sentence(like, Name(name))
 
 
 def ranked_over_all(found: ShardedComparison) -> list[Ranked]:
