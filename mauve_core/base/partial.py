@@ -84,7 +84,8 @@ def remove_abandoned(folder: Path, unchanged_s: float = 0.0) -> None:
 def remove_if_abandoned(path: Path) -> None:
     """Remove a file or a folder that nobody holds locked."""
     with suppress(OSError):  # it is gone, a link, or on a disk without locks
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        access = os.O_RDONLY if path.is_dir() else os.O_RDWR  # over NFS, what is locked must be open for writing
+        handle = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             if not lock_within(handle, 0):
                 return

@@ -215,6 +215,7 @@ def _run(args: argparse.Namespace) -> int:
     from mauve_core.shards.engines import LocalEngine
     from mauve_core.shards.pace import Pace
     from mauve_core.shards.plan import Work
+    from mauve_core.shards.readings import Readings
     from mauve_core.shards.tasks import remaining
 
     work = Work.begin(args.work, _plan(args))
@@ -222,11 +223,12 @@ def _run(args: argparse.Namespace) -> int:
     with _closing(LocalEngine(args.workers)) as engine:
         if estimated(args, work, engine, tasks):
             return 0
-        left, pace = remaining(tasks), Pace(work)
+        left, pace, readings = remaining(tasks), Pace(work), Readings(work)
         done = len(tasks) - len(left)
 
         def advance(task: Task, _: int) -> None:
             nonlocal done
+            readings.add(*task.args[:2])
             done += 1
             progress(pace.after(ENCODING, task), done, len(tasks))
 
@@ -269,7 +271,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
         write(_table(found, clusters))
     if run is not None and not args.json:
         write(f"\nIn the sample that is stored as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
-    if found.texts_missing:
+    if found.texts_missing is not None:
         raise InputError(f"The scores are complete; the texts of clusters are missing: {found.texts_missing}")
     return 0
 
@@ -285,7 +287,7 @@ def _json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) 
                 "shards": side.shards,
                 "n": side.n,
                 "left_out": dict(side.left_out),
-                "fields": dict(zip(PARTS, side.fields, strict=False)),
+                "fields": dict(zip(PARTS, side.fields or (), strict=False)),
                 "digest": side.digest,
             }
             for side in found.sides
@@ -332,7 +334,7 @@ def _table(found: ShardedComparison, clusters: ClustersOverAll) -> str:
 def _side_line(side: ShardedSide) -> str:
     """Say how many texts a side has, where they come from and what was left out."""
     said = f"{side.name}: {side.n:,} texts in {side.shards:,} shards"
-    if any(side.fields):
+    if side.fields is not None:
         said += f" ({', '.join(f'{part} from {name}' for part, name in zip(PARTS, side.fields, strict=True) if name)})"
     if side.left_out:
         said += f"; left out: {', '.join(f'{count:,} {reason}' for reason, count in side.left_out.items())}"

@@ -64,7 +64,8 @@ def sample_sentence(run: Run, found: ShardedComparison) -> str:
 
 def missing_sentence(found: ShardedComparison) -> str:
     """Say why clusters over all texts are shown without texts; "" if they have them."""
-    return found.texts_missing and f"Texts of the clusters over all texts are missing: {found.texts_missing}"
+    why = found.texts_missing
+    return "" if why is None else f"Texts of the clusters over all texts are missing: {why}"
 
 
 def closest_over_all(found: ShardedComparison) -> Sentence:

@@ -123,12 +123,15 @@ def _resamples(
 
 
 def _weights(filled: Sequence[NDArray[np.bool_]], replicates: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(B, G) how often groups with texts are drawn; a draw that leaves a side without texts is repeated."""
-    (own,) = np.nonzero(np.any([side.any(axis=0) for side in filled], axis=0))
-    weights = np.zeros((replicates, filled[0].shape[1]), dtype=np.int64)
+    """(B, G) how often groups are drawn; a draw that leaves a side without texts, of few groups, is repeated.
+
+    Groups without texts are drawn, too, so that all candidates draw equal groups.
+    """
+    groups = filled[0].shape[1]
+    weights = np.zeros((replicates, groups), dtype=np.int64)
     left = np.arange(replicates)
     while left.size:
-        weights[np.ix_(left, own)] = rng.multinomial(own.size, np.full(own.size, 1 / own.size), size=left.size)
+        weights[left] = rng.multinomial(groups, np.full(groups, 1 / groups), size=left.size)
         drawn = weights[left, np.newaxis] > 0
         full = np.stack([(drawn & side).any(axis=-1) for side in filled]).all(axis=(0, -1))
         left = left[~full]

@@ -17,6 +17,12 @@ from mauve_core.scoring.estimates import ScoreBasis
 from mauve_core.scoring.grouped import basis_of_groups
 from mauve_core.scoring.streams import half_seeds
 
+LEAST_GROUPS = 30
+"""Fewest groups with texts of each side: their resamples tell the spread, and none is empty by chance."""
+
+LEAST_SHARE = 0.95
+"""Least share of the wanted number of texts that each side has; groups are taken as wholes."""
+
 
 class HalvesBasis(NamedTuple):
     """Some of the human texts against others, and against the candidate's.
@@ -46,26 +52,29 @@ def halves_of_groups(p: NDArray[np.integer], q: NDArray[np.integer], score: Scor
     -------
     HalvesBasis or None
         Of half of the human texts, or fewer if the candidate has fewer texts than the human side. None if a side would
-        have fewer than two groups.
+        have fewer than ``LEAST_GROUPS`` groups, or too few texts because a group of prompts has too many.
     """
     human, candidate = (side[0].sum(axis=1, dtype=np.int64) for side in (p, q))
-    n, m = int(human.sum()), int(candidate.sum())
-    most = min(n // 2, n * m // (n + m))
     seeds, masks = half_seeds(score), np.zeros((3, score.seeds, len(human)), dtype=np.bool_)
     rng = np.random.default_rng(seeds.cut)
-    for first, last, of_candidate in zip(*masks, strict=True):
+    for of_seed in np.moveaxis(masks, 1, 0):
         order = rng.permutation(len(human))
-        first[_up_to(most, human, order)] = True
-        last[_up_to(most, human, order[::-1])] = True
-        of_candidate[_up_to(most, candidate, order[::-1])] = True
-        of_candidate &= ~first
+        most = _most(human[order], candidate[order])
+        for of, sizes, way in zip(of_seed, (human, human, candidate), (order, order[::-1], order[::-1]), strict=True):
+            of[_up_to(most, sizes, way)] = True
+            if np.count_nonzero(sizes[of]) < LEAST_GROUPS or sizes[of].sum() < LEAST_SHARE * most:
+                return None
     firsts, lasts, of_candidates = masks
-    fewest = [((sizes > 0) & of).sum(axis=1).min() for sizes, of in zip((human, human, candidate), masks, strict=True)]
-    if min(fewest) < 2:
-        return None
     against_human = basis_of_groups(p, p, score, seeds.resampling, (firsts, lasts))
     against_candidate = basis_of_groups(p, q, score, seeds.resampling, (firsts, of_candidates))
     return HalvesBasis(round(float((firsts * human).sum(axis=1).mean())), against_human, against_candidate)
+
+
+def _most(human: NDArray[np.int64], candidate: NDArray[np.int64]) -> int:
+    """The most texts that the human side has in the first groups, and both sides have in the others."""
+    before = np.cumsum(human)
+    behind = [side.sum() - np.cumsum(side) for side in (human, candidate)]
+    return int(np.minimum(before, np.minimum(*behind)).max())
 
 
 def _up_to(most: int, sizes: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -20,6 +20,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.partial import remove_abandoned
 from mauve_core.base.progress import Progress, silent
 from mauve_core.encoders.catalogue import identify, names_files
+from mauve_core.encoders.keys import key_of
 from mauve_core.numerics.kmeans.clustering import default_k
 from mauve_core.scoring.estimates import ScoreBasis, estimates_of
 from mauve_core.scoring.grouped import basis_of_groups
@@ -30,19 +31,20 @@ from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.shards import clustering, collecting
 from mauve_core.shards.clustering import JOINT
-from mauve_core.shards.encoding import filled, info_path, model_device, shard_info
+from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.partitioning import partitioned
 from mauve_core.shards.passes import Passes
 from mauve_core.shards.places import list_shards
 from mauve_core.shards.plan import ENCODED, RUN_TEXTS, SAMPLE_ROWS, Plan, StoredAs, Work
-from mauve_core.shards.result import PARTS, ShardedCandidate, ShardedComparison, ShardedHalves, ShardedSide
+from mauve_core.shards.readings import Readings
+from mauve_core.shards.result import ShardedCandidate, ShardedComparison, ShardedHalves, ShardedSide
 from mauve_core.shards.stamps import stamps_of
 from mauve_core.shards.tasks import Task
 from mauve_core.shards.texts import Named
 
-ABANDONED_S = 3600.0
-"""Seconds after which a partial file of a shard was left by a process that was killed: it grows all the time."""
+ABANDONED_S = 2 * 86_400.0
+"""Seconds without a change after which a partial file of a shard was left by a process that was killed."""
 
 
 def plan_of(
@@ -68,8 +70,15 @@ def plan_of(
         sample_rows,
         run_texts,
         dict(zip(shards, stamps_of(shards), strict=True)),
-        identify(encoder.model).digest if encoder is not None and names_files(encoder.model) else "",
+        _weights(encoder),
     )
+
+
+def _weights(encoder: EncoderConfig | None) -> str:
+    """A digest of a model in files here and of how they say that it pools; "" for other models."""
+    if encoder is None or not names_files(encoder.model):
+        return ""
+    return key_of((), encoder, identify(encoder.model, encoder.revision))
 
 
 def encode_tasks(work: Work, device: str = "auto", part: tuple[int, int] = (0, 1)) -> list[Task]:
@@ -81,7 +90,7 @@ def encode_tasks(work: Work, device: str = "auto", part: tuple[int, int] = (0, 1
         for index, shard in enumerate(work.plan.sides[source])
     ]
     first, of = part
-    return tasks[first::of]
+    return list({task.output: task for task in tasks}.values())[first::of]  # both sides may name a shard
 
 
 def compare_shards(
@@ -121,7 +130,10 @@ def compare_shards(
 def _compared(work: Work, engine: Engine, passes: Passes, device: str) -> ShardedComparison:
     passes.run("encode", encode_tasks(work, device))
     _require_one_model(work)
-    _require_one_reading(work)
+    readings = Readings(work)
+    for source in work.plan.sources:
+        for index in range(len(work.plan.sides[source])):
+            readings.add(source, index)
     sides = tuple(_side(work, source) for source in work.plan.sources)
     for side in sides:
         if side.n < MIN_TEXTS:
@@ -143,13 +155,13 @@ def _compared(work: Work, engine: Engine, passes: Passes, device: str) -> Sharde
     )
 
 
-def _collected(work: Work, passes: Passes) -> str:
-    """Read texts of clusters; return why that cannot be done, because the scores do not depend on it."""
+def _collected(work: Work, passes: Passes) -> str | None:
+    """Read texts of clusters; return why that cannot be done, if so, because the scores do not depend on it."""
     try:
         collecting.collect(work, passes.run)
     except InputError as error:
         return str(error)
-    return ""
+    return None
 
 
 def _require_one_model(work: Work) -> None:
@@ -168,26 +180,6 @@ def _require_one_model(work: Work) -> None:
         )
 
 
-def _require_one_reading(work: Work) -> None:
-    """Raise InputError if fields were guessed differently in the shards of a side."""
-    for source in work.plan.sources:
-        first: dict[tuple[str | None, ...], str] = {}
-        for index in filled(work, source):
-            first.setdefault(shard_info(work, source, index).fields, work.plan.sides[source][index])
-        if len(first) > 1:
-            (fields, one), (others, other) = list(first.items())[:2]
-            raise InputError(
-                f"Fields were guessed differently in the shards {one} and {other}",
-                allowed="the same fields in all shards of a side",
-                received=f"{_read_from(fields)}; {_read_from(others)}",
-                todo="Name them: --text-field, --prompt-field, --id-field (an empty name for none)",
-            )
-
-
-def _read_from(fields: Sequence[str | None]) -> str:
-    return ", ".join(f"{part} {name or 'none'}" for part, name in zip(PARTS, fields, strict=True))
-
-
 def _side(work: Work, source: str) -> ShardedSide:
     infos = [shard_info(work, source, index) for index in range(len(work.plan.sides[source]))]
     left_out: dict[str, int] = {}
@@ -196,7 +188,7 @@ def _side(work: Work, source: str) -> ShardedSide:
             left_out[reason] = left_out.get(reason, 0) + count
     digest = hashlib.sha256("".join(info.digest for info in infos).encode()).hexdigest()
     cut, tokens = sum(info.cut for info in infos), sum(info.tokens for info in infos)
-    fields = next((info.fields for info in infos if info.n), ())
+    fields = next((info.fields for info in infos if info.fields), None)
     return ShardedSide(source, len(infos), sum(info.n for info in infos), left_out, cut, tokens, digest, fields)
 
 

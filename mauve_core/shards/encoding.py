@@ -85,6 +85,8 @@ def model_device(plan: Plan, device: str) -> str | None:
 def encode_shard(work: Work, source: str, index: int, device: str) -> None:
     """Encode the texts of a shard, or check its features; write moments, groups and the order of drawing."""
     shard = work.plan.sides[source][index]
+    if info_path(work, source, index).exists():  # another comparison has encoded it meanwhile
+        return
     require_unchanged(shard, work.plan.stamps)
     if work.plan.encoder is None:
         info, moments, groups, order = _measured(work.plan, shard, index)
@@ -103,6 +105,7 @@ def encode_shard(work: Work, source: str, index: int, device: str) -> None:
             total=moments.total,
             scatter=moments.scatter,
         )
+    require_unchanged(shard, work.plan.stamps)  # also while it was read
     content = json.dumps(info._asdict()).encode()
     write_atomically(info_path(work, source, index), lambda stream: stream.write(content))
 
@@ -133,8 +136,11 @@ def feature_rows(work: Work, source: str, index: int) -> Iterator[Stacked]:
 
 
 def filled(work: Work, source: str) -> list[int]:
-    """The shards of a side that hold anything to compare; call it after the first pass."""
-    return [index for index in range(len(work.plan.sides[source])) if shard_info(work, source, index).n]
+    """The shards of a side that hold anything to compare; call it after the first pass, when that changes no more."""
+    if source not in work.filled:
+        every = range(len(work.plan.sides[source]))
+        work.filled[source] = [index for index in every if shard_info(work, source, index).n]
+    return work.filled[source]
 
 
 def _arrays_path(work: Work, source: str, index: int) -> Path:

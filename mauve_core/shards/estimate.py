@@ -25,6 +25,7 @@ from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
 from mauve_core.shards.footprint import bytes_to_write
+from mauve_core.shards.passes import await_outputs
 from mauve_core.shards.places import format_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.sizes import sizes_of
@@ -145,6 +146,7 @@ def estimate(
     if timed:
         advance = counted(progress, "estimate", len(timed))
         engine.run(work.folder, timed, lambda *_: advance())
+        await_outputs(timed)
     return _found(work, own, everything, gpus or engine.workers, engine.workers, kind)
 
 

@@ -12,6 +12,7 @@ from mauve_core.numerics.threads import single_threaded_blas
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.pace import Pace
 from mauve_core.shards.plan import Work
+from mauve_core.shards.readings import Readings
 from mauve_core.shards.result import Pass
 from mauve_core.shards.tasks import Task, peak_memory, remaining
 
@@ -62,9 +63,13 @@ class Passes:
         """Carry out those tasks that are not done."""
         left = remaining(tasks)
         done, peak, began, pace = len(tasks) - len(left), 0, time.monotonic(), Pace(self._work)
+        readings = Readings(self._work)
 
         def advance(task: Task, memory: int) -> None:
             nonlocal done, peak
+            if task.name == "encode":
+                with suppress(FileNotFoundError):  # another machine wrote it, and it is not seen here yet
+                    readings.add(*task.args[:2])
             done, peak = done + 1, max(peak, memory)
             self._progress(pace.after(name, task), done, len(tasks))
 

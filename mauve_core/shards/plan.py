@@ -25,7 +25,7 @@ from mauve_core.shards.places import holds_features, is_url
 from mauve_core.shards.stamps import Stamp
 from mauve_core.shards.texts import Named
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the same plan gives other results, so that no folder mixes two kinds."""
 
 GROUPS = 1024
@@ -193,11 +193,14 @@ class Work:
     ----------
     root : Path
         The folder that was asked for.
+    filled : dict of str to list of int
+        Shards of each side that hold anything, once they are known (``encoding.filled``).
     """
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.plan = folder, plan
         self.root = folder.parent.parent
+        self.filled: dict[str, list[int]] = {}
 
     @classmethod
     def begin(cls, root: str | Path, plan: Plan) -> Work:
@@ -215,7 +218,7 @@ class Work:
                 received=str(root),
             )
         root = Path(root).absolute()
-        if (root / "plan.json").is_file():
+        if root.parent.name == COMPARISONS and (root / "plan.json").is_file():
             root = root.parent.parent
         _require_ours(root)
         folder = root / COMPARISONS / plan.digest()[:DIGITS]

@@ -11,7 +11,7 @@ from typing import Annotated
 from mauve_core.base.config import SCORES, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Count, NotNegative, Within, require_within
+from mauve_core.base.validation import Count, Later, NotNegative, Within, require_within
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.spread import Estimate
 
@@ -35,8 +35,8 @@ class ShardedSide:
         Texts that the encoder cut, and tokens that it read.
     digest : str
         SHA-256 of the shards' digests in their order.
-    fields : tuple of str or None
-        Of ``PARTS``, None for no field; empty for features.
+    fields : tuple of (str or None), or None
+        Of ``PARTS``, None for no field; None for features.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ShardedSide:
     cut: Count
     tokens: Count
     digest: str
-    fields: tuple[str | None, ...] = ()
+    fields: Annotated[tuple[str | None, ...] | None, Later()] = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class ShardedCandidate:
     objectives: tuple[NotNegative, ...]
     counts: str
     scores: Mapping[str, Estimate]
-    halves: ShardedHalves | None = None
+    halves: Annotated[ShardedHalves | None, Later()] = None
 
     def all_scores(self) -> tuple[Mapping[str, Estimate], ...]:
         """Those over all texts, and those of halves."""
@@ -148,8 +148,8 @@ class ShardedComparison:
     passes : tuple of Pass
     differences : tuple of Difference
         Of every two candidates of like size (``mauve_core.scoring.grouped_differences``).
-    texts_missing : str
-        Why texts of clusters could not be read, which come last; empty if they were.
+    texts_missing : str or None
+        Why texts of clusters could not be read, which come last.
     """
 
     sides: tuple[ShardedSide, ...]
@@ -159,7 +159,7 @@ class ShardedComparison:
     engine: str
     passes: tuple[Pass, ...]
     differences: tuple[Difference, ...] = ()
-    texts_missing: str = ""
+    texts_missing: Annotated[str | None, Later()] = None
 
     def __getitem__(self, name: str) -> ShardedCandidate:
         return {candidate.name: candidate for candidate in self.candidates}[name]

@@ -10,11 +10,14 @@ from mauve_core.base.errors import InputError
 from mauve_core.shards.places import is_url, system_of, unreadable
 
 if TYPE_CHECKING:
-    from pyarrow.fs import FileSystem
+    from pyarrow.fs import FileInfo, FileSystem
 
 
 class Stamp(NamedTuple):
-    """What a listing says of a shard: its bytes, as it lies there, and when it was changed, if its store tells."""
+    """What a listing says of a shard: its bytes, as it lies there, and when it was changed, if its store tells.
+
+    Of objects the time has whole seconds: some stores list fractions, and leave them out when one object is asked for.
+    """
 
     size: int
     changed_ns: int | None
@@ -56,7 +59,7 @@ def require_unchanged(shard: str, known: Mapping[str, Stamp]) -> None:
             raise unreadable(shard, error) from error
         if info.size is None:
             raise _gone(shard)
-        now = Stamp(info.size, info.mtime_ns)
+        now = _of_object(info)
     if now != known[shard]:
         raise InputError(
             f"The shard {shard} was written anew after the comparison had begun",
@@ -85,7 +88,11 @@ def _listed(system: FileSystem, folder: str, wanted: dict[str, str]) -> dict[str
     for path, each in wanted.items():
         if path not in found or found[path].size is None:
             raise _gone(each)
-    return {each: Stamp(found[path].size, found[path].mtime_ns) for path, each in wanted.items()}
+    return {each: _of_object(found[path]) for path, each in wanted.items()}
+
+
+def _of_object(info: FileInfo) -> Stamp:
+    return Stamp(info.size, None if info.mtime_ns is None else info.mtime_ns // 10**9 * 10**9)
 
 
 def _gone(shard: str) -> InputError:

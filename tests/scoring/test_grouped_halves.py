@@ -14,7 +14,7 @@ from mauve_core.scoring.grouped_halves import HalvesBasis, halves_of_groups
 from mauve_core.scoring.streams import half_seeds
 
 SCORE = ScoreConfig(bootstrap=100, seeds=2)
-GROUPS, K = 64, 6
+GROUPS, K = 512, 6
 Counts = NDArray[np.int64]
 
 
@@ -35,31 +35,35 @@ def found(p: Counts, q: Counts, score: ScoreConfig = SCORE) -> HalvesBasis:
     return basis
 
 
-@pytest.mark.parametrize("n", [1200, 5000, 400], ids=["as many", "more", "fewer"])
+@pytest.mark.parametrize("n", [2400, 10_000, 800], ids=["as many", "more", "fewer"])
 def test_scores_are_those_of_a_plain_loop_over_texts(n: int) -> None:
-    p, q = side(shares(1), 1200, 2), side(shares(3), n, 4)
+    p, q = side(shares(1), 2400, 2), side(shares(3), n, 4)
     basis = found(p, q)
     rng = np.random.default_rng(half_seeds(SCORE).cut)
     values, sizes = [], []
     for seed in range(2):
         order = rng.permutation(GROUPS).tolist()
-        most = min(600, 1200 * n // (1200 + n))
+        humans, others = (each[seed].sum(axis=1) for each in (p, q))
+        most = max(
+            min(humans[order[:cut]].sum(), humans[order[cut:]].sum(), others[order[cut:]].sum())
+            for cut in range(1, GROUPS + 1)
+        )
         parts: list[Counts] = []
         used: set[int] = set()
         for texts, groups in ((p[seed], order), (p[seed], order[::-1]), (q[seed], order[::-1])):
             taken = np.zeros(K, dtype=np.int64)
             for group in groups:
-                if taken.sum() + texts[group].sum() > most or (parts and group in used):
+                if taken.sum() + texts[group].sum() > most:
                     break
+                assert group not in used
                 taken += texts[group]
                 if not parts:
                     used.add(group)
             parts.append(taken)
         first, last, candidate = parts
         sizes.append(first.sum())
-        largest = max(int(each[seed].sum(axis=1).max()) for each in (p, q))
-        assert all(most - largest <= each.sum() <= most for each in (first, last))
-        assert most - 2 * largest <= candidate.sum() <= most
+        assert 0.95 * min(1200, 2400 * n // (2400 + n)) < most
+        assert all(0.97 * most < each.sum() <= most for each in parts)
         for other in (last, candidate):
             curves = (probabilities(each, "none") for each in (first, other))
             values.append(float(trapezoid_area(*divergence_frontier(*curves).curve(5.0))))
@@ -98,9 +102,15 @@ def test_more_seeds_do_not_narrow_the_interval_of_a_division() -> None:
     assert widths[6] == pytest.approx(widths[1], rel=0.35)
 
 
-@pytest.mark.parametrize(("groups", "others"), [(3, 64), (64, 1)])
+@pytest.mark.parametrize(("groups", "others"), [(59, GROUPS), (GROUPS, 29)])
 def test_too_few_groups_have_no_halves(groups: int, others: int) -> None:
     p, q = side(shares(1), 1000, 2), side(shares(3), 1000, 4)
     p[:, groups:] = 0
     q[:, others:] = 0
+    assert halves_of_groups(p, q, SCORE) is None
+
+
+def test_a_candidate_with_too_many_texts_has_no_halves() -> None:
+    """Its groups have so many texts each that no whole number of them is as many as the human side has."""
+    p, q = side(shares(1), 2000, 2), side(shares(3), 200_000, 4)
     assert halves_of_groups(p, q, SCORE) is None

@@ -286,7 +286,7 @@ def test_partial_files_of_killed_workers_are_removed_once_they_are_old(made_up: 
     old, new = ((work.root / "encoded" / f".one.npy.{digit * 16}") for digit in "01")
     for path in (old, new):
         path.write_bytes(b"half")
-    os.utime(old, (time.time() - 4000,) * 2)
+    os.utime(old, (time.time() - 3 * 86_400,) * 2)
     made_up.compared(tmp_path / "work")
     assert (old.exists(), new.exists()) == (False, True)
 
