@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mauve_core.analysis.sentences import MOST_NAMES, Name, Parts, filled, listed
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, significant, written
-from mauve_core.scoring.result import Difference
+from mauve_core.scoring.result import SIGNIFICANT, Difference
 from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import TITLES, interval_of, mean_and_spread, texts_in_words
 
@@ -74,9 +74,12 @@ def score_in_full(candidate: Ranked) -> str:
 
 
 def difference_in_words(found: Difference) -> str:
-    """Give a tested difference: ``0.119 (0.042 to 0.196; adjusted p = 0.02)``."""
+    """Give a tested difference: ``0.119 (0.042 to 0.196; adjusted p = 0.02)``, and why a small p does not count."""
     ends = interval(found.low, found.high, SCORE_DECIMALS)
-    return f"{written(found.difference, SCORE_DECIMALS)} ({ends}; adjusted p = {significant(found.p_adjusted)})"
+    tested = f"adjusted p = {significant(found.p_adjusted)}"
+    if found.p_adjusted <= SIGNIFICANT and not found.told_apart:
+        tested += ", but with the other sign in the joint partition"
+    return f"{written(found.difference, SCORE_DECIMALS)} ({ends}; {tested})"
 
 
 def sizes_of(candidates: Sequence[Ranked]) -> str:

@@ -33,6 +33,8 @@ from mauve_core.scoring.tables import (
 from mauve_core.scoring.ties import told_apart
 from mauve_core.store import Run
 
+TOO_FEW = "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more."
+
 UNTESTED = "differences were not tested when this run was made; compare its texts again"
 
 
@@ -174,11 +176,7 @@ def _few(comparison: Comparison) -> Sentence | None:
     fewest = min(min(human, each.source.n_scored) / each.partitions[0].k for each in comparison.candidates)
     if fewest >= FEW_PER_CLUSTER:
         return None
-    return sentence(
-        "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more.",
-        significant(fewest, 2),
-        f"{FEW_PER_CLUSTER}",
-    )
+    return sentence(TOO_FEW, significant(fewest), f"{FEW_PER_CLUSTER}")
 
 
 def _closest(

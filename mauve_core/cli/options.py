@@ -147,7 +147,7 @@ def _default_for(kind: Kind) -> str:
     return f"Encoder: {kind.model}, the default for {kind.words.items}; name another with --encoder"
 
 
-def add_score_options(parser: argparse.ArgumentParser) -> None:
+def add_score_options(parser: argparse.ArgumentParser, *, with_map: bool = True) -> None:
     """Add options for scoring features. Omitted options are None."""
     group = parser.add_argument_group("scores")
     group.add_argument(
@@ -175,7 +175,8 @@ def add_score_options(parser: argparse.ArgumentParser) -> None:
         f"NeurIPS 2021 describes; default: {_SCORE.unit_rows}",
     )
     group.add_argument("--restarts", type=int, metavar="N", help=f"k-means starts per seed; default: {_SCORE.restarts}")
-    group.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the texts")
+    if with_map:
+        group.add_argument("--no-map", action="store_true", help="leave out the two-dimensional map of the texts")
 
 
 def score_config(args: argparse.Namespace) -> ScoreConfig:

@@ -56,7 +56,7 @@ class SpanJson(TypedDict):
 
 
 class ShardCostsJson(TypedDict):
-    """What a command over shards has left to do, and what follows.
+    """What a command over shards has to do, and what follows.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class ShardCostsJson(TypedDict):
     sampled : int
         Those whose beginning was read and timed.
     texts : SpanJson
-        Texts of all these shards.
+        Texts of all these shards, finished ones too.
     tokens : SpanJson
         Their tokens; 0 for shards of features.
     worker_seconds : SpanJson
@@ -196,15 +196,16 @@ def costs_sentences(found: Estimate) -> str:
 
 def costs_table(found: Estimate) -> str:
     """The same as a table, with the 95 % interval of what was extrapolated."""
-    rows = [("Left to do", "Estimate", "95 % interval")]
+    rows = [("In all", "Estimate", "95% interval")]
     done = f", {found.finished:,} of them encoded" if found.finished else ""
     rows.append(("Shards", f"{found.shards:,}{done}", f"from samples of {found.sampled:,}"))
     rows.append(("Texts", amount(found.texts.value), _ends(found.texts, amount)))
     if found.device:
         rows.append(("Tokens", amount(found.tokens.value), _ends(found.tokens, amount)))
-        encoding = f"Encoding, {plural(found.encoders, 'worker')} on {found.device}"
+        left = " what is left" if found.finished else ""
+        encoding = f"Encoding{left}, {plural(found.encoders, 'worker')} on {found.device}"
         rows.append((encoding, _hours(found.wall.value), _ends(found.wall, _hours)))
-        rows.append(("Encoding, time of all workers", _hours(found.seconds.value), _ends(found.seconds, _hours)))
+        rows.append((f"Encoding{left}, time of all workers", _hours(found.seconds.value), _ends(found.seconds, _hours)))
     shape = f"k = {found.k:,}, {found.components:,} of {found.width:,} components"
     iteration = f"k-means, each iteration, {plural(found.workers, 'worker')}"
     rows.append((iteration, _hours(found.iteration_seconds / found.workers), shape))

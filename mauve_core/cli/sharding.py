@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.files import home
-from mauve_core.base.formatting import file_size, printable, with_plain_spaces
+from mauve_core.base.formatting import NONE, file_size, printable, with_plain_spaces
 from mauve_core.base.progress import format_seconds
 from mauve_core.base.validation import Count
 from mauve_core.cli.cluster_output import ClusterOverAllJson, cluster_lines, clusters_json
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from mauve_core.experiments.clusters_over_shards import ClustersOverAll
     from mauve_core.shards.engines import Engine
     from mauve_core.shards.plan import Plan, Work
-    from mauve_core.shards.result import ShardedComparison, ShardedSide
+    from mauve_core.shards.result import Pass, ShardedComparison, ShardedSide
     from mauve_core.shards.tasks import Task
     from mauve_core.shards.texts import Named
     from mauve_core.store import Run
@@ -52,6 +53,9 @@ _SHARDS = (
     "a quoted pattern, folder, .manifest or one file of Parquet, JSONL or .npy shards, here or at a URL "
     "('s3://bucket/human/*.parquet')"
 )
+MOST_NAMED = 3
+"""Files that a message names."""
+
 _NOT_IN_SHARDS = ("file", "by", "reference", "features", "normalize", "equalize", "metadata_field")
 
 
@@ -126,9 +130,13 @@ class ShardedJson(TypedDict):
     candidates : list of ShardedCandidateJson
         In the order in which they were named.
     differences : list of DifferenceJson
-        Tests of every two candidates whose numbers of texts differ by at most 1 %; ``n`` counts groups of prompts.
+        Tests of every two candidates whose numbers of texts differ by at most 1 %; ``n`` counts groups of prompts. If
+        the stored run has all texts, its tests.
     closest : str
-        Who is closest to the human texts over all texts, or who cannot be told apart.
+        Sentences: who is closest to the human texts over all texts, or who cannot be told apart; and what speaks
+        against it.
+    texts_missing : str or None
+        Why texts of clusters could not be read, and phrases not be counted.
     digest : str
         SHA-256 of what decides the result, and of the result: equal on every engine.
     engine : str
@@ -141,6 +149,7 @@ class ShardedJson(TypedDict):
     candidates: list[ShardedCandidateJson]
     differences: list[DifferenceJson]
     closest: str
+    texts_missing: str | None
     digest: str
     engine: str
     run: str | None
@@ -165,7 +174,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         )
     run.set_defaults(metadata_field=None)
     add_encoder_options(run)
-    add_score_options(run)
+    add_score_options(run, with_map=False)
     _add_workers_option(run)
     _add_estimate_option(run)
     add_output_options(run, table=True)
@@ -268,7 +277,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     if args.json:
         write_json(_json(found, clusters, run), "shard-merge")
     else:
-        write(_table(found, clusters))
+        write(_table(found, clusters, run))
     if run is not None and not args.json:
         write(f"\nIn the sample that is stored as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
     if found.texts_missing is not None:
@@ -277,7 +286,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
 
 
 def _json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) -> dict[str, Any]:
-    from mauve_core.experiments.over_shards import closest_over_all
+    from mauve_core.experiments.over_shards import answers_over_all, settled
     from mauve_core.scoring.comparison_json import difference_json, scores_json
 
     return {
@@ -306,29 +315,35 @@ def _json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) 
             }
             for one in found.candidates
         ],
-        "differences": [difference_json(each) for each in found.differences],
-        "closest": with_plain_spaces(str(closest_over_all(found))),
+        "differences": [difference_json(each) for each in settled(found, run).differences],
+        "closest": with_plain_spaces(" ".join(map(str, answers_over_all(found, run)))),
+        "texts_missing": found.texts_missing,
         "digest": found.digest(),
         "engine": found.engine,
         "run": None if run is None else run.id,
     }
 
 
-def _table(found: ShardedComparison, clusters: ClustersOverAll) -> str:
+def _table(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) -> str:
     from mauve_core.experiments.over_shards import answers_over_all, over_all_rows
 
     columns, rows = over_all_rows(found)
-    lines = [sentences_text(answers_over_all(found)), ""]
+    lines = [sentences_text(answers_over_all(found, run)), ""]
     lines += [*map(_side_line, found.sides), ""]
     lines.append(aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)]))
     for each in clusters.candidates:
         lines += cluster_lines(found, each)
-    passes = [
-        (one.name, f"{one.tasks:,}", format_seconds(one.seconds), file_size(one.peak_bytes)) for one in found.passes
-    ]
+    passes = [(one.name, f"{one.tasks:,}", *_taken(one)) for one in found.passes]
     lines += ["", aligned([("Pass", "Tasks", "Time", "Most memory of a process"), *passes])]
     lines += ["", f"Engine: {found.engine}. Digest: {found.digest()}"]
     return "\n".join(lines)
+
+
+def _taken(one: Pass) -> tuple[str, str]:
+    """Time and memory of a pass; neither if all of it was done before."""
+    if one.tasks == one.done_before:
+        return "done before", NONE
+    return format_seconds(one.seconds), file_size(one.peak_bytes)
 
 
 def _side_line(side: ShardedSide) -> str:
@@ -345,12 +360,30 @@ def _option(name: str) -> str:
     return "FILE" if name == "file" else f"--{name.replace('_', '-')}"
 
 
+def _note_other_files(where: str) -> None:
+    """Say on standard error which files of a folder are no shards, as a renamed one would be."""
+    from mauve_core.shards.places import other_files
+
+    other = other_files(where)
+    if other:
+        names = ", ".join(other[:MOST_NAMED]) + (", …" if len(other) > MOST_NAMED else "")
+        sys.stderr.write(
+            printable(f"Left out of {where}, because they are no shards: {len(other):,} files ({names})") + "\n"
+        )
+
+
 def _plan(args: argparse.Namespace) -> Plan:
     from mauve_core.shards.compare import plan_of
     from mauve_core.shards.places import holds_features, list_shards
 
     models = named(args.model, "--model")
+    if HUMAN in models:
+        raise InputError(
+            f"The name {HUMAN!r} is that of the human side", received=f"--model {HUMAN}=…", todo="Choose another name"
+        )
     sides = [HUMAN, *models]
+    for where in (args.human, *models.values()):
+        _note_other_files(where)
     encoder: EncoderConfig | None = None
     if not holds_features(list_shards(args.human)[0]):
         encoder = encoder_config(args)
@@ -369,6 +402,13 @@ def _plan(args: argparse.Namespace) -> Plan:
 def _fields(args: argparse.Namespace, side: str, sides: Sequence[str]) -> Named:
     from mauve_core.shards.texts import Named
 
+    for part in PARTS:
+        for value in getattr(args, f"{part}_field") or ():
+            name, equals, _ = value.partition("=")
+            if equals and name not in sides:
+                raise InputError(
+                    f"--{part}-field names a side that there is not", allowed=", ".join(sides), received=value
+                )
     found = source_fields(args, side, sides)
     return Named(found["text_field"], found["prompt_field"], found["id_field"])
 
@@ -387,6 +427,12 @@ def _closing(engine: Engine) -> Iterator[Engine]:
         yield engine
     finally:
         engine.close()
+
+
+def _work_folder(text: str) -> Path:
+    if "://" in text:
+        raise argparse.ArgumentTypeError(f"{text!r} is a URL: name a folder that all machines see under one path")
+    return Path(text)
 
 
 def _positive(text: str) -> int:
@@ -414,7 +460,7 @@ def _add_workers_option(parser: argparse._ActionsContainer) -> None:
 def _add_work_option(parser: argparse._ActionsContainer, *, required: bool) -> None:
     what = "folder for what the passes write, which all machines see; what is finished or encoded in it is not repeated"
     default = "" if required else "; default: shards in MAUVE_LENS_HOME"
-    parser.add_argument("--work", type=Path, required=required, metavar="FOLDER", help=what + default)
+    parser.add_argument("--work", type=_work_folder, required=required, metavar="FOLDER", help=what + default)
 
 
 def _add_estimate_option(parser: argparse._ActionsContainer) -> None:

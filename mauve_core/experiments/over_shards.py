@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from functools import partial
 
 from mauve_core.analysis.closest import SCORE, Ranked, closest_of, score_in_full
 from mauve_core.analysis.sentences import Name, Sentence, sentence
+from mauve_core.analysis.verdict import TOO_FEW
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import NONE, SCORE_DECIMALS, as_percent, interval, with_plain_spaces, written
+from mauve_core.base.formatting import (
+    NONE,
+    SCORE_DECIMALS,
+    as_percent,
+    interval,
+    significant,
+    with_plain_spaces,
+    written,
+)
 from mauve_core.base.json_codec import from_json
+from mauve_core.scoring.advice import FEW_PER_CLUSTER
 from mauve_core.scoring.grouped_differences import LIKE_SIZES
 from mauve_core.scoring.reference import HUMAN_VS_HUMAN
 from mauve_core.scoring.ties import overlap
@@ -24,7 +36,7 @@ ABOUT = (
     "MAUVE and MAUVE*: mean ± standard deviation over k-means seeds. Interval: bootstrap over groups of prompts, at "
     "this number of texts and clusters. Scores at other numbers, such as those of the sample, cannot be compared "
     "with these. The last columns compare like for like: n human texts with n of the candidate, and with n other "
-    "human texts, in the same clusters, without shared prompts; one random division for each seed."
+    "human texts, in the candidate's k clusters, without shared prompts; one random division for each seed."
 )
 
 
@@ -69,7 +81,10 @@ def missing_sentence(found: ShardedComparison) -> str:
 
 
 def closest_over_all(found: ShardedComparison) -> Sentence:
-    """Say who is closest to the human texts over all texts, as a run's verdict does (``analysis.verdict``)."""
+    """Say who is closest to the human texts over all texts, as a run's verdict does (``analysis.verdict``).
+
+    Of :func:`settled` results, where there is a run.
+    """
     ordered = ranked_over_all(found)
     leader, *others = ordered
     if not others:
@@ -86,15 +101,38 @@ def closest_over_all(found: ShardedComparison) -> Sentence:
     return Sentence(closest_of(leader, tied, behind, test, why))
 
 
-def answers_over_all(found: ShardedComparison) -> tuple[Sentence, ...]:
-    """Say who is closest over all texts, and how near human texts come to other human texts, if that is known."""
-    closest, name = closest_over_all(found), ranked_over_all(found)[0].name
+def settled(found: ShardedComparison, run: Run | None) -> ShardedComparison:
+    """The same with the run's tests between candidates if it has all texts: they exchange texts rather than groups."""
+    if run is None or is_sample(run, found) or run.comparison.differences is None:
+        return found
+    return dataclasses.replace(found, differences=run.comparison.differences)
+
+
+def answers_over_all(found: ShardedComparison, run: Run | None) -> tuple[Sentence, ...]:
+    """Say who is closest over all texts, how near human texts come to other human texts, and what speaks against it.
+
+    ``run`` is the stored sample, if there is one.
+    """
+    doubts = tuple(_doubts(found))
+    closest, name = closest_over_all(settled(found, run)), ranked_over_all(found)[0].name
     halves = found[name].halves
     if halves is None:
-        return (closest,)
+        return (*doubts, closest)
     own, human = (written(each[SCORE].mean, SCORE_DECIMALS) for each in (halves.candidate, halves.human))
     like = f"Like for like at {halves.n:,} texts a side, {{}} has a MAUVE of {own}, {HUMAN_VS_HUMAN} one of {human}."
-    return closest, sentence(like, Name(name))
+    return (*doubts, closest, sentence(like, Name(name)))
+
+
+def _doubts(found: ShardedComparison) -> Iterator[Sentence]:
+    human, *others = found.sides
+    for side in others:
+        if side.digest == human.digest:
+            yield sentence(
+                "{} has the same texts as the human side: were the same shards given twice?", Name(side.name)
+            )
+    fewest = min(min(human.n, side.n) / found[side.name].k for side in others)
+    if fewest < FEW_PER_CLUSTER:
+        yield sentence(TOO_FEW, significant(fewest), f"{FEW_PER_CLUSTER}")
 
 
 def ranked_over_all(found: ShardedComparison) -> list[Ranked]:

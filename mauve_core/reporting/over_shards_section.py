@@ -26,7 +26,7 @@ def over_shards_blocks(run: Run) -> tuple[Block, ...]:
     if found is None:
         return ()
     columns, rows = over_all_rows(found)
-    said = [*map(str, answers_over_all(found)), sample_sentence(run, found)]
+    said = [*map(str, answers_over_all(found, run)), sample_sentence(run, found)]
     said += filter(None, [missing_sentence(found)])
     scores = Remarks(tuple(said)), Table("Scores over all texts", columns, tuple(rows), ABOUT)
     clusters = stored_clusters_over_all(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -20,6 +21,8 @@ from mauve_core.numerics.threads import usable_cores
 from mauve_core.shards.tasks import Task
 
 LOCAL, RAY = "local", "ray"
+
+_LOG = logging.getLogger(__name__)
 
 MOST_DEATHS = 3
 """Workers that may die of one task: one that kills its worker would go on for ever."""
@@ -152,6 +155,7 @@ class LocalEngine:
             except (EOFError, OSError, pickle.UnpicklingError):
                 seat.worker = None
                 deaths.append(worker.ended())
+                _LOG.warning("A worker died of %s: %s", task.what, deaths[-1])
             else:
                 if isinstance(answer, BaseException):
                     raise answer

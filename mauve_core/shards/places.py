@@ -84,6 +84,15 @@ def list_shards(where: str | Path) -> tuple[str, ...]:
     return tuple(found)
 
 
+def other_files(where: str) -> list[str]:
+    """Names of files in a folder on this machine that are no shards; hidden ones and those with ``_`` do not count."""
+    folder = Path(where)
+    if is_url(where) or not folder.is_dir():
+        return []
+    files = (each for each in folder.rglob("*") if each.is_file() and not each.name.startswith((".", "_")))
+    return sorted(str(each.relative_to(folder)) for each in files if not _is_shard(str(each)))
+
+
 def holds_features(shard: str) -> bool:
     """Whether a shard holds features, not texts."""
     return suffix_of(shard) in FEATURE_SUFFIXES

@@ -242,6 +242,7 @@ class Work:
             raise InputError(
                 f"{folder} holds {len(found):,} comparisons",
                 allowed="one",
+                received="; ".join(map(_described, found)),
                 todo=f"Name the folder of one, such as {found[0].parent}",
             )
         return cls(found[0].parent, _read_plan(found[0]))
@@ -293,6 +294,8 @@ def _require_ours(root: Path) -> None:
     """Raise InputError if a folder holds anything but comparisons; several machines may begin at once."""
     if not root.exists():
         return
+    if not root.is_dir():
+        raise InputError(f"{root} is not a folder", allowed="a folder for what passes write (--work)")
     other = {each.name for each in root.iterdir() if not each.name.startswith(".")} - {COMPARISONS, ENCODED, SAMPLES}
     if other:
         raise InputError(
@@ -300,6 +303,12 @@ def _require_ours(root: Path) -> None:
             allowed="a new or empty folder, or one with comparisons over shards",
             received=", ".join(sorted(other)[:3]),
         )
+
+
+def _described(path: Path) -> str:
+    plan = _read_plan(path)
+    k = "" if plan.score.k is None else f", k = {plan.score.k:,}"
+    return f"{path.parent.name} ({', '.join(plan.candidates)}{k}, {plan.score.seeds:,} seeds)"
 
 
 def _read_plan(path: Path) -> Plan:

@@ -6,6 +6,7 @@ nodes must see. When a node or process dies, its task goes to another actor, and
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from mauve_core.base.errors import InputError, own_words_of
 from mauve_core.base.extras import require
 from mauve_core.shards.engines import MOST_DEATHS, RAY, Done, plural, workforce
 from mauve_core.shards.tasks import Task, carry_out
+
+_LOG = logging.getLogger(__name__)
 
 START_S = 300
 """Seconds within which the first of several workers must start."""
@@ -114,6 +117,7 @@ class RayEngine:
                 self._idle.append(actor)
                 failure = failure or error.cause
             except ray.exceptions.RayError as error:
+                _LOG.warning("A worker was lost with %s: %s", task.what, own_words_of(error))
                 if deaths == MOST_DEATHS - 1:
                     failure = failure or _lost(task, error)
                 waiting.append((task, deaths + 1))

@@ -33,9 +33,10 @@ class Readings:
                 f"Fields were guessed differently in the shards {first} and {shard}",
                 allowed="the same fields in all shards of a side",
                 received=f"{_in_words(fields)}; {_in_words(info.fields)}",
-                todo="Name them: --text-field, --prompt-field, --id-field (an empty name for none)",
+                todo="Name those that all have (--text-field, --prompt-field, --id-field; an empty name for none), or "
+                "rename columns",
             )
 
 
 def _in_words(fields: Sequence[str | None]) -> str:
-    return ", ".join(f"{part} {name or 'none'}" for part, name in zip(PARTS, fields, strict=True))
+    return ", ".join(f"{part} from {name}" if name else f"no {part}" for part, name in zip(PARTS, fields, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import ATTACHMENT
 from mauve_core.shards.encoding import feature_rows
+from mauve_core.shards.engines import plural
+from mauve_core.shards.places import name_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.samples import SampledText, sample_of
@@ -69,7 +72,7 @@ def store_sample(
         source: sorted(sample_of(work, source, work.plan.run_texts), key=lambda text: (text.shard, text.row))
         for source in work.plan.sources
     }
-    corpora = {source: _corpus(source, texts) for source, texts in samples.items()}
+    corpora = {source: _corpus(source, texts, _origin(work.plan.sides[source])) for source, texts in samples.items()}
     features = {source: _features(work, source, texts) for source, texts in samples.items()}
     config = CompareConfig(
         encoder=None, score=work.plan.score, projection=projection, features_from=f"{encoder.model}, over shards"
@@ -83,14 +86,19 @@ def store_sample(
     return compare_and_store(name, corpora, config, features=features, progress=progress, stored=attach)
 
 
-def _corpus(source: str, texts: Sequence[SampledText]) -> Corpus:
+def _origin(shards: Sequence[str]) -> str:
+    """Where a sample is from: the number of shards, and the name of the first one's folder."""
+    return f"a sample of {plural(len(shards), 'shard')} in {PurePosixPath(name_of(shards[0])).parent.name}"
+
+
+def _corpus(source: str, texts: Sequence[SampledText], origin: str) -> Corpus:
     prompts = [text.prompt for text in texts]
     return corpus_from_texts(
         [text.text for text in texts],
         name=source,
         ids=_distinct([text.id for text in texts]),
         prompts=None if None in prompts else prompts,
-        origin=f"a sample of {source} in shards",
+        origin=origin,
     )
 
 

@@ -21,6 +21,7 @@ from mauve_core.cli.shard_costs import _TITLES, costs_sentences
 from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
 from mauve_core.reporting.blocks import Remarks
 from mauve_core.reporting.over_shards_section import over_shards_blocks
+from mauve_core.scoring.comparison_json import difference_json
 from mauve_core.shards.estimate import Estimate
 from mauve_core.shards.extrapolation import Span
 from mauve_core.shards.plan import Work
@@ -151,7 +152,9 @@ def test_scores_do_not_need_the_shards_again(folder: Path, capsys: pytest.Captur
     assert isinstance(remarks, Remarks)
     assert remarks.lines[-1].startswith("Texts of the clusters over all texts are missing: The shard ")
     assert main([*call, "--json"]) == 2
-    assert json.loads(capsys.readouterr().out)["candidates"][0]["clusters"][0]["human"]["n"] > 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["candidates"][0]["clusters"][0]["human"]["n"] > 0
+    assert "01.jsonl cannot be read" in found["texts_missing"]
     shard.rename("texts/model/01.jsonl")
     assert main([*call, "--out", "mended"]) == 0
 
@@ -292,6 +295,10 @@ def test_where_there_is_no_estimate(
         (["--engine", "local", "--normalize", "quotes"], "--normalize cannot be combined with --engine"),
         (["--engine", "local", "--text-field", "a", "--text-field", "b"], "--text-field is given 2 times"),
         (["--engine", "local", "--workers", "0"], "'0' is not a whole number above 0"),
+        (["--engine", "local", "--text-field", "theirs=body"], "Allowed: human, ours. Received: theirs=body"),
+        (["--engine", "local", "--model", "human=texts/model"], "The name 'human' is that of the human side"),
+        (["--engine", "local", "--work", "s3://bucket/work"], "'s3://bucket/work' is a URL: name a folder"),
+        (["--engine", "local", "--work", "words.txt"], "words.txt is not a folder"),
     ],
 )
 def test_what_cannot_be_combined(
@@ -301,6 +308,44 @@ def test_what_cannot_be_combined(
         patch.undo()
         assert main(["compare", *TEXTS, *SCORES, *SAME, *more]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_files_that_are_no_shards_are_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "texts/model/01.jsonl").rename(folder / "texts/model/01.json")
+    for name in ("_SUCCESS", ".part.crc", "more.csv"):
+        (folder / "texts/model" / name).write_text("")
+    assert main(["compare", "--engine", "local", *TEXTS, *SCORES, *SAME]) == 0
+    out, err = capsys.readouterr()
+    assert "Left out of texts/model, because they are no shards: 2 files (01.json, more.csv)" in err
+    assert "ours: 160 texts in 2 shards" in out
+
+
+def test_a_folder_with_two_comparisons_says_which(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for k in ("10", "12"):
+        assert main(["shard-run", "1/1", *TEXTS, "--k", k, "--work", "work", "--quiet"]) == 0
+    assert main(["shard-merge", "--work", "work"]) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert "(ours, k = 10, 5 seeds)" in err
+    assert "(ours, k = 12, 5 seeds)" in err
+
+
+def test_doubts_stand_first_and_a_run_of_all_texts_has_the_only_tests(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["compare", "--engine", "local", *TEXTS, "--model", "again=texts/human", "--seeds", "2", "--k", "100", *SAME]
+    assert main([*call, "--bootstrap", "100", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["closest"].startswith(
+        "again has the same texts as the human side: were the same shards given twice? "
+        "Too few texts: 2.4 per side and cluster"
+    )
+    tests = RunStore().load(found["run"]).comparison.differences
+    assert tests is not None
+    assert found["differences"] == [difference_json(each) for each in tests]
+    assert main([*call, "--bootstrap", "100", "--run-texts", "100", "--json"]) == 0
+    sampled = json.loads(capsys.readouterr().out)
+    assert sampled["differences"][0]["n"] != found["differences"][0]["n"]
+    assert sampled["texts_missing"] is None
 
 
 @pytest.mark.parametrize("part", ["0/2", "3/2", "2", "a/b", "1/0"])

@@ -149,7 +149,9 @@ def _summed(found: ShardedComparison) -> int:
 
 
 @pytest.mark.parametrize("pass_name", ["encode", "sum"])
-def test_a_killed_worker_changes_nothing(made_up: MadeUp, tmp_path: Path, pass_name: str) -> None:
+def test_a_killed_worker_changes_nothing(
+    made_up: MadeUp, tmp_path: Path, pass_name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     expected = made_up.compared(tmp_path / "undisturbed").digest()
     engine, killed = LocalEngine(2), []
 
@@ -162,6 +164,8 @@ def test_a_killed_worker_changes_nothing(made_up: MadeUp, tmp_path: Path, pass_n
     found = compare_shards(Work.begin(tmp_path / "killed", made_up.plan), engine, progress=kill)
     engine.close()
     assert killed
+    assert "A worker died of shard " in caplog.text
+    assert "SIGKILL" in caplog.text
     assert found.digest() == expected
 
 

@@ -127,7 +127,7 @@ def test_empty_shards_of_features_count_as_no_rows(tmp_path: Path) -> None:
 def test_fields_that_are_guessed_differently_are_refused(plan: Callable[..., Plan], tmp_path: Path) -> None:
     shard = Path(plan().sides["model"][1])
     shard.write_text(shard.read_text().replace('"prompt": ', '"note": '))
-    with pytest.raises(InputError, match=r"guessed differently.*prompt prompt, id id; text text, prompt none"):
+    with pytest.raises(InputError, match=r"guessed differently.*prompt from prompt, id from id; text from text, no "):
         carried_out(plan(), tmp_path / "work")
 
 

@@ -35,7 +35,7 @@ def show(run: Run) -> bool:
     columns, rows = over_all_rows(found)
     with st.container(border=True, key="over_shards"):
         st.header("Over all texts", anchor=False, help=ABOUT)
-        for said in answers_over_all(found):
+        for said in answers_over_all(found, run):
             st.markdown(verdict_lines.in_markdown(said))
         cells = [(f"**{escaped(short_name(name))}**", *rest) for name, *rest in rows]
         st.table(pd.DataFrame(cells, columns=list(columns)), border="horizontal", hide_index=True)
