@@ -7,16 +7,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, get_args
+from typing import TYPE_CHECKING, get_args
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.files import home
-from mauve_core.base.formatting import NONE, file_size, printable, with_plain_spaces
-from mauve_core.base.progress import format_seconds
-from mauve_core.base.validation import Count
-from mauve_core.cli.cluster_output import ClusterOverAllJson, cluster_lines, clusters_json
+from mauve_core.base.formatting import printable
 from mauve_core.cli.options import (
     add_device_option,
     add_encoder_options,
@@ -29,25 +26,20 @@ from mauve_core.cli.options import (
     results_only,
     run_table,
     score_config,
-    sentences_text,
     source_fields,
     write,
     write_json,
 )
 from mauve_core.cli.shard_costs import ENCODING, estimated, titled
-from mauve_core.scoring.comparison_json import DifferenceJson, ScoresJson
-from mauve_core.scoring.tables import aligned
+from mauve_core.cli.sharding_output import sharded_json, sharded_table
 from mauve_core.shards.plan import RUN_TEXTS, StoredAs
 from mauve_core.shards.result import PARTS
 
 if TYPE_CHECKING:
-    from mauve_core.experiments.clusters_over_shards import ClustersOverAll
     from mauve_core.shards.engines import Engine
     from mauve_core.shards.plan import Plan, Work
-    from mauve_core.shards.result import Pass, ShardedComparison, ShardedSide
     from mauve_core.shards.tasks import Task
     from mauve_core.shards.texts import Named
-    from mauve_core.store import Run
 
 _SHARDS = (
     "a quoted pattern, folder, .manifest or one file of Parquet, JSONL or .npy shards, here or at a URL "
@@ -57,102 +49,6 @@ MOST_NAMED = 3
 """Files that a message names."""
 
 _NOT_IN_SHARDS = ("file", "by", "reference", "features", "normalize", "equalize", "metadata_field")
-
-
-class ShardedSideJson(TypedDict):
-    """One side in shards.
-
-    Attributes
-    ----------
-    name : str
-        ``human``, or the candidate's name.
-    shards : int
-        Number of shards.
-    n : int
-        Texts that count.
-    left_out : mapping of str to int
-        Other rows by reason.
-    fields : mapping of str to (str or None)
-        Where texts, prompts and ids come from; null for no field, and empty for shards of features.
-    digest : str
-        SHA-256 of the shards' digests.
-    """
-
-    name: str
-    shards: Count
-    n: Count
-    left_out: dict[str, Count]
-    fields: dict[str, str | None]
-    digest: str
-
-
-class ShardedCandidateJson(TypedDict):
-    """One candidate over all texts.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    k : int
-        Number of clusters.
-    sampled : int
-        Rows on which k-means started.
-    counts : str
-        SHA-256 of the histograms of both sides under every seed.
-    scores : ScoresJson
-        With their spread.
-    like_for_like_n : int or None
-        Texts a side, about, of the two that follow; null, as they are, if there are too few groups of prompts.
-    like_for_like, human_vs_human : ScoresJson or None
-        Human texts against the candidate's texts of other prompts, and against other human texts.
-    clusters : list of ClusterOverAllJson
-        The clusters with the largest parts of the frontier integral, at most five, the largest first.
-    """
-
-    name: str
-    k: Count
-    sampled: Count
-    counts: str
-    scores: ScoresJson
-    like_for_like_n: Count | None
-    like_for_like: ScoresJson | None
-    human_vs_human: ScoresJson | None
-    clusters: list[ClusterOverAllJson]
-
-
-class ShardedJson(TypedDict):
-    """Scores over all texts of corpora in shards.
-
-    Attributes
-    ----------
-    sides : list of ShardedSideJson
-        The human side first.
-    candidates : list of ShardedCandidateJson
-        In the order in which they were named.
-    differences : list of DifferenceJson
-        Tests of every two candidates whose numbers of texts differ by at most 1 %; ``n`` counts groups of prompts. If
-        the stored run has all texts, its tests.
-    closest : str
-        Sentences: who is closest to the human texts over all texts, or who cannot be told apart; and what speaks
-        against it.
-    texts_missing : str or None
-        Why texts of clusters could not be read, and phrases not be counted.
-    digest : str
-        SHA-256 of what decides the result, and of the result: equal on every engine.
-    engine : str
-        What carried out the tasks.
-    run : str or None
-        Id of the stored run, a sample of the texts; None for shards of features.
-    """
-
-    sides: list[ShardedSideJson]
-    candidates: list[ShardedCandidateJson]
-    differences: list[DifferenceJson]
-    closest: str
-    texts_missing: str | None
-    digest: str
-    engine: str
-    run: str | None
 
 
 def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -275,85 +171,14 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
             run = store_sample(name, work, found, projection=not args.no_map, progress=progress)
         clusters = clusters_over_all(work)
     if args.json:
-        write_json(_json(found, clusters, run), "shard-merge")
+        write_json(sharded_json(found, clusters, run), "shard-merge")
     else:
-        write(_table(found, clusters, run))
+        write(sharded_table(found, clusters, run))
     if run is not None and not args.json:
         write(f"\nIn the sample that is stored as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
     if found.texts_missing is not None:
         raise InputError(f"The scores are complete; the texts of clusters are missing: {found.texts_missing}")
     return 0
-
-
-def _json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) -> dict[str, Any]:
-    from mauve_core.experiments.over_shards import answers_over_all, settled
-    from mauve_core.scoring.comparison_json import difference_json, scores_json
-
-    return {
-        "sides": [
-            {
-                "name": side.name,
-                "shards": side.shards,
-                "n": side.n,
-                "left_out": dict(side.left_out),
-                "fields": dict(zip(PARTS, side.fields or (), strict=False)),
-                "digest": side.digest,
-            }
-            for side in found.sides
-        ],
-        "candidates": [
-            {
-                "name": one.name,
-                "k": one.k,
-                "sampled": one.sampled,
-                "counts": one.counts,
-                "scores": scores_json(one.scores),
-                "like_for_like_n": one.halves and one.halves.n,
-                "like_for_like": one.halves and scores_json(one.halves.candidate),
-                "human_vs_human": one.halves and scores_json(one.halves.human),
-                "clusters": clusters_json(found, clusters[one.name]),
-            }
-            for one in found.candidates
-        ],
-        "differences": [difference_json(each) for each in settled(found, run).differences],
-        "closest": with_plain_spaces(" ".join(map(str, answers_over_all(found, run)))),
-        "texts_missing": found.texts_missing,
-        "digest": found.digest(),
-        "engine": found.engine,
-        "run": None if run is None else run.id,
-    }
-
-
-def _table(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) -> str:
-    from mauve_core.experiments.over_shards import answers_over_all, over_all_rows
-
-    columns, rows = over_all_rows(found)
-    lines = [sentences_text(answers_over_all(found, run)), ""]
-    lines += [*map(_side_line, found.sides), ""]
-    lines.append(aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)]))
-    for each in clusters.candidates:
-        lines += cluster_lines(found, each)
-    passes = [(one.name, f"{one.tasks:,}", *_taken(one)) for one in found.passes]
-    lines += ["", aligned([("Pass", "Tasks", "Time", "Most memory of a process"), *passes])]
-    lines += ["", f"Engine: {found.engine}. Digest: {found.digest()}"]
-    return "\n".join(lines)
-
-
-def _taken(one: Pass) -> tuple[str, str]:
-    """Time and memory of a pass; neither if all of it was done before."""
-    if one.tasks == one.done_before:
-        return "done before", NONE
-    return format_seconds(one.seconds), file_size(one.peak_bytes)
-
-
-def _side_line(side: ShardedSide) -> str:
-    """Say how many texts a side has, where they come from and what was left out."""
-    said = f"{side.name}: {side.n:,} texts in {side.shards:,} shards"
-    if side.fields is not None:
-        said += f" ({', '.join(f'{part} from {name}' for part, name in zip(PARTS, side.fields, strict=True) if name)})"
-    if side.left_out:
-        said += f"; left out: {', '.join(f'{count:,} {reason}' for reason, count in side.left_out.items())}"
-    return printable(said)
 
 
 def _option(name: str) -> str:

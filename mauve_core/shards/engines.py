@@ -155,7 +155,7 @@ class LocalEngine:
             except (EOFError, OSError, pickle.UnpicklingError):
                 seat.worker = None
                 deaths.append(worker.ended())
-                _LOG.warning("A worker died of %s: %s", task.what, deaths[-1])
+                _LOG.warning("The worker of %s died (%s)", task.what, deaths[-1])
             else:
                 if isinstance(answer, BaseException):
                     raise answer

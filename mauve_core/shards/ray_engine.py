@@ -117,7 +117,7 @@ class RayEngine:
                 self._idle.append(actor)
                 failure = failure or error.cause
             except ray.exceptions.RayError as error:
-                _LOG.warning("A worker was lost with %s: %s", task.what, own_words_of(error))
+                _LOG.warning("The worker of %s was lost: %s", task.what, own_words_of(error))
                 if deaths == MOST_DEATHS - 1:
                     failure = failure or _lost(task, error)
                 waiting.append((task, deaths + 1))

@@ -164,7 +164,7 @@ def test_a_killed_worker_changes_nothing(
     found = compare_shards(Work.begin(tmp_path / "killed", made_up.plan), engine, progress=kill)
     engine.close()
     assert killed
-    assert "A worker died of shard " in caplog.text
+    assert "The worker of " in caplog.text
     assert "SIGKILL" in caplog.text
     assert found.digest() == expected
 
