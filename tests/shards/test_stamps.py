@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow.fs import FileInfo, FileSelector, FileType
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards.compare import compare_shards, plan_of
+from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.stamps import Stamp, require_unchanged, stamps_of
@@ -145,3 +146,44 @@ def test_a_shard_that_has_vanished(tmp_path: Path) -> None:
         require_unchanged(str(shard), known)
     with pytest.raises(InputError, match=r"a\.jsonl cannot be read"):
         stamps_of([str(shard)])
+
+
+def test_times_of_objects_are_compared_in_whole_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A listing has fractions that the answer about one object lacks."""
+    shard, second = "s3://bucket/a.parquet", 1_700_000_000 * 10**9
+
+    class Store:
+        changed = second
+
+        def get_file_info(self, asked: FileSelector | str) -> FileInfo | list[FileInfo]:
+            one = isinstance(asked, str)
+            found = FileInfo(
+                "bucket/a.parquet", FileType.File, size=7, mtime_ns=self.changed + (0 if one else 345 * 10**6)
+            )
+            return found if one else [found]
+
+    store = Store()
+    monkeypatch.setattr("mauve_core.shards.stamps.system_of", lambda where: (store, "bucket/a.parquet"))
+    known = dict(zip([shard], stamps_of([shard]), strict=True))
+    assert known[shard] == Stamp(7, second)
+    require_unchanged(shard, known)
+    store.changed += 10**9
+    with pytest.raises(InputError, match="written anew"):
+        require_unchanged(shard, known)
+
+
+def test_a_shard_of_both_sides_is_encoded_once(plan: Callable[..., Plan], tmp_path: Path) -> None:
+    own = plan()
+    same = dataclasses.replace(own, sides={HUMAN: own.sides[HUMAN], "model": own.sides[HUMAN]})
+    found = carried_out(same, tmp_path / "work")
+    assert encoded(found) == 3
+    assert found["model"].scores["mauve"].mean == 1
+
+
+def test_what_another_comparison_has_encoded_meanwhile_stays(plan: Callable[..., Plan], tmp_path: Path) -> None:
+    work = Work.begin(tmp_path / "work", plan())
+    tasks = encode_tasks(work)
+    Inline().run(work.folder, tasks, lambda task, memory: None)
+    before = {path: path.stat().st_mtime_ns for path in (work.root / "encoded").iterdir()}
+    Inline().run(work.folder, tasks, lambda task, memory: None)
+    assert {path: path.stat().st_mtime_ns for path in (work.root / "encoded").iterdir()} == before
