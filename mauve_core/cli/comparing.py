@@ -22,6 +22,7 @@ from mauve_core.cli.options import (
     name_default_encoder,
     named,
     normalize_steps,
+    require_device,
     score_config,
     source_fields,
 )
@@ -72,6 +73,7 @@ def _compare(args: argparse.Namespace) -> int:
         return compare_in_shards(args)
     if args.estimate:
         raise InputError("--estimate is for corpora in shards", todo="Give it with --engine")
+    require_device(args.device)
     task = task_of(args)
     if not args.features:
         name_default_encoder(args, task.human.path, task.human.text_field)

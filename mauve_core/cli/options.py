@@ -73,14 +73,20 @@ TEXT_FILE = (
 """What a file of texts may be, for help."""
 
 
+def require_device(device: str) -> None:
+    """Raise InputError if this machine lacks the device."""
+    if device not in _NEED_NO_CHECK:
+        from mauve_core.encoders.devices import resolve_devices  # imports torch
+
+        resolve_devices(device)
+
+
 class _Device(Store):
-    """The name of a device that this machine has."""
+    """The name of a device that this machine has; commands with engines check it later, as a cluster may have it."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        if values not in _NEED_NO_CHECK:
-            from mauve_core.encoders.devices import resolve_devices  # imports torch
-
-            resolve_devices(values)
+        if not hasattr(namespace, "engine"):
+            require_device(values)
         super().__call__(parser, namespace, values, option_string)
 
 

@@ -23,6 +23,7 @@ from mauve_core.cli.options import (
     name_default_encoder,
     named,
     progress_of,
+    require_device,
     results_only,
     run_table,
     score_config,
@@ -158,6 +159,8 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     from mauve_core.tasks.over_shards import store_sample
 
     progress, run = titled(progress_of(args)), None
+    if not args.engine.startswith("ray"):
+        require_device(args.device)
     if work.plan.encoder is not None and not args.no_map:
         require_map()
     with _closing(engine_for(args.engine, args.workers)) as engine:

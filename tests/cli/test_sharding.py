@@ -299,6 +299,8 @@ def test_where_there_is_no_estimate(
         (["--engine", "local", "--model", "human=texts/model"], "The name 'human' is that of the human side"),
         (["--engine", "local", "--work", "s3://bucket/work"], "'s3://bucket/work' is a URL: name a folder"),
         (["--engine", "local", "--work", "words.txt"], "words.txt is not a folder"),
+        (["--engine", "local", "--device", "cuda:7"], "This machine has no CUDA device"),
+        (["--device", "cuda:7"], "This machine has no CUDA device"),
     ],
 )
 def test_what_cannot_be_combined(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.shards.compare import compare_shards
 from mauve_core.shards.engines import engine_for
@@ -129,6 +130,15 @@ def test_a_cluster_that_is_not_there() -> None:
         engine_for("ray:127.0.0.1:1")
     with pytest.raises(InputError, match="HOST:PORT or auto"):
         engine_for("ray:head:here")
+
+
+def test_a_cluster_may_have_the_gpus_that_the_machine_of_the_command_lacks(
+    made_up: MadeUp, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = {name: str(Path(shards[0]).parent) for name, shards in made_up.plan.sides.items()}
+    sides = ["--human", places["human"], "--model", f"ours={places['model']}", "--work", str(tmp_path / "work")]
+    assert main(["compare", "--engine", "ray:127.0.0.1:1", *sides, "--device", "cuda"]) == 2
+    assert "The Ray cluster at 127.0.0.1:1 cannot be reached" in capsys.readouterr().err
 
 
 def test_nothing_is_reported_to_the_makers_of_ray() -> None:
