@@ -75,7 +75,7 @@ class ShardCostsJson(TypedDict):
     wall_seconds : SpanJson
         Seconds until they have encoded it.
     encoders : int
-        Tasks at once while texts are encoded: one a GPU, if there are any.
+        Tasks at once while texts are encoded: one per GPU, if there are any.
     workers : int
         Tasks at once in the passes that follow.
     device : str

@@ -149,7 +149,7 @@ def _run(args: argparse.Namespace) -> int:
 def _merge(args: argparse.Namespace) -> int:
     from mauve_core.shards.plan import Work
 
-    return _finish(args, Work.open(args.work))
+    return _finish(args, Work.open(Path(args.work)))
 
 
 def _finish(args: argparse.Namespace, work: Work) -> int:
@@ -161,7 +161,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     progress, run = titled(progress_of(args)), None
     if not args.engine.startswith("ray"):
         require_device(args.device)
-    if work.plan.encoder is not None and not args.no_map:
+    if work.plan.encoder is not None and not args.no_map and not args.estimate:
         require_map()
     with _closing(engine_for(args.engine, args.workers)) as engine:
         if estimated(args, work, engine, encode_tasks(work, args.device)):
@@ -189,14 +189,14 @@ def _option(name: str) -> str:
 
 
 def _note_other_files(where: str) -> None:
-    """Say on standard error which files of a folder are no shards, as a renamed one would be."""
+    """Say on standard error which files of a folder are not shards, as a renamed one would be."""
     from mauve_core.shards.places import other_files
 
     other = other_files(where)
     if other:
         names = ", ".join(other[:MOST_NAMED]) + (", …" if len(other) > MOST_NAMED else "")
         sys.stderr.write(
-            printable(f"Left out of {where}, because they are no shards: {len(other):,} files ({names})") + "\n"
+            printable(f"Left out of {where}, because they are not shards: {len(other):,} files ({names})") + "\n"
         )
 
 
@@ -257,12 +257,6 @@ def _closing(engine: Engine) -> Iterator[Engine]:
         engine.close()
 
 
-def _work_folder(text: str) -> Path:
-    if "://" in text:
-        raise argparse.ArgumentTypeError(f"{text!r} is a URL: name a folder that all machines see under one path")
-    return Path(text)
-
-
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
@@ -288,7 +282,7 @@ def _add_workers_option(parser: argparse._ActionsContainer) -> None:
 def _add_work_option(parser: argparse._ActionsContainer, *, required: bool) -> None:
     what = "folder for what the passes write, which all machines see; what is finished or encoded in it is not repeated"
     default = "" if required else "; default: shards in MAUVE_LENS_HOME"
-    parser.add_argument("--work", type=_work_folder, required=required, metavar="FOLDER", help=what + default)
+    parser.add_argument("--work", required=required, metavar="FOLDER", help=what + default)
 
 
 def _add_estimate_option(parser: argparse._ActionsContainer) -> None:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from functools import partial
 
-from mauve_core.analysis.closest import SCORE, Ranked, closest_of, score_in_full
+from mauve_core.analysis.closest import SCORE, Ranked, closest_of, mean_and_interval, score_in_full
 from mauve_core.analysis.sentences import Name, Sentence, sentence
 from mauve_core.analysis.verdict import TOO_FEW
 from mauve_core.base.config import HUMAN
@@ -18,7 +18,6 @@ from mauve_core.base.formatting import (
     interval,
     significant,
     with_plain_spaces,
-    written,
 )
 from mauve_core.base.json_codec import from_json
 from mauve_core.scoring.advice import FEW_PER_CLUSTER
@@ -118,7 +117,7 @@ def answers_over_all(found: ShardedComparison, run: Run | None) -> tuple[Sentenc
     halves = found[name].halves
     if halves is None:
         return (*doubts, closest)
-    own, human = (written(each[SCORE].mean, SCORE_DECIMALS) for each in (halves.candidate, halves.human))
+    own, human = (mean_and_interval(each[SCORE]) for each in (halves.candidate, halves.human))
     like = f"Like for like at {halves.n:,} texts a side, {{}} has a MAUVE of {own}, {HUMAN_VS_HUMAN} one of {human}."
     return (*doubts, closest, sentence(like, Name(name)))
 

@@ -70,7 +70,7 @@ class Engine(Protocol):
 class LocalEngine:
     """Processes of this machine, one task at a time each; a task whose process dies goes to a new one.
 
-    Tasks with a model get one process a GPU. These end when a pass without a model begins, which has all cores.
+    Tasks with a model get one process per GPU. These end when a pass without a model begins, which has all cores.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def engine_for(choice: str, workers: int | None = None) -> Engine:
     choice : str
         "local"; "ray" for a cluster of its own on this machine, or "ray:ADDRESS" for one that runs.
     workers : int, optional
-        Most tasks at once. Default: one a GPU for those with a model; else the usable cores, or those of the cluster.
+        Most tasks at once. Default: one per GPU for those with a model; else the usable cores, or those of the cluster.
 
     Raises
     ------

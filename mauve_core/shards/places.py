@@ -85,7 +85,7 @@ def list_shards(where: str | Path) -> tuple[str, ...]:
 
 
 def other_files(where: str) -> list[str]:
-    """Names of files in a folder on this machine that are no shards; hidden ones and those with ``_`` do not count."""
+    """Names of files in a folder on this machine that are not shards; hidden ones and those with ``_`` do not count."""
     folder = Path(where)
     if is_url(where) or not folder.is_dir():
         return []

@@ -39,8 +39,8 @@ class RayEngine:
     address : str or None
         That of a cluster that runs, "auto" for the one of this machine; None starts one on this machine.
     workers : int, optional
-        Most actors, one task at a time each. Default: one a GPU for tasks with a model if the cluster has any; else one
-        a core.
+        Most actors, one task at a time each. Default: one per GPU for tasks with a model if the cluster has any; else
+        one per core.
 
     Raises
     ------

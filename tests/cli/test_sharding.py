@@ -62,7 +62,7 @@ def test_compare_prints_both_scores_and_stores_the_sample(folder: Path, capsys: 
     assert "human: 240 texts in 3 shards (text from text, prompt from prompt, id from id)" in out
     assert "In the sample that is stored as run mine:" in out
     assert re.search(
-        r"\nLike for like at \d+ texts a side, ours has a MAUVE of 0\.\d+, human vs\. human one of 0\.\d", out
+        r"\nLike for like at \d+ texts a side, ours has a MAUVE of 0\.\d+ ± \S+ \(0\.\d+ to \d\.\d+\),\s", out
     )
     assert "ours over all texts: MAUVE" in out.replace("\n", " ")
     assert re.search(r"\nours +240 +[\d.]+ ± [\d.]+ ", out)
@@ -297,7 +297,7 @@ def test_where_there_is_no_estimate(
         (["--engine", "local", "--workers", "0"], "'0' is not a whole number above 0"),
         (["--engine", "local", "--text-field", "theirs=body"], "Allowed: human, ours. Received: theirs=body"),
         (["--engine", "local", "--model", "human=texts/model"], "The name 'human' is that of the human side"),
-        (["--engine", "local", "--work", "s3://bucket/work"], "'s3://bucket/work' is a URL: name a folder"),
+        (["--engine", "local", "--work", "s3://bucket/work"], "cannot be in an object store"),
         (["--engine", "local", "--work", "words.txt"], "words.txt is not a folder"),
         (["--engine", "local", "--device", "cuda:7"], "This machine has no CUDA device"),
         (["--device", "cuda:7"], "This machine has no CUDA device"),
@@ -318,7 +318,7 @@ def test_files_that_are_no_shards_are_named(folder: Path, capsys: pytest.Capture
         (folder / "texts/model" / name).write_text("")
     assert main(["compare", "--engine", "local", *TEXTS, *SCORES, *SAME]) == 0
     out, err = capsys.readouterr()
-    assert "Left out of texts/model, because they are no shards: 2 files (01.json, more.csv)" in err
+    assert "Left out of texts/model, because they are not shards: 2 files (01.json, more.csv)" in err
     assert "ours: 160 texts in 2 shards" in out
 
 

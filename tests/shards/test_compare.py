@@ -256,8 +256,11 @@ def test_what_is_finished_is_not_done_again(made_up: MadeUp, tmp_path: Path, los
 
 @pytest.mark.parametrize("engine", [LocalEngine(1), Inline()], ids=["local", "inline"])
 def test_nothing_to_do_is_done(tmp_path: Path, engine: LocalEngine | Inline) -> None:
-    engine.run(tmp_path, [], lambda task, memory: None)
+    done: list[Task] = []
+    engine.run(tmp_path, [], lambda task, memory: done.append(task))
     engine.close()
+    assert done == []
+    assert list(tmp_path.iterdir()) == []
 
 
 class Late(Inline):

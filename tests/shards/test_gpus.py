@@ -16,7 +16,7 @@ from mauve_core.encoders import devices
 from mauve_core.encoders.devices import VISIBLE, gpus_for, visible_variable
 from mauve_core.shards.compare import compare_shards, encode_tasks
 from mauve_core.shards.encoding import model_device
-from mauve_core.shards.engines import LocalEngine, engine_for
+from mauve_core.shards.engines import LocalEngine, _Worker, engine_for
 from mauve_core.shards.estimate import estimate
 from mauve_core.shards.plan import Plan, Work
 from tests.sharded import MadeUp, carried_out
@@ -70,6 +70,23 @@ def test_gpus_are_divided_among_processes(
     if visible is not None:
         monkeypatch.setenv(visible_variable(), visible)
     assert gpus_for(device) == expected
+
+
+def test_gpus_of_amd_are_divided_by_their_own_variable(
+    gpus: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it is set, ROCm's torch counts by it and not by that of CUDA."""
+    gpus(2)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1,2")
+    monkeypatch.setenv("HIP_VISIBLE_DEVICES", "4,5")
+    assert (visible_variable(), gpus_for("auto")) == ("HIP_VISIBLE_DEVICES", ("4", "5"))
+    worker = _Worker("5")
+    try:
+        environment = Path(f"/proc/{worker.process}/environ").read_bytes().decode().split("\0")
+        assert {"HIP_VISIBLE_DEVICES=5", "CUDA_VISIBLE_DEVICES=0,1,2"} <= set(environment)
+    finally:
+        worker.kill()
+        worker.ended()
 
 
 def test_a_missing_gpu_is_said_before_a_worker_starts(gpus: Callable[[int], None]) -> None:
