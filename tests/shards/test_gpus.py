@@ -73,7 +73,7 @@ def test_gpus_are_divided_among_processes(
 
 
 def test_gpus_of_amd_are_divided_by_their_own_variable(
-    gpus: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+    gpus: Callable[[int], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Where it is set, ROCm's torch counts by it and not by that of CUDA."""
     gpus(2)
@@ -82,6 +82,8 @@ def test_gpus_of_amd_are_divided_by_their_own_variable(
     assert (visible_variable(), gpus_for("auto")) == ("HIP_VISIBLE_DEVICES", ("4", "5"))
     worker = _Worker("5")
     try:
+        answer = worker.ask((str(tmp_path), "no such task", ()))  # until it answers, its environment may not be set
+        assert isinstance(answer, Exception)
         environment = Path(f"/proc/{worker.process}/environ").read_bytes().decode().split("\0")
         assert {"HIP_VISIBLE_DEVICES=5", "CUDA_VISIBLE_DEVICES=0,1,2"} <= set(environment)
     finally:
