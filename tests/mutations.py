@@ -17,7 +17,7 @@ from mauve_core.experiments.clusters_over_shards import (
     CandidateOverAll,
     ClusterOverAll,
     ClustersOverAll,
-    SampledPhrase,
+    CountedPhrase,
     SideOverAll,
 )
 from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
@@ -96,12 +96,13 @@ def clusters_over_shards_example(run: Run) -> ClustersOverAll:
     """Clusters that belong to :func:`over_shards_example`: one that a candidate adds to, and one that it misses."""
     text = KeptText("an id", "a prompt", "what someone wrote", True)
 
-    def side(n: int, phrase: str) -> SideOverAll:
-        return SideOverAll(n, 1.2, 2, (text,) * 2, (text,) * 2, (SampledPhrase(phrase, 2, 1),))
+    def side(n: int, phrase: str, human: int, model: int) -> SideOverAll:
+        phrases = (CountedPhrase(phrase, human, model),)
+        return SideOverAll(n, 1.2, 2, (text,) * 2, (text,) * 2, phrases)
 
     clusters = (
-        ClusterOverAll(3, "rain, cloud", side(2, "weather"), side(12, "rain")),
-        ClusterOverAll(0, "bread, milk", side(11, "bread"), side(7, "milk")),
+        ClusterOverAll(3, "rain, cloud", side(2, "weather", 2, 5), side(12, "rain", 0, 9)),
+        ClusterOverAll(0, "bread, milk", side(11, "bread", 6, 1), side(7, "milk", 2, 4)),
     )
     return ClustersOverAll(tuple(CandidateOverAll(each.name, 1, clusters) for each in run.comparison.candidates))
 

@@ -9,24 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from mauve_core.analysis.words import WordCounts, count_words
+from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
 from mauve_core.base.text_lists import text_list
-from mauve_core.corpus.text_properties import WORD
+from mauve_core.corpus.phrases import LONGEST, PATTERN
 from mauve_core.numerics.statistics.log_odds import log_odds
-
-PATTERN = rf"(?u)\b(?!(?<=['’])(?:s|t|m|d|ll|re|ve)\b){WORD.pattern}"
-"""Words of one letter belong to phrases, and what follows an apostrophe to its word. English contractions that stand
-apart from theirs, as in tokenized texts (*the city 's*), are no words.
-"""
-
-LONGEST = 3
 
 PRIOR = 10.0
 """Weight of the prior in each set, in texts; by tokens, in texts of average length."""
@@ -107,8 +100,7 @@ def distinctive_phrases(
         raise InputError("There is nothing to compare", allowed="two sets with at least one text each")
     if unit not in UNITS:
         raise InputError("No unit of that name", allowed=", ".join(UNITS), received=repr(unit))
-    if not 0 < confidence < 1:
-        raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
+    reach = _reach(confidence)
     # In tokens, the totals count every phrase, however rare.
     least = max(min_texts, 1) if unit == "documents" else 1
     counted = count_words([*first, *second], stop_words=None, longest=LONGEST, pattern=PATTERN, min_texts=least)
@@ -121,54 +113,117 @@ def distinctive_phrases(
         single = np.array([" " not in word for word in counted.vocabulary])
         counts, totals = tokens, (float(tokens[0, single].sum()), float(tokens[1, single].sum()))
         prior = PRIOR * sum(totals) / sum(sizes)
-    background = (counts.sum(axis=0) + 0.5) / (sum(totals) + 1)
-    difference, sd = log_odds(counts[0], counts[1], totals, background, prior)
-    reach = float(ndtri((1 + confidence) / 2))
+    found = _Contrast.of(counted.vocabulary.tolist(), texts, counts, totals, prior)
 
-    def phrases_of(own: int, difference: NDArray[np.float64]) -> tuple[Phrase, ...]:
-        z = difference / sd
-        usable = (texts[own] >= min_texts) & (z > reach)
+    def phrases_of(own: int) -> tuple[Phrase, ...]:
+        sign = 1 - 2 * own
         return tuple(
             Phrase(
-                text=str(counted.vocabulary[column]),
-                log_odds=float(difference[column]),
-                low=float(difference[column] - reach * sd[column]),
-                high=float(difference[column] + reach * sd[column]),
-                z=float(z[column]),
+                text=found.phrases[column],
+                log_odds=float(sign * found.difference[column]),
+                low=float(sign * found.difference[column] - reach * found.sd[column]),
+                high=float(sign * found.difference[column] + reach * found.sd[column]),
+                z=float(sign * found.difference[column] / found.sd[column]),
                 texts=int(texts[own, column]),
                 other_texts=int(texts[1 - own, column]),
                 tokens=int(tokens[own, column]),
                 other_tokens=int(tokens[1 - own, column]),
             )
-            for column in _chosen(counted, z, usable, top, stop_words)
+            for column in found.chosen(own, reach, top, min_texts, stop_words)
         )
 
-    return phrases_of(0, difference), phrases_of(1, -difference)
+    return phrases_of(0), phrases_of(1)
+
+
+def distinctive_of_counts(
+    phrases: Sequence[str],
+    texts: NDArray[np.int64],
+    sizes: tuple[int, int],
+    *,
+    effects: tuple[float, float] = (1.0, 1.0),
+    top: int = 10,
+    min_texts: int = 2,
+    stop_words: frozenset[str] = frozenset(),
+    confidence: float = 0.95,
+) -> tuple[list[int], list[int]]:
+    """Return which of some counted phrases tell each set from the other, as :func:`distinctive_phrases` by documents.
+
+    Parameters
+    ----------
+    phrases : sequence of str
+        m phrases.
+    texts : (2, m) int64 array
+        Texts of either set that have them.
+    sizes : (int, int)
+        Texts of either set; at least 1.
+    effects : (float, float)
+        Design effects, at least 1: how many texts of each set count as one, because texts of one prompt are alike.
+    top, min_texts, stop_words, confidence : see :func:`distinctive_phrases`
+
+    Returns
+    -------
+    of_first, of_second : list of int
+        Indices of phrases, the largest z first.
+    """
+    if not phrases:
+        return [], []
+    each = np.array(effects)
+    counts, totals = texts / each[:, np.newaxis], np.array(sizes) / each
+    found = _Contrast.of(phrases, texts, counts, (float(totals[0]), float(totals[1])), PRIOR)
+    of_first, of_second = (found.chosen(own, _reach(confidence), top, min_texts, stop_words) for own in (0, 1))
+    return of_first, of_second
+
+
+class _Contrast(NamedTuple):
+    """Log odds of m phrases: differences between the first set and the second, (m,), and their standard deviations."""
+
+    phrases: Sequence[str]
+    texts: NDArray[np.int64]
+    difference: NDArray[np.float64]
+    sd: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        phrases: Sequence[str],
+        texts: NDArray[np.int64],
+        counts: NDArray[Any],
+        totals: tuple[float, float],
+        prior: float,
+    ) -> _Contrast:
+        """``texts`` and ``counts``, in the unit of ``totals`` and ``prior``, are (2, m)."""
+        background = (counts.sum(axis=0) + 0.5) / (sum(totals) + 1)
+        return cls(phrases, texts, *log_odds(counts[0], counts[1], totals, background, prior))
+
+    def chosen(self, own: int, reach: float, top: int, min_texts: int, stop_words: frozenset[str]) -> list[int]:
+        """Phrases of set 0 or 1 by largest z without repetition; for equal z the longer one, then by alphabet."""
+        z = (1 - 2 * own) * self.difference / self.sd
+        usable = np.flatnonzero((self.texts[own] >= min_texts) & (z > reach))
+        words = {column: self.phrases[column] for column in usable.tolist()}
+        chosen: list[int] = []
+        # Rounding z makes phrases with equal counts tie.
+        for column in sorted(words, key=lambda at: (-round(float(z[at]), 9), -words[at].count(" "), words[at])):
+            if all(_is_stop_word(word, stop_words) for word in words[column].split()):
+                continue
+            padded = f" {words[column]} "
+            if any(padded in f" {words[other]} " or f" {words[other]} " in padded for other in chosen):
+                continue
+            chosen.append(column)
+            if len(chosen) == top:
+                break
+        return chosen
+
+
+def _reach(confidence: float) -> float:
+    """Standard deviations that an interval reaches to either side."""
+    if not 0 < confidence < 1:
+        raise InputError("The confidence is not usable", allowed="a number in (0, 1)", received=repr(confidence))
+    return float(ndtri((1 + confidence) / 2))
 
 
 def _by_set(matrix: Any, n: int) -> NDArray[np.int64]:
     """Return (2, phrases) column sums of the first n rows and of the others."""
     return np.stack([np.asarray(part.sum(axis=0), dtype=np.int64).ravel() for part in (matrix[:n], matrix[n:])])
-
-
-def _chosen(
-    counted: WordCounts, z: NDArray[np.float64], usable: NDArray[np.bool_], top: int, stop_words: frozenset[str]
-) -> list[int]:
-    """Choose phrases by largest z without repetition; for equal z the longer one, then in alphabetical order."""
-    indices = np.flatnonzero(usable)
-    words = {int(column): str(counted.vocabulary[column]) for column in indices}
-    chosen: list[int] = []
-    # Rounding z makes phrases with equal counts tie.
-    for column in sorted(words, key=lambda index: (-round(float(z[index]), 9), -words[index].count(" "), words[index])):
-        if all(_is_stop_word(word, stop_words) for word in words[column].split()):
-            continue
-        padded = f" {words[column]} "
-        if any(padded in f" {words[other]} " or f" {words[other]} " in padded for other in chosen):
-            continue
-        chosen.append(column)
-        if len(chosen) == top:
-            break
-    return chosen
 
 
 def _is_stop_word(word: str, stop_words: frozenset[str]) -> bool:

@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.analysis.phrases import LONGEST
+from mauve_core.corpus.phrases import LONGEST
 from mauve_core.corpus.text_properties import NGRAM, WORD
 
 _SPACED = re.compile(r"\S+")

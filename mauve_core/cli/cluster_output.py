@@ -23,6 +23,22 @@ MOST_PHRASES = 2
 """Phrases of a side in a table."""
 
 
+class CountedPhraseJson(TypedDict):
+    """A phrase that one side of a cluster uses more often than the other.
+
+    Attributes
+    ----------
+    text : str
+        Its words in lower case.
+    human, model : int
+        Texts of either side of the cluster that have it, of all texts.
+    """
+
+    text: str
+    human: Count
+    model: Count
+
+
 class SideOverAllJson(TypedDict):
     """One side of a cluster of all texts.
 
@@ -34,15 +50,15 @@ class SideOverAllJson(TypedDict):
         Of all texts of the side.
     low, high : float
         95 % interval of the share, for all clusters and both sides at once.
-    phrases : list of str
-        Phrases that the side uses more often than the other in this cluster, from random texts of both.
+    phrases : list of CountedPhraseJson
+        Phrases that the side uses more often than the other in this cluster, proposed by random texts.
     """
 
     n: Count
     share: Share
     low: Share
     high: Share
-    phrases: list[str]
+    phrases: list[CountedPhraseJson]
 
 
 class ClusterOverAllJson(TypedDict):
@@ -86,7 +102,7 @@ def _side(side: SideOverAll, row: pd.Series, share: str) -> SideOverAllJson:
         "share": float(row[share]),
         "low": float(row[f"{share}_low"]),
         "high": float(row[f"{share}_high"]),
-        "phrases": [phrase.text for phrase in side.phrases],
+        "phrases": [{"text": phrase.text, "human": phrase.human, "model": phrase.model} for phrase in side.phrases],
     }
 
 

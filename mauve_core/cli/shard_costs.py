@@ -33,6 +33,7 @@ _TITLES = {
     "label": "Labeling rows",
     "keep": "Choosing texts of clusters",
     "fetch": "Reading texts of clusters",
+    "count": "Counting phrases",
 }
 
 HOURS_FROM = 3600

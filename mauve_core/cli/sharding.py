@@ -180,7 +180,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     if run is not None and not args.json:
         write(f"\nIn the sample that is stored as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
     if found.texts_missing is not None:
-        raise InputError(f"The scores are complete; the texts of clusters are missing: {found.texts_missing}")
+        raise InputError(f"The scores are complete; texts or phrases of clusters are missing: {found.texts_missing}")
     return 0
 
 

@@ -12,12 +12,19 @@ from mauve_core.base.formatting import NONE, percent_with_interval, with_plain_s
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, ClusterOverAll, SideOverAll
 from mauve_core.shards.keepsakes import RANDOM
 from mauve_core.shards.result import ShardedComparison
+from mauve_core.shards.wording import LEAST_PROPOSING
 
 ABOUT = (
     "Clusters of all texts with the largest parts of the frontier integral, under the k-means seed whose MAUVE is the "
     f"median. {CONFIDENCE:.0%} intervals of shares by Wilson, as wide as the likeness of texts of one prompt makes "
-    "them, for all clusters of both sides at once, clusters held fixed. Names and phrases: of up to "
+    "them, for all clusters of both sides at once, clusters held fixed. Names are words of up to "
     f"{RANDOM} random texts of each side of a cluster."
+)
+
+ABOUT_PHRASES = (
+    f"Phrases in at least {LEAST_PROPOSING} of up to {RANDOM} random texts of a side, which it uses more often than "
+    f"the other. Shares are of all its texts in the cluster. {CONFIDENCE:.0%} intervals are for one phrase at a time, "
+    "and as wide as the likeness of texts of one prompt makes them for the cluster's share."
 )
 
 
@@ -94,6 +101,19 @@ def columns_of(candidate: str) -> tuple[str, ...]:
 def phrases_in_words(side: SideOverAll, most: int | None = None) -> str:
     """The first phrases of a side of a cluster; None means all."""
     return ", ".join(each.text for each in side.phrases[:most]) or NONE
+
+
+def phrase_shares(cluster: ClusterOverAll, side: SideOverAll) -> list[tuple[str, str, str]]:
+    """The phrases of a side, untrusted, with the shares of its own texts and of the other side's that have them."""
+    if not side.phrases:
+        return []
+    sides = [(name, getattr(cluster, name)) for name in ("human", "model")]
+    cells = []
+    for name, each in sorted(sides, key=lambda pair: pair[1] is not side):
+        counts = np.array([getattr(phrase, name) for phrase in side.phrases], dtype=np.float64)
+        ends = zip(counts / each.n, *wilson_interval(counts / each.effect, each.n / each.effect), strict=True)
+        cells.append([percent_with_interval(*end) for end in ends])
+    return list(zip([phrase.text for phrase in side.phrases], *cells, strict=True))
 
 
 def cluster_of(candidate: CandidateOverAll, number: int | None) -> ClusterOverAll | None:

@@ -15,7 +15,7 @@ from typing import Annotated
 import numpy as np
 
 from mauve_core.analysis.cluster_names import cluster_names
-from mauve_core.analysis.phrases import distinctive_phrases
+from mauve_core.analysis.phrases import distinctive_of_counts
 from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
@@ -32,25 +32,25 @@ from mauve_core.store import Run
 ATTACHMENT = "shards-clusters"
 
 MOST_READ = 20
-"""Random texts of a cluster and side that a run keeps, of those in which phrases are counted."""
+"""Random texts of a cluster and side that a run keeps, of those that propose phrases."""
 
 MOST_PHRASES = 5
 
 
 @dataclass(frozen=True)
-class SampledPhrase:
+class CountedPhrase:
     """A phrase that one side of a cluster uses more often than the other.
 
     Attributes
     ----------
     text : str
-    texts, other_texts : int
-        Random texts of this and of the other side that have it.
+    human, model : int
+        Texts of either side that have it, of all texts of the cluster.
     """
 
     text: str
-    texts: Annotated[int, Within(1, RANDOM)]
-    other_texts: Annotated[int, Within(0, RANDOM)]
+    human: Count
+    model: Count
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class SideOverAll:
     effect : float
         How many times as large the variance of its share is as if texts of one prompt were not alike.
     sampled : int
-        Random texts in which phrases were counted.
+        Random texts that proposed phrases.
     nearest, random : tuple of KeptText
         The nearest to the cluster's center first, and the first of the random ones.
     phrases : tuple of SampledPhrase
@@ -76,7 +76,7 @@ class SideOverAll:
     sampled: Annotated[int, Within(0, RANDOM)]
     nearest: tuple[KeptText, ...]
     random: tuple[KeptText, ...]
-    phrases: tuple[SampledPhrase, ...]
+    phrases: tuple[CountedPhrase, ...]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _check(candidate: CandidateOverAll, k: int, sizes: tuple[int, int], seeds: i
         require_within("The texts of clusters", [sum(side.n for side in sides)], 0, size)
         require_within("The effect of prompts", [side.effect for side in sides], 1, size)
     for cluster in clusters:
-        for own, other in ((cluster.human, cluster.model), (cluster.model, cluster.human)):
+        for own in (cluster.human, cluster.model):
             require_within("The number of random texts", [own.sampled], 0, own.n)
             random, nearest = min(own.sampled, MOST_READ), min(own.sampled, NEAREST)
             if (len(own.random), len(own.nearest)) != (random, nearest):
@@ -147,11 +147,20 @@ def _check(candidate: CandidateOverAll, k: int, sizes: tuple[int, int], seeds: i
                 raise InputError("Texts of a cluster over all texts are missing", allowed=allowed)
             require_within("The number of phrases", [len(own.phrases)], 0, MOST_PHRASES)
             require_different([each.text for each in own.phrases], "A phrase")
-            require_within("The texts with a phrase", [each.texts for each in own.phrases], 1, own.sampled)
-            require_within("The texts with a phrase", [each.other_texts for each in own.phrases], 0, other.sampled)
+            for name, side in (("human", cluster.human), ("model", cluster.model)):
+                with_it = [getattr(each, name) for each in own.phrases]
+                require_within("The texts with a phrase", with_it, int(side is own), side.n)
+            if any(not _is_of(each, own, cluster) for each in own.phrases):
+                raise InputError("A phrase is more often in texts of the other side than of its own")
     terms = integral_terms(*(np.array([_n(one) for one in clusters], dtype=float).reshape(-1, 2) / sizes).T)
     if (np.diff(terms) > 1e-12).any():
         raise InputError("Clusters over all texts do not stand in the order of their terms")
+
+
+def _is_of(phrase: CountedPhrase, own: SideOverAll, cluster: ClusterOverAll) -> bool:
+    """Whether the share of texts that have a phrase is larger on its side."""
+    human, model = phrase.human * cluster.model.n, phrase.model * cluster.human.n
+    return human > model if own is cluster.human else model > human
 
 
 def _n(cluster: ClusterOverAll) -> tuple[int, int]:
@@ -186,15 +195,25 @@ def _names(clusters: Sequence[KeptCluster]) -> tuple[str, ...]:
 
 
 def _sides(cluster: KeptCluster) -> tuple[SideOverAll, SideOverAll]:
-    texts = [[text.text for text in side.random] for side in (cluster.human, cluster.model)]
-    phrases: tuple[tuple[SampledPhrase, ...], ...] = ((), ())
-    if all(texts):
-        found = distinctive_phrases(*texts, top=MOST_PHRASES, stop_words=stop_words())
-        phrases = tuple(tuple(SampledPhrase(each.text, each.texts, each.other_texts) for each in own) for own in found)
-    return _side(cluster.human, phrases[0]), _side(cluster.model, phrases[1])
+    sides, (phrases, texts) = (cluster.human, cluster.model), cluster.phrases
+    chosen: tuple[list[int], list[int]] = [], []
+    if all(side.n for side in sides):
+        chosen = distinctive_of_counts(
+            phrases,
+            texts,
+            (cluster.human.n, cluster.model.n),
+            effects=(cluster.human.effect, cluster.model.effect),
+            top=MOST_PHRASES,
+            stop_words=stop_words(),
+        )
+    human, model = (
+        _side(side, tuple(CountedPhrase(phrases[at], *texts[:, at].tolist()) for at in own))
+        for side, own in zip(sides, chosen, strict=True)
+    )
+    return human, model
 
 
-def _side(side: KeptSide, phrases: tuple[SampledPhrase, ...]) -> SideOverAll:
+def _side(side: KeptSide, phrases: tuple[CountedPhrase, ...]) -> SideOverAll:
     return SideOverAll(side.n, side.effect, len(side.random), side.nearest, side.random[:MOST_READ], phrases)
 
 

@@ -74,9 +74,9 @@ def sample_sentence(run: Run, found: ShardedComparison) -> str:
 
 
 def missing_sentence(found: ShardedComparison) -> str:
-    """Say why clusters over all texts are shown without texts; "" if they have them."""
+    """Say why clusters over all texts are shown without texts or phrases; "" if they have them."""
     why = found.texts_missing
-    return "" if why is None else f"Texts of the clusters over all texts are missing: {why}"
+    return "" if why is None else f"Texts or phrases of the clusters over all texts are missing: {why}"
 
 
 def closest_over_all(found: ShardedComparison) -> Sentence:

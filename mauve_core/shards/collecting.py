@@ -28,6 +28,7 @@ from mauve_core.shards.keepsakes import (
 )
 from mauve_core.shards.plan import Work, write_arrays
 from mauve_core.shards.tasks import Task, remaining
+from mauve_core.shards.wording import counted, counted_path, propose, proposed, proposed_path
 
 _SIDES = ("human", "model")
 _WAYS = {"nearest": NEAREST, "random": RANDOM}
@@ -71,12 +72,28 @@ class KeptSide(NamedTuple):
     random: tuple[KeptText, ...]
 
 
+class KeptPhrases(NamedTuple):
+    """Phrases that random texts of a cluster propose, and how many of all its texts have them.
+
+    Attributes
+    ----------
+    phrases : list of str
+        m phrases; none where texts or shards are missing.
+    texts : (2, m) int64 array
+        Texts of the human side and of the candidate.
+    """
+
+    phrases: list[str]
+    texts: NDArray[np.int64]
+
+
 class KeptCluster(NamedTuple):
-    """A cluster of the partition under one seed, by its number, and both of its sides."""
+    """A cluster of the partition under one seed, by its number, both of its sides, and their phrases."""
 
     number: int
     human: KeptSide
     model: KeptSide
+    phrases: KeptPhrases
 
 
 def choose(
@@ -135,7 +152,8 @@ def design_effects(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def collect(work: Work, run: Callable[[str, Sequence[Task]], None]) -> None:
-    """Read some texts of the chosen clusters of all candidates; nothing where shards hold features.
+    """Read some texts of the chosen clusters of all candidates, and count their phrases in all; nothing where shards
+    hold features.
 
     ``run`` carries out the tasks of a pass that are not done.
 
@@ -150,6 +168,12 @@ def collect(work: Work, run: Callable[[str, Sequence[Task]], None]) -> None:
         run("keep", _keep_tasks(work, candidate))
         _pick(work, candidate)
     run("fetch", _fetch_tasks(work))
+    for candidate in work.plan.candidates:
+        if not proposed_path(work, candidate).exists():
+            _, clusters = kept_clusters(work, candidate)
+            sides = [[[text.text for text in side.random] for side in (one.human, one.model)] for one in clusters]
+            propose(work, candidate, sides)
+    run("count", _count_tasks(work))
 
 
 def _keep_tasks(work: Work, candidate: str) -> list[Task]:
@@ -197,17 +221,26 @@ def _fetch_tasks(work: Work) -> list[Task]:
     return tasks
 
 
+def _count_tasks(work: Work) -> list[Task]:
+    return [
+        Task("count", (source, index), counted_path(work, source, index), f"shard {work.plan.sides[source][index]}")
+        for source in work.plan.sources
+        for index in filled(work, source)
+    ]
+
+
 def kept_clusters(work: Work, candidate: str) -> tuple[int, tuple[KeptCluster, ...]]:
     """The index of the seed whose clusters are shown, and those that tell the sides apart most, the first one most.
 
-    Call it after :func:`mauve_core.shards.compare.compare_shards`. If that could not read all texts, there are none.
+    Call it after :func:`mauve_core.shards.compare.compare_shards`. If that could not read all texts, there are none;
+    if it could not count in all shards, there are no phrases.
     """
     chosen = work.arrays(chosen_path(work, candidate))
     sides = [
         _sides(work, candidate, side, source, chosen["counts"][which], chosen["effects"][which])
         for which, (side, source) in enumerate(zip(_SIDES, sources_of(work, candidate), strict=True))
     ]
-    clusters = zip(chosen["clusters"].tolist(), *sides, strict=True)
+    clusters = zip(chosen["clusters"].tolist(), *sides, _phrases(work, candidate, len(sides[0])), strict=True)
     return int(chosen["seed"]), tuple(KeptCluster(*each) for each in clusters)
 
 
@@ -228,6 +261,15 @@ def _sides(
             counts.tolist(), effects.tolist(), texts["nearest"], texts["random"], strict=True
         )
     ]
+
+
+def _phrases(work: Work, candidate: str, clusters: int) -> list[KeptPhrases]:
+    """The counted phrases of each chosen cluster."""
+    if work.plan.encoder is None or not proposed_path(work, candidate).exists() or remaining(_count_tasks(work)):
+        return [KeptPhrases([], np.zeros((2, 0), dtype=np.int64))] * clusters
+    texts = [counted(work, candidate, source, filled(work, source)) for source in sources_of(work, candidate)]
+    pairs = zip(proposed(work, candidate), *texts, strict=True)
+    return [KeptPhrases(phrases, np.stack(sides)) for phrases, *sides in pairs]
 
 
 def _are_fetched(work: Work) -> bool:

@@ -9,9 +9,9 @@ and prompts, one is kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,11 +104,17 @@ def fetched_path(work: Work, source: str, index: int) -> Path:
     return work.path("fetched", work.number(source), index).with_suffix(".jsonl")
 
 
+def place_of_clusters(chosen: Mapping[str, Any]) -> NDArray[np.int64]:
+    """(k,) places of all clusters among the chosen ones; -1 for others."""
+    found = np.full(int(chosen["k"]), -1, dtype=np.int64)
+    found[chosen["clusters"]] = np.arange(len(chosen["clusters"]))
+    return found
+
+
 def keep_rows(work: Work, candidate: str, source: str, index: int) -> None:
     """Write the first rows of each chosen cluster in a shard, for both ways to take them."""
     chosen = work.arrays(chosen_path(work, candidate))
-    place_of = np.full(int(chosen["k"]), -1, dtype=np.int64)
-    place_of[chosen["clusters"]] = np.arange(len(chosen["clusters"]))
+    place_of = place_of_clusters(chosen)
     groups, order = drawing(work, source, index)
     seed = mixed(np.array([work.plan.score.seed], dtype=np.uint64))
     labels = np.load(labels_path(work, candidate, source, index), mmap_mode="r")[int(chosen["seed"])]

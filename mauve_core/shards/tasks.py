@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mauve_core.numerics.threads import single_threaded_blas
-from mauve_core.shards import clustering, encoding, keepsakes, timing
+from mauve_core.shards import clustering, encoding, keepsakes, timing, wording
 from mauve_core.shards.plan import Work
 
 
@@ -50,6 +50,7 @@ TASKS: Mapping[str, Callable[..., None]] = {
     "label": clustering.label_shard,
     "keep": keepsakes.keep_rows,
     "fetch": keepsakes.fetch_texts,
+    "count": wording.count_phrases,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -109,11 +110,13 @@ def test_a_link_to_a_cluster_that_is_not_kept_opens_the_first(open_page: OpenPag
     assert app.selectbox(key="url_of_all").value == 3
 
 
-def test_phrases_stand_with_their_counts(open_page: OpenPage, run: Run) -> None:
+def test_phrases_stand_with_their_shares(open_page: OpenPage, run: Run) -> None:
     attach(run, told(run))
-    said = [each.value for each in open_page(VIEW, candidate="close").markdown]
-    assert "More often here (of 2 : 2 random texts): *weather* 2 : 1" in said
-    assert "More often here (of 2 : 2 random texts): *rain* 2 : 1" in said
+    tables = [each.value for each in open_page(VIEW, candidate="close").markdown if "More often here" in each.value]
+    cells = [[cell.strip() for cell in table.splitlines()[2].strip("|").split("|")] for table in tables]
+    assert [row[0] for row in cells] == ["*weather*", "*rain*"]
+    assert [[cell.split("%")[0] for cell in row[1:]] for row in cells] == [["100", "42"], ["75", "0"]]
+    assert all(re.search(r"\(\d.*\sto\s\d", cell) for row in cells for cell in row[1:])
 
 
 def test_sides_that_are_equal_everywhere(open_page: OpenPage, run: Run) -> None:
@@ -179,7 +182,7 @@ def test_why_texts_are_missing_is_said_above_the_clusters(open_page: OpenPage, r
     attach(run, without_texts(told(run)))
     app = open_page(VIEW, candidate="close")
     assert not app.exception
-    said = escaped(f"Texts of the clusters over all texts are missing: {why}")
+    said = escaped(f"Texts or phrases of the clusters over all texts are missing: {why}")
     assert [each.value for each in app.warning] == [said]
     assert not texts(app)
     assert "No texts here." not in [each.value for each in app.caption]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import shutil
@@ -133,7 +134,7 @@ def test_clusters_over_all_texts_are_printed(folder: Path, capsys: pytest.Captur
         for side, kept in ((one["human"], own.human), (one["model"], own.model)):
             assert side["share"] == side["n"] / 240 == kept.n / 240
             assert side["low"] <= side["share"] <= side["high"]
-            assert side["phrases"] == [phrase.text for phrase in kept.phrases]
+            assert side["phrases"] == [dataclasses.asdict(phrase) for phrase in kept.phrases]
 
 
 def test_scores_do_not_need_the_shards_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,11 +147,11 @@ def test_scores_do_not_need_the_shards_again(folder: Path, capsys: pytest.Captur
     assert out.split("Digest: ")[1][:64] == whole.split("Digest: ")[1][:64]
     assert "In the sample that is stored as run lacking:" in out
     error = " ".join(err.split())
-    assert "The scores are complete; the texts of clusters are missing: The shard" in error
+    assert "The scores are complete; texts or phrases of clusters are missing: The shard" in error
     assert "texts/model/01.jsonl cannot be read" in error
     remarks = over_shards_blocks(RunStore().load("lacking"))[0]
     assert isinstance(remarks, Remarks)
-    assert remarks.lines[-1].startswith("Texts of the clusters over all texts are missing: The shard ")
+    assert remarks.lines[-1].startswith("Texts or phrases of the clusters over all texts are missing: The shard ")
     assert main([*call, "--json"]) == 2
     found = json.loads(capsys.readouterr().out)
     assert found["candidates"][0]["clusters"][0]["human"]["n"] > 0

@@ -10,7 +10,15 @@ import pytest
 from scipy.stats import norm
 
 from mauve_core.analysis.cluster_table import ADDS, MISSES
-from mauve_core.experiments.cluster_shares import cluster_of, cluster_rows, columns_of, sentence, share_table
+from mauve_core.base.formatting import percent_with_interval
+from mauve_core.experiments.cluster_shares import (
+    cluster_of,
+    cluster_rows,
+    columns_of,
+    phrase_shares,
+    sentence,
+    share_table,
+)
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll
 from mauve_core.shards.result import ShardedComparison
 from tests.mutations import clusters_over_shards_example, over_shards_example
@@ -87,3 +95,19 @@ def test_cells_belong_to_their_titles(example: tuple[ShardedComparison, Candidat
     assert rows[0][2].startswith("5%")
     assert cluster_of(candidate, 0) == candidate.clusters[1]
     assert cluster_of(candidate, 7) == candidate.clusters[0]
+
+
+def test_shares_of_phrases_are_those_of_all_texts_of_a_side(
+    example: tuple[ShardedComparison, CandidateOverAll],
+) -> None:
+    cluster = example[1].clusters[0]
+    (phrase, own, other), *more = phrase_shares(cluster, cluster.human)
+    assert (phrase, more) == ("weather", [])
+    z, n, x = norm.ppf(0.975), 12 / 1.2, 5 / 12
+    centre = (x + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(x * (1 - x) / n + z**2 / (4 * n**2))
+    assert other == percent_with_interval(x, centre - half, centre + half)
+    assert own.startswith("100%")
+    (rain,) = phrase_shares(cluster, cluster.model)
+    assert [cell.split("%")[0] for cell in rain] == ["rain", "75", "0"]
+    assert phrase_shares(cluster, dataclasses.replace(cluster.human, phrases=())) == []

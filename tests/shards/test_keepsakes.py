@@ -205,11 +205,13 @@ def test_what_is_kept_is_equal_for_any_number_of_workers_and_parts(
     assert clusters_over_all(Work.open(tmp_path / "parts")).digest() == expected
 
 
-@pytest.mark.parametrize("lost", ["*/*/partitions/00001/kept/00001/00002.npz", "*/*/fetched/00000/00001.jsonl"])
+@pytest.mark.parametrize(
+    "lost", ["partitions/00001/kept/00001/00002.npz", "fetched/00000/00001.jsonl", "counted/00001/00000.npz"]
+)
 def test_what_is_finished_is_not_read_again(done: Work, tmp_path: Path, lost: str) -> None:
     shutil.copytree(done.root, tmp_path / "work")
     expected = clusters_over_all(done).digest()
-    next((tmp_path / "work").glob(lost)).unlink()
+    next((tmp_path / "work").glob(f"*/*/{lost}")).unlink()
     again = carried_out(done.plan, tmp_path / "work")
     assert sum(one.tasks - one.done_before for one in again.passes) == 1
     assert clusters_over_all(Work.open(tmp_path / "work")).digest() == expected
@@ -236,7 +238,7 @@ def test_a_shard_that_has_vanished_is_named_and_nothing_is_lost(
     again = carried_out(plan, tmp_path / "work")
     assert not again.texts_missing
     assert again.digest() == found.digest()
-    assert [one.name for one in again.passes if one.tasks > one.done_before] == ["fetch"]
+    assert [one.name for one in again.passes if one.tasks > one.done_before] == ["fetch", "count"]
     ours, theirs = (kept_clusters(work, "model")[1] for work in (done, Work.open(tmp_path / "work")))
     assert [one.human.random for one in ours] == [one.human.random for one in theirs]
 
@@ -340,7 +342,7 @@ def test_prompts_that_make_texts_alike_widen_intervals() -> None:
 
 def test_features_give_counts_without_texts(made_up: MadeUp, tmp_path: Path) -> None:
     found = made_up.compared(tmp_path / "work")
-    assert {"keep", "fetch"}.isdisjoint(one.name for one in found.passes)
+    assert {"keep", "fetch", "count"}.isdisjoint(one.name for one in found.passes)
     clusters = clusters_over_all(Work.open(tmp_path / "work"))
     clusters.check(found)
     own = clusters["model"].clusters
@@ -358,27 +360,6 @@ def test_names_and_phrases_say_what_is_in_a_cluster(done: Work) -> None:
         assert set(cluster.name.split(", ")) & {word.lower() for word in words}
         assert len(cluster.human.random) == min(MOST_READ, cluster.human.sampled)
         assert cluster.human.sampled <= RANDOM
-
-
-def test_phrases_are_counted_in_the_random_texts(tmp_path: Path) -> None:
-    sides = made_texts(400)
-    for number, row in enumerate(sides["model"]):
-        if number % 2:
-            row["text"] += " needless to say"
-    places = written_texts(tmp_path / "in", sides, 2)
-    encoder = EncoderConfig(str(by_topic(tmp_path / "words.txt")))
-    score = dataclasses.replace(SCORE, k=4)
-    carried_out(plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score), tmp_path / "work")
-    work = Work.open(tmp_path / "work")
-    kept = kept_clusters(work, "model")[1]
-    seen = 0
-    for cluster, raw in zip(clusters_over_all(work)["model"].clusters, kept, strict=True):
-        said = {phrase.text: phrase for phrase in cluster.model.phrases}
-        with_it = sum("needless to say" in text.text for text in raw.model.random)
-        if raw.human.random and "needless to say" in said:
-            seen += 1
-            assert (said["needless to say"].texts, said["needless to say"].other_texts) == (with_it, 0)
-    assert seen
 
 
 def test_a_run_keeps_the_clusters(

@@ -15,8 +15,15 @@ from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import KeptTexts
 from mauve_core.analysis.cluster_names import labelled
-from mauve_core.base.formatting import NONE
-from mauve_core.experiments.cluster_shares import ABOUT, cluster_of, sentence, share_label, share_table
+from mauve_core.experiments.cluster_shares import (
+    ABOUT,
+    ABOUT_PHRASES,
+    cluster_of,
+    phrase_shares,
+    sentence,
+    share_label,
+    share_table,
+)
 from mauve_core.experiments.clusters_over_shards import (
     ATTACHMENT,
     ClusterOverAll,
@@ -116,23 +123,21 @@ def _pickers(here: Focus, names: dict[int, str], chosen: ClusterOverAll) -> None
 def _cluster(here: Focus, row: pd.Series, cluster: ClusterOverAll) -> None:
     way = session.current().texts_of_all
     human, model = cluster.human, cluster.model
-    sides = (
-        (HUMAN_COLOUR, "Human", human, model, "p"),
-        (here.colour, short_name(here.candidate), model, human, "q"),
-    )
-    for column, (colour, title, side, other, share) in zip(st.columns(2, gap="medium"), sides, strict=True):
+    sides = (HUMAN_COLOUR, "Human", human, "p"), (here.colour, short_name(here.candidate), model, "q")
+    for column, (colour, title, side, share) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
             st.markdown(f"{swatch(colour)} **{escaped(title)}** · {side.n:,} texts, {share_label(row, share)}")
-            if human.phrases or model.phrases:
-                st.markdown(_phrases(side, other))
+            if side.phrases:
+                st.markdown(_phrases(cluster, side), help=ABOUT_PHRASES)
             if human.sampled or model.sampled:
                 _texts(getattr(side, way), key=f"clusters_of_all_{share}")
 
 
-def _phrases(own: SideOverAll, other: SideOverAll) -> str:
-    """What the side says more often, with the random texts of this and of the other side that say it."""
-    listed = ", ".join(f"*{escaped(each.text)}* {each.texts} : {each.other_texts}" for each in own.phrases)
-    return f"More often here (of {own.sampled} : {other.sampled} random texts): {listed or NONE}"
+def _phrases(cluster: ClusterOverAll, side: SideOverAll) -> str:
+    """A table of what the side says more often than the other."""
+    rows = [(f"*{escaped(phrase)}*", *shares) for phrase, *shares in phrase_shares(cluster, side)]
+    lines = [("More often here", "Here", "Other side"), (":--",) * 3, *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _texts(texts: tuple[KeptText, ...], key: str) -> None:

@@ -1,0 +1,130 @@
+"""Phrases of clusters: the random texts of a cluster propose them, and all of its texts are counted.
+
+What a side uses often is in its random texts; what is in one of these alone is not proposed. The counts are whole
+numbers of whole texts, so they are exact, and do not depend on how texts are divided.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mauve_core.base.config import HUMAN
+from mauve_core.base.errors import InputError
+from mauve_core.base.files import write_atomically
+from mauve_core.corpus.phrases import phrases_in
+from mauve_core.shards.clustering import labels_path, partition_path
+from mauve_core.shards.encoding import shard_info
+from mauve_core.shards.keepsakes import chosen_path, place_of_clusters
+from mauve_core.shards.plan import Work, write_arrays
+from mauve_core.shards.stamps import require_unchanged
+from mauve_core.shards.texts import Tally, texts_of
+
+LEAST_PROPOSING = 2
+"""Random texts of one side of a cluster that must have a phrase."""
+
+
+def proposed_path(work: Work, candidate: str) -> Path:
+    """Where the proposed phrases of the chosen clusters are."""
+    return partition_path(work, candidate, "phrases.json")
+
+
+def counted_path(work: Work, source: str, index: int) -> Path:
+    """Where the counts of a shard are, of all candidates whose clusters hold texts of its side."""
+    return work.path("counted", work.number(source), index).with_suffix(".npz")
+
+
+def propose(work: Work, candidate: str, clusters: Sequence[Sequence[Sequence[str]]]) -> None:
+    """Write which phrases are counted in each chosen cluster, of which the random texts of both sides are given."""
+    content = json.dumps([_proposed(*sides) for sides in clusters]).encode()
+    write_atomically(proposed_path(work, candidate), lambda stream: stream.write(content))
+
+
+def _proposed(*sides: Sequence[str]) -> list[str]:
+    found: set[str] = set()
+    for texts in sides:
+        having = Counter(phrase for text in texts for phrase in phrases_in(text))
+        found.update(phrase for phrase, number in having.items() if number >= LEAST_PROPOSING)
+    return sorted(found)
+
+
+def proposed(work: Work, candidate: str) -> list[list[str]]:
+    """The proposed phrases of each chosen cluster, in alphabetical order."""
+    found: list[list[str]] = json.loads(proposed_path(work, candidate).read_text("utf-8"))
+    return found
+
+
+def count_phrases(work: Work, source: str, index: int) -> None:
+    """Write how many texts of a shard have each proposed phrase of the cluster that they are in.
+
+    Raises
+    ------
+    InputError
+        The shard has vanished or is not the one that was encoded.
+    """
+    shard = work.plan.sides[source][index]
+    require_unchanged(shard, work.plan.stamps)
+    counts = [_Counts(work, candidate, source, index) for candidate in candidates_of(work, source)]
+    tally, first = Tally(), 0
+    for some in texts_of(shard, work.plan.named_of(source), tally):
+        for row, text in enumerate(some.texts, first):
+            wanted = [each for each in counts if each.wants(row)]
+            found = phrases_in(text) if wanted else set()
+            for each in wanted:
+                each.add(row, found)
+        first += len(some.texts)
+    if tally.digest.hexdigest() != shard_info(work, source, index).digest:
+        raise InputError(
+            f"The shard {shard} is not the one that was encoded",
+            allowed="the same usable rows in the same order",
+            todo="Put back the file that was there, then start again: finished tasks are kept",
+        )
+    write_arrays(counted_path(work, source, index), **{each.name: each.found for each in counts})
+
+
+def candidates_of(work: Work, source: str) -> tuple[str, ...]:
+    """The candidates in whose clusters texts of a side are counted."""
+    return work.plan.candidates if source == HUMAN else (source,)
+
+
+class _Counts:
+    """Counts of one shard in the clusters of one candidate, one cluster's phrases after the other's."""
+
+    def __init__(self, work: Work, candidate: str, source: str, index: int) -> None:
+        chosen = work.arrays(chosen_path(work, candidate))
+        labels = np.load(labels_path(work, candidate, source, index), mmap_mode="r")[int(chosen["seed"])]
+        self._places = place_of_clusters(chosen)[labels]
+        self._columns: list[dict[str, int]] = []
+        column = 0
+        for phrases in proposed(work, candidate):
+            self._columns.append({phrase: at for at, phrase in enumerate(phrases, column)})
+            column += len(phrases)
+        self.name = _name(work, candidate)
+        self.found = np.zeros(column, dtype=np.int64)
+
+    def wants(self, row: int) -> bool:
+        """Whether a text of the shard is in one of the clusters; a row that was not encoded is in none."""
+        return row < len(self._places) and bool(self._places[row] >= 0)
+
+    def add(self, row: int, phrases: set[str]) -> None:
+        columns = self._columns[self._places[row]]
+        for phrase in phrases & columns.keys():
+            self.found[columns[phrase]] += 1
+
+
+def _name(work: Work, candidate: str) -> str:
+    return f"candidate_{work.number(candidate)}"
+
+
+def counted(work: Work, candidate: str, source: str, shards: Sequence[int]) -> list[NDArray[np.int64]]:
+    """Texts of a side that have each proposed phrase, for each chosen cluster; one shard is read at a time."""
+    sizes = [len(phrases) for phrases in proposed(work, candidate)]
+    total = np.zeros(sum(sizes), dtype=np.int64)
+    for index in shards:
+        total += work.arrays(counted_path(work, source, index))[_name(work, candidate)]
+    return np.split(total, np.cumsum(sizes)[:-1]) if sizes else []
