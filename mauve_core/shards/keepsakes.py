@@ -27,7 +27,7 @@ from mauve_core.shards.texts import digests_of, texts_at
 
 MOST_CLUSTERS = 30
 
-NEAREST, RANDOM = 5, 100
+NEAREST, RANDOM = 5, 200
 """Texts of a cluster and side that are kept."""
 
 MOST_CHARACTERS = 2000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.markup import escaped
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.cluster_shares import share_label, share_table
+from mauve_core.experiments.cluster_shares import phrase_shares, share_label, share_table
 from mauve_core.experiments.clusters_over_shards import ATTACHMENT, ClustersOverAll, SideOverAll
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.shards.collecting import KeptText
@@ -112,11 +111,13 @@ def test_a_link_to_a_cluster_that_is_not_kept_opens_the_first(open_page: OpenPag
 
 def test_phrases_stand_with_their_shares(open_page: OpenPage, run: Run) -> None:
     attach(run, told(run))
-    tables = [each.value for each in open_page(VIEW, candidate="close").markdown if "More often here" in each.value]
-    cells = [[cell.strip() for cell in table.splitlines()[2].strip("|").split("|")] for table in tables]
-    assert [row[0] for row in cells] == ["*weather*", "*rain*"]
-    assert [[cell.split("%")[0] for cell in row[1:]] for row in cells] == [["100", "42"], ["75", "0"]]
-    assert all(re.search(r"\(\d.*\sto\s\d", cell) for row in cells for cell in row[1:])
+    cluster = told(run)["close"].clusters[0]
+    said = [each.value for each in open_page(VIEW, candidate="close").markdown if "In more texts here" in each.value]
+    starts = "- *weather*: 100%", "- *rain*: 75%"
+    for shown, side, start in zip(said, (cluster.human, cluster.model), starts, strict=True):
+        ((phrase, own, other),) = phrase_shares(cluster, side)
+        assert shown.splitlines()[1].startswith(start)
+        assert shown.splitlines()[1:] == [f"- *{phrase}*: {own} against {other}"]
 
 
 def test_sides_that_are_equal_everywhere(open_page: OpenPage, run: Run) -> None:

@@ -34,7 +34,7 @@ DIGESTS = {
     "mauve-lens/compare/1": "653e48328b117aa4",
     "mauve-lens/compare/2": "b862811f38e4197b",
     "mauve-lens/gate/1": "37ebe95930043581",
-    "mauve-lens/shard-merge/1": "6f736f83d4b979bc",
+    "mauve-lens/shard-merge/1": "bb85e4aeed33627b",
     "mauve-lens/shard-run/1": "5a568bbd5b6f0920",
     "mauve-lens/measure/1": "f6c03b7ee331aff4",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",

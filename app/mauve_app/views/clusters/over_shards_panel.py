@@ -134,10 +134,9 @@ def _cluster(here: Focus, row: pd.Series, cluster: ClusterOverAll) -> None:
 
 
 def _phrases(cluster: ClusterOverAll, side: SideOverAll) -> str:
-    """A table of what the side says more often than the other."""
-    rows = [(f"*{escaped(phrase)}*", *shares) for phrase, *shares in phrase_shares(cluster, side)]
-    lines = [("More often here", "Here", "Other side"), (":--",) * 3, *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    """What the side says more often than the other, and in how many of its texts."""
+    lines = (f"- *{escaped(said)}*: {own} against {other}" for said, own, other in phrase_shares(cluster, side))
+    return "\n".join(["In more texts here than on the other side:", *lines])
 
 
 def _texts(texts: tuple[KeptText, ...], key: str) -> None:
