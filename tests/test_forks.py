@@ -101,6 +101,7 @@ print(blas_threads() == usual)
     assert run(script).splitlines() == ["0", "True"]
 
 
+@pytest.mark.trial
 @pytest.mark.slow
 @pytest.mark.parametrize("packed", [True, False])
 @pytest.mark.parametrize("count", [1, 40])

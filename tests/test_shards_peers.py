@@ -89,6 +89,7 @@ def test_ratios_are_those_of_each_round(benchmark: ModuleType) -> None:
     assert benchmark.beside(found, "theirs", "ours", "seconds") == "4.0 ± 1.4"
 
 
+@pytest.mark.trial
 @pytest.mark.slow
 def test_the_page(tmp_path: Path) -> None:
     out = tmp_path / "page.md"

@@ -65,6 +65,7 @@ def test_empty_texts_that_were_read_are_flagged_until_repetitions_are_left_out()
     assert not preflight(normalize(both, ["duplicates"])).flagged
 
 
+@pytest.mark.trial
 def test_common_words_are_those_that_nineteen_of_twenty_texts_have() -> None:
     both = {"human": corpus("human", texts(200, 1)), "model": corpus("model", [" a b" * 3] * 200)}
     assert common_words(both) == 6

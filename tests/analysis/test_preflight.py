@@ -67,6 +67,7 @@ def test_nothing_planted_nothing_found() -> None:
     assert len(found.rows) == 12
 
 
+@pytest.mark.trial
 @pytest.mark.slow
 def test_random_halves_of_a_corpus_are_hardly_ever_flagged() -> None:
     """At most five of a hundred; the rule promises one."""

@@ -21,7 +21,7 @@ from tests.browser.test_compare import brightness
 from tests.browser.test_upload import JOB_TIMEOUT_MS
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 KS = (3, 8)
 

@@ -19,7 +19,7 @@ from tests.browser.conftest import serving
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 CHART = "clusters_of_all_chart"
 NUMBERS = tuple(range(3, 33))

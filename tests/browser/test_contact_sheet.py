@@ -21,7 +21,7 @@ from tests.browser.conftest import serving
 from tests.browser.image_run import make_image_run
 from tests.browser.test_map import CHART, TRIANGLE, draw_lasso, hover, ids_where, inside_triangle, polygon_in_url
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 MODEL = "drawn"
 COUNTS = {HUMAN: (2000, 60), MODEL: (80, 120)}

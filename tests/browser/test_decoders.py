@@ -21,7 +21,7 @@ from tests.browser.test_upload import JOB_TIMEOUT_MS
 from tests.synthetic import make_run
 from tests.tiny_models import make_gpt2
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 N = 40
 TOKENIZED = ("zipf", "repetition", "distinct")
@@ -127,7 +127,6 @@ def test_a_value_that_does_not_fit_is_said_by_its_job(page: Page, empty_app: str
     assert stored_sweep(run, "k") is None
 
 
-@pytest.mark.trial
 def test_a_study_from_the_open_run_to_its_measures(page: Page, empty_app: str, run: Run, tmp_path: Path) -> None:
     model = make_gpt2(tmp_path / "tiny-gpt2")
     page.goto(f"{empty_app}/decoders?run={run.id}&section=generate")

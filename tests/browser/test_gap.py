@@ -18,7 +18,7 @@ from mauve_core.numerics.divergences.what_if import dropped
 from mauve_core.store import Run
 from tests.browser import charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 CANDIDATE = "shifted"
 SINGLE = 1e-6

@@ -14,7 +14,7 @@ from tests.browser.test_decoders import JOB_TIMEOUT_MS
 from tests.job_folders import job
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 PLACE = ".st-key-sweep_start_scale_place"
 MOST_MOVED = 8.0

@@ -18,7 +18,7 @@ from mauve_core.judgments import OPTIONS, QUESTIONS, Pair, PairPlan, RatingStore
 from mauve_core.store import Run
 from tests.browser import charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 ANN = "Ann"
 DOUBLE_MS = 400

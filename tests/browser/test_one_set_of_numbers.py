@@ -15,7 +15,7 @@ from tests.browser.conftest import serving
 from tests.browser.full_run import make_full_run
 from tests.pages_with_scores import LOOKED_INSIDE, NAME, OF_SAMPLING, REASONS, SAME
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 _WORDS = """() => {
     const cells = [...document.querySelectorAll('td[data-testid^="glide-cell"]')].map(each => each.textContent);

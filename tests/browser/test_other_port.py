@@ -21,7 +21,7 @@ from mauve_core.store import RunStore
 from tests.browser.conftest import patient, serving
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 PASSWORD = "correct horse battery"
 NOTES = "Notes that are nobody else's"

@@ -27,7 +27,7 @@ from tests.browser.test_clusters import ROW_PX
 from tests.browser.test_upload import JOB_TIMEOUT_MS
 from tests.tiny_models import SENTENCES, make_gpt2
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 N = 80
 MATRIX = "probe_matrix"

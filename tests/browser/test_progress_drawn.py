@@ -17,7 +17,7 @@ from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.job_folders import job
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 HOSTILE = "Warning: ![x](http://evil.example/) <img src=x onerror=alert(1)>"
 

@@ -18,7 +18,7 @@ from tests.browser.conftest import serving, still
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
 from tests.synthetic import CROWD, make_crowd
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 SUBJECT = "3 candidates against human texts"
 

@@ -15,7 +15,7 @@ from tests.browser import charts, results
 from tests.browser.conftest import serving
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 N = 40
 PREPARED_S = 240

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import axe, charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -17,7 +17,7 @@ from tests.browser.conftest import free_port, patient, serving
 from tests.browser.openid_provider import CLIENT, SECRET, provider
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 PASSWORD = "correct horse battery"
 

@@ -12,7 +12,7 @@ from tests.browser.conftest import ROOT, serving
 from tests.browser.full_run import FOLLOWED, make_full_run
 from tests.lookups import looked_up, watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 VIEWS = sorted(path.parent.name for path in (ROOT / "app/mauve_app/views").glob("*/__init__.py"))
 
 

@@ -187,6 +187,7 @@ def test_each_original_is_decoded_once_where_there_is_room_to_keep_it(
     assert len(set(decoded)) == N // 2
 
 
+@pytest.mark.trial
 @pytest.mark.slow
 def test_a_flip_that_changes_nothing_is_detected_no_more_often_than_the_level_says(run: Run) -> None:
     """Stripes begin anywhere, so flipped ones are draws of the same distribution: what is detected is a false alarm.

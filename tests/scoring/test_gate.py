@@ -126,6 +126,7 @@ def fails(shares: dict[str, NDArray[np.float64]], n: int, margin: float) -> int:
     return verdicts.count("fail")
 
 
+@pytest.mark.trial
 @pytest.mark.slow
 @pytest.mark.parametrize("candidate", [UNIFORM, NEAR, OTHER], ids=["all alike", "two alike", "equally far"])
 def test_a_candidate_that_is_no_farther_seldom_fails(candidate):
@@ -133,6 +134,7 @@ def test_a_candidate_that_is_no_farther_seldom_fails(candidate):
     assert fails({HUMAN: UNIFORM, BASELINE: baseline, CANDIDATE: candidate}, 100, 0.0) <= MOST_FAILS
 
 
+@pytest.mark.trial
 @pytest.mark.slow
 def test_at_the_margin_itself_no_more_fail_than_the_level_says_and_well_beyond_it_all_do():
     shares = {HUMAN: UNIFORM, BASELINE: NEAR, CANDIDATE: FAR}

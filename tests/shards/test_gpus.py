@@ -167,6 +167,7 @@ def cluster() -> Iterator[str]:
         made.shutdown()
 
 
+@pytest.mark.trial
 @pytest.mark.timeout(240)
 def test_actors_of_ray_have_one_gpu_each_while_they_encode(cluster: str, plan: Plan, tmp_path: Path) -> None:
     engine: Any = engine_for(f"ray:{cluster}")

@@ -29,7 +29,7 @@ def expected(made_up: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> str:
     return made_up.compared(tmp_path_factory.mktemp("expected") / "work").digest()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.trial), 2])
 def test_a_cluster_of_this_machine_gives_the_same(made_up: MadeUp, tmp_path: Path, expected: str, workers: int) -> None:
     engine = engine_for("ray", workers)
     try:
@@ -63,6 +63,7 @@ def worker(engine: Any, _: Any) -> int:
     return ray.get(engine._idle[0].process.remote())
 
 
+@pytest.mark.trial
 @pytest.mark.parametrize(("name", "after", "victim"), [("encode", 2, node), ("sum", 1, worker)])
 def test_what_is_killed_in_mid_pass_changes_nothing(
     made_up: MadeUp,
