@@ -154,6 +154,7 @@ def _merge(args: argparse.Namespace) -> int:
 
 def _finish(args: argparse.Namespace, work: Work) -> int:
     from mauve_core.experiments.clusters_over_shards import clusters_over_all
+    from mauve_core.experiments.over_shards import is_sample
     from mauve_core.shards.compare import compare_shards, encode_tasks
     from mauve_core.shards.engines import engine_for
     from mauve_core.tasks.over_shards import store_sample
@@ -178,7 +179,10 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     else:
         write(sharded_table(found, clusters, run))
     if run is not None and not args.json:
-        write(f"\nIn the sample that is stored as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
+        stored = (
+            f"In the sample that is stored as run {run.id}" if is_sample(run, found) else f"Run {run.id}, of all texts"
+        )
+        write(f"\n{stored}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
     if found.texts_missing is not None:
         raise InputError(f"The scores are complete; texts or phrases of clusters are missing: {found.texts_missing}")
     return 0

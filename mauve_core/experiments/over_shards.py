@@ -122,13 +122,19 @@ def answers_over_all(found: ShardedComparison, run: Run | None) -> tuple[Sentenc
     return (*doubts, closest, sentence(like, Name(name)))
 
 
-def _doubts(found: ShardedComparison) -> Iterator[Sentence]:
+def same_texts(found: ShardedComparison) -> Iterator[Sentence]:
+    """Say which candidates have the texts of the human side."""
     human, *others = found.sides
     for side in others:
         if side.digest == human.digest:
             yield sentence(
                 "{} has the same texts as the human side: were the same shards given twice?", Name(side.name)
             )
+
+
+def _doubts(found: ShardedComparison) -> Iterator[Sentence]:
+    yield from same_texts(found)
+    human, *others = found.sides
     fewest = min(min(human.n, side.n) / found[side.name].k for side in others)
     if fewest < FEW_PER_CLUSTER:
         yield sentence(TOO_FEW, significant(fewest), f"{FEW_PER_CLUSTER}")

@@ -25,7 +25,7 @@ from mauve_core.shards.places import holds_features, is_url
 from mauve_core.shards.stamps import Stamp
 from mauve_core.shards.texts import Named
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the same plan gives other results, so that no folder mixes two kinds."""
 
 GROUPS = 1024

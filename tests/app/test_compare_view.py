@@ -720,6 +720,26 @@ def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
     assert table["MAUVE"].iloc[0] == f"{own}"
 
 
+def test_a_run_of_all_texts_has_one_answer_and_its_scores_from_shards_folded(
+    open_page: OpenPage, own_home: Path
+) -> None:
+    run = make_run(own_home, n=60, seeds=2, projection=False)
+    same = over_shards_example(run)  # all sides have one digest
+    sides = tuple(dataclasses.replace(side, digest=f"{place:064}") for place, side in enumerate(same.sides))
+    whole = dataclasses.replace(same, sides=sides)
+    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(whole))
+    app = open_page(run=run.id)
+    assert "Over all texts" not in [header.value for header in app.header]
+    said = [text.value for text in app.markdown]
+    assert in_markdown(closest_over_all(whole)) not in said
+    assert not any("the same texts as the human side" in text for text in said)
+    (folded,) = [part for part in app.expander if "from shards" in part.label]
+    assert any(text.value.startswith("This run shows all 60 texts a side.") for text in folded.caption)
+    assert folded.table[0].value["Texts"].tolist() == ["60"] * len(run.comparison.candidates)
+    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(same))
+    assert any("the same texts as the human side" in text.value for text in open_page(run=run.id).markdown)
+
+
 def test_the_sidebar_names_what_made_given_features(own_home: Path) -> None:
     comparison = make_run(own_home, n=60, seeds=2, projection=False).comparison
     for origin, said in ((None, "features given"), ("a*b", r"features of **a\*b**")):

@@ -125,6 +125,7 @@ def test_clusters_over_all_texts_are_printed(folder: Path, capsys: pytest.Captur
     assert stored is not None
     first = stored["ours"].clusters[0]
     assert "ours over-produces “" in out
+    assert "With all texts, stored as run mine:" in out
     line = next(line for line in out.splitlines() if line.startswith(first.name))
     assert line.split("  ")[1].strip() == str(first.number)
     (candidate,) = merged(capsys)["candidates"]  # type: ignore[misc]

@@ -49,6 +49,7 @@ def main() -> None:
     places = st.container()
     scores_panel.show(run.id)
     like_for_like_panel.show(run)
+    over_shards_panel.show_equal(run)
     differences_panel.show(run)
     advice.show_others(run.comparison)
     advice.show_settings(run.comparison)
