@@ -179,10 +179,8 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     else:
         write(sharded_table(found, clusters, run))
     if run is not None and not args.json:
-        stored = (
-            f"In the sample that is stored as run {run.id}" if is_sample(run, found) else f"Run {run.id}, of all texts"
-        )
-        write(f"\n{stored}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
+        what = "In the sample that is stored" if is_sample(run, found) else "With all texts, stored"
+        write(f"\n{what} as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
     if found.texts_missing is not None:
         raise InputError(f"The scores are complete; texts or phrases of clusters are missing: {found.texts_missing}")
     return 0

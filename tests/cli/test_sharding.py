@@ -146,7 +146,7 @@ def test_scores_do_not_need_the_shards_again(folder: Path, capsys: pytest.Captur
     assert main([*call, "--out", "lacking"]) == 2
     out, err = capsys.readouterr()
     assert out.split("Digest: ")[1][:64] == whole.split("Digest: ")[1][:64]
-    assert "In the sample that is stored as run lacking:" in out
+    assert "With all texts, stored as run lacking:" in out
     error = " ".join(err.split())
     assert "The scores are complete; texts or phrases of clusters are missing: The shard" in error
     assert "texts/model/01.jsonl cannot be read" in error
