@@ -19,10 +19,11 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.catalogue import has_no_tokenizer, identify
+from mauve_core.encoders.tokenizing import RefusedTextsError
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.shards.drawing import mixed
-from mauve_core.shards.failures import about_one_shard
+from mauve_core.shards.failures import ShardError, about_one_shard
 from mauve_core.shards.places import is_url, opened_shard
 from mauve_core.shards.plan import Plan, Work, write_arrays
 from mauve_core.shards.samples import Keeper, texts_path
@@ -173,7 +174,11 @@ def _encoded(
         for texts, prompts, ids, own_groups in _pieces(shard, plan.named_of(source), tally):
             with about_one_shard():
                 inputs = inputs_of(config, texts, prompts, shard)
-            found = encoder.encode(inputs)
+            try:
+                found = encoder.encode(inputs)
+            except RefusedTextsError as error:
+                wrong = f"Texts of the shard {shard} cannot be encoded: {error.wrong}"
+                raise ShardError(wrong, todo=error.todo) from error
             rows = found.array.astype(plan.stored_as)
             writer = writer or _RowWriter(stream, rows.shape[1], rows.dtype)
             writer.add(rows)

@@ -213,6 +213,19 @@ def test_all_other_shards_are_encoded_before_damaged_ones_end_the_pass(
     assert found["model"].counts == expected["model"].counts
 
 
+def test_texts_that_cannot_be_encoded_stop_no_other_shard(planned: Callable[..., Plan], tmp_path: Path) -> None:
+    names = [tmp_path / "human/02.jsonl", tmp_path / "model/04.jsonl"]
+    for path in names:
+        with path.open("a") as lines:
+            lines.write('{"id": "x", "prompt": "p", "text": "of unknown words"}\n')
+    work = Work.begin(tmp_path / "work", planned())
+    with pytest.raises(InputError, match=r"^2 of 12 .*has no vector for any word in text 20") as caught:
+        compare_shards(work, Inline())
+    assert all(f"Texts of the shard {path} cannot be encoded: " in str(caught.value) for path in names)
+    assert caught.value.todo == "Leave these texts out, or add content to them"
+    assert len(remaining(encode_tasks(work))) == 2
+
+
 @pytest.mark.timeout(240)
 def test_what_is_not_about_one_shard_ends_the_pass(planned: Callable[..., Plan], tmp_path: Path, engine: Any) -> None:
     plan = planned()
