@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import HUMAN, ScoreConfig
+from mauve_core.base.errors import MauveLensError
 from mauve_core.shards.compare import compare_shards
 from mauve_core.shards.engines import Done, LocalEngine
+from mauve_core.shards.failures import Failures
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.tasks import Task, carry_out
@@ -46,8 +48,19 @@ class Inline:
         return 0
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
+        failures = Failures(len(tasks))
         for place in self._rng.permutation(len(tasks)).tolist():
-            done(tasks[place], carry_out(str(folder), tasks[place].name, tasks[place].args))
+            task = tasks[place]
+            if failures.stopped:
+                break
+            try:
+                memory = carry_out(str(folder), task.name, task.args)
+            except MauveLensError as error:
+                failures.add(task, error)
+            else:
+                failures.succeeded(task)
+                done(task, memory)
+        failures.raise_any()
 
     def close(self) -> None:
         return

@@ -6,6 +6,8 @@ A message says what was wrong, what is allowed, what was received and what to do
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mauve_core.base.formatting import printable
 
 RECEIVED, OTHERS = 150, 700
@@ -25,14 +27,18 @@ class MauveLensError(Exception):
     ----------
     wrong : str
         What was wrong, naming the file, line, field or argument.
+    each : sequence of str, optional
+        What was wrong with each of several things, one after another; ``wrong`` announces it.
     allowed, received, todo : str, optional
         What is accepted, what came instead, and the next step for the user.
     """
 
-    def __init__(self, wrong: str, *, allowed: str = "", received: str = "", todo: str = "") -> None:
+    def __init__(
+        self, wrong: str, *, each: Sequence[str] = (), allowed: str = "", received: str = "", todo: str = ""
+    ) -> None:
         self.received = _one_line(received, RECEIVED)
         self.wrong, self.allowed, self.todo = (_one_line(part, OTHERS) for part in (wrong, allowed, todo))
-        parts = [_sentence(self.wrong)]
+        parts = [_sentence(self.wrong), *(_sentence(_one_line(one, OTHERS)) for one in each)]
         parts += [_sentence(f"Allowed: {self.allowed}")] if allowed else []
         parts += [_sentence(f"Received: {self.received}")] if received else []
         parts += [_sentence(self.todo)] if todo else []

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ENCODING = "Encoding shards"
 _TITLES = {
+    "check": "Checking shards",
     "estimate": "Timing shards",
     "encode": ENCODING,
     "project": "Projecting shards",
@@ -114,11 +115,19 @@ class ShardCostsJson(TypedDict):
 
 
 def estimated(args: argparse.Namespace, work: Work, engine: Engine, tasks: Sequence[Task]) -> bool:
-    """Say what is to come; whether that is all that was asked for. InputError if the disk is too small for it."""
+    """Say what is to come; whether that is all that was asked for.
+
+    Raises
+    ------
+    InputError
+        Shards cannot be read, or the disk is too small for what is to come.
+    """
+    from mauve_core.shards.checking import require_readable
     from mauve_core.shards.estimate import estimate, require_room
 
     progress = titled(progress_of(args))
     with results_only():
+        require_readable(work, tasks, progress)
         found = estimate(work, engine, tasks, device=args.device, always=args.estimate, progress=progress)
     if found is None:
         if args.estimate:

@@ -33,6 +33,10 @@ THREAD = "tokenizing"
 """Name of the thread that tokenizes while weights are read."""
 
 
+class RefusedTextsError(InputError):
+    """Some of the texts cannot be encoded; others can (exit code 2)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tokenized:
     """Texts as the model sees them.
@@ -176,12 +180,12 @@ def refuse_unknown_tokens(rows: Iterable[NDArray[Any]], known: int) -> None:
 
 
 def refuse_texts(indices: Iterable[int], wrong: str) -> None:
-    """Raise an InputError that names the first few texts by their index, if any."""
+    """Raise a RefusedTextsError that names the first few texts by their index, if any."""
     found = list(indices)
     if found:
         named = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
         what = f"{wrong} text {named}" if len(found) == 1 else f"{wrong} {len(found)} texts: {named}"
-        raise InputError(f"{what} (counted from 0)", todo="Leave these texts out, or add content to them")
+        raise RefusedTextsError(f"{what} (counted from 0)", todo="Leave these texts out, or add content to them")
 
 
 def _tokenized(

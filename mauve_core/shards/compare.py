@@ -30,6 +30,7 @@ from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.shards import clustering, collecting
+from mauve_core.shards.checking import require_readable
 from mauve_core.shards.clustering import JOINT
 from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
@@ -116,19 +117,23 @@ def compare_shards(
     Raises
     ------
     InputError
-        A shard has vanished or cannot be used, sides are too small, or features are equal. If a shard vanishes after it
-        was encoded, the result says so (``texts_missing``).
+        Shards have vanished or cannot be used, sides are too small, or features are equal. One error names all damaged
+        shards: before encoding as far as footers and first rows tell, else when all others are encoded. If a shard
+        vanishes after it was encoded, the result says so (``texts_missing``).
     StorageError
         The disk of the work folder is full or refuses. Finished tasks are kept.
     """
     with work.alone():
         for folder in (work.root / ENCODED, work.folder):
             remove_abandoned(folder, ABANDONED_S)
-        return _compared(work, engine, Passes(work, engine, progress), device)
+        return _compared(work, engine, device, progress)
 
 
-def _compared(work: Work, engine: Engine, passes: Passes, device: str) -> ShardedComparison:
-    passes.run("encode", encode_tasks(work, device))
+def _compared(work: Work, engine: Engine, device: str, progress: Progress) -> ShardedComparison:
+    passes = Passes(work, engine, progress)
+    tasks = encode_tasks(work, device)
+    require_readable(work, tasks, progress)
+    passes.run("encode", tasks)
     _require_one_model(work)
     readings = Readings(work)
     for source in work.plan.sources:

@@ -19,9 +19,11 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.encoders import Encoder
 from mauve_core.encoders.catalogue import has_no_tokenizer, identify
+from mauve_core.encoders.tokenizing import RefusedTextsError
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.shards.drawing import mixed
+from mauve_core.shards.failures import ShardError, about_one_shard
 from mauve_core.shards.places import is_url, opened_shard
 from mauve_core.shards.plan import Plan, Work, write_arrays
 from mauve_core.shards.samples import Keeper, texts_path
@@ -83,13 +85,23 @@ def model_device(plan: Plan, device: str) -> str | None:
 
 
 def encode_shard(work: Work, source: str, index: int, device: str) -> None:
-    """Encode the texts of a shard, or check its features; write moments, groups and the order of drawing."""
+    """Encode the texts of a shard, or check its features; write moments, groups and the order of drawing.
+
+    Raises
+    ------
+    ShardError
+        The shard has vanished, was written anew or cannot be used.
+    InputError, StorageError
+        Something is wrong that other shards would meet, too, such as with the model or the disk.
+    """
     shard = work.plan.sides[source][index]
     if info_path(work, source, index).exists():  # another comparison has encoded it meanwhile
         return
-    require_unchanged(shard, work.plan.stamps)
+    with about_one_shard():
+        require_unchanged(shard, work.plan.stamps)
     if work.plan.encoder is None:
-        info, moments, groups, order = _measured(work.plan, shard, index)
+        with about_one_shard():
+            info, moments, groups, order = _measured(work.plan, shard, index)
     else:
         keeper = Keeper(work.plan.run_texts, len(work.plan.sides[source]), work.plan.score.seed)
         place = work.shard_path(source, index).with_suffix(".npy")
@@ -105,7 +117,8 @@ def encode_shard(work: Work, source: str, index: int, device: str) -> None:
             total=moments.total,
             scatter=moments.scatter,
         )
-    require_unchanged(shard, work.plan.stamps)  # also while it was read
+    with about_one_shard():
+        require_unchanged(shard, work.plan.stamps)  # also while it was read
     content = json.dumps(info._asdict()).encode()
     write_atomically(info_path(work, source, index), lambda stream: stream.write(content))
 
@@ -159,7 +172,13 @@ def _encoded(
         nonlocal cut, tokens, moments
         writer: _RowWriter | None = None
         for texts, prompts, ids, own_groups in _pieces(shard, plan.named_of(source), tally):
-            found = encoder.encode(inputs_of(config, texts, prompts, shard))
+            with about_one_shard():
+                inputs = inputs_of(config, texts, prompts, shard)
+            try:
+                found = encoder.encode(inputs)
+            except RefusedTextsError as error:
+                wrong = f"Texts of the shard {shard} cannot be encoded: {error.wrong}"
+                raise ShardError(wrong, todo=error.todo) from error
             rows = found.array.astype(plan.stored_as)
             writer = writer or _RowWriter(stream, rows.shape[1], rows.dtype)
             writer.add(rows)
@@ -206,13 +225,14 @@ def _pieces(
         del texts[:size], ids[:size], prompts[:size]
         return *taken, digests_of(tuple(taken[1]) if taken[1] is not None else taken[2])
 
-    for found in texts_of(shard, named, tally):
-        prompted = found.prompts is not None
-        texts += found.texts
-        ids += found.ids
-        prompts += found.prompts or ()
-        while len(texts) >= TEXTS_AT_ONCE:
-            yield piece(TEXTS_AT_ONCE)
+    with about_one_shard():
+        for found in texts_of(shard, named, tally):
+            prompted = found.prompts is not None
+            texts += found.texts
+            ids += found.ids
+            prompts += found.prompts or ()
+            while len(texts) >= TEXTS_AT_ONCE:
+                yield piece(TEXTS_AT_ONCE)
     if texts:
         yield piece(len(texts))
 

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Protocol, cast
 from mauve_core.base.errors import InputError
 from mauve_core.encoders.devices import gpus_for, visible_variable
 from mauve_core.numerics.threads import usable_cores
+from mauve_core.shards.failures import Failures
 from mauve_core.shards.tasks import Task
 
 LOCAL, RAY = "local", "ray"
@@ -59,7 +60,12 @@ class Engine(Protocol):
         ...
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
-        """Carry out all tasks, in any order; raise the first error of one, when none is running any more."""
+        """Carry out all tasks, in any order.
+
+        What a task raises about one shard (:class:`mauve_core.shards.failures.ShardError`) stops no other task, unless
+        all of its side seem to fail; after any other error, no task begins. When none is running any more, the first
+        error of another kind is raised, or one that names all shards that failed.
+        """
         ...
 
     def close(self) -> None:
@@ -109,22 +115,28 @@ class LocalEngine:
         at_once = self._take_seats(tasks[0].device)
         waiting = list(reversed(tasks))
         running: dict[Future[int], Task] = {}
+        failures = Failures(len(tasks), _LOG)
         with ThreadPoolExecutor(at_once) as waiters:
             try:
-                while waiting or running:
-                    while waiting and len(running) < at_once:
+                while running or (waiting and not failures.stopped):
+                    while waiting and len(running) < at_once and not failures.stopped:
                         task = waiting.pop()
                         running[waiters.submit(self._carry_out, folder, task)] = task
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in finished:
-                        task = running.pop(future)
-                        done(task, future.result())
+                        task, error = running.pop(future), future.exception()
+                        if error is not None:
+                            failures.add(task, error)
+                        else:
+                            failures.succeeded(task)
+                            done(task, future.result())
             except Exception:
                 wait(running)
                 raise
             except BaseException:  # an interruption: tasks are not waited for
                 self.close()
                 raise
+        failures.raise_any()
 
     def _take_seats(self, device: str | None) -> int:
         """Let go of workers that are for other tasks; return how many tasks there are at once."""

@@ -34,6 +34,9 @@ MANIFEST_SUFFIX = ".manifest"
 READ_BYTES = 2**20
 """Bytes of an object that are fetched at once where it is read from beginning to end."""
 
+LOOK_BYTES = 2**16
+"""The same where only the beginning of an object is looked at."""
+
 MOST_SHARDS = 100_000
 
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -99,8 +102,8 @@ def holds_features(shard: str) -> bool:
 
 
 @contextmanager
-def opened_shard(shard: str) -> Iterator[IO[bytes]]:
-    """Open a shard for reading; of an object, only the ranges that are read travel.
+def opened_shard(shard: str, read_bytes: int = READ_BYTES) -> Iterator[IO[bytes]]:
+    """Open a shard for reading; of an object, only the ranges that are read travel, of lines so many bytes at once.
 
     Raises
     ------
@@ -109,7 +112,7 @@ def opened_shard(shard: str) -> Iterator[IO[bytes]]:
     """
     path = Path(name_of(shard))
     packing = packing_of(path)
-    with stream_of(shard) as stream, opened(path, packing, stream) as content:
+    with stream_of(shard, read_bytes) as stream, opened(path, packing, stream) as content:
         try:
             yield content
         except gzip.BadGzipFile:
@@ -120,7 +123,7 @@ def opened_shard(shard: str) -> Iterator[IO[bytes]]:
             raise
 
 
-def stream_of(shard: str) -> IO[bytes]:
+def stream_of(shard: str, read_bytes: int = READ_BYTES) -> IO[bytes]:
     try:
         if not is_url(shard):
             return Path(shard).open("rb")
@@ -129,7 +132,7 @@ def stream_of(shard: str) -> IO[bytes]:
     except OSError as error:
         raise unreadable(shard, error) from error
     # Arrow's own files have no lines; those with parts of their own are read by exact ranges.
-    return stream if suffix_of(shard) == ".parquet" else io.BufferedReader(stream, READ_BYTES)
+    return stream if suffix_of(shard) == ".parquet" else io.BufferedReader(stream, read_bytes)
 
 
 def _listed_on_disk(path: Path) -> list[str]:

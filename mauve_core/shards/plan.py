@@ -195,12 +195,15 @@ class Work:
         The folder that was asked for.
     filled : dict of str to list of int
         Shards of each side that hold anything, once they are known (``encoding.filled``).
+    looked_at : set of Path
+        Outputs of tasks whose shards were found to be readable (``checking.require_readable``).
     """
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.plan = folder, plan
         self.root = folder.parent.parent
         self.filled: dict[str, list[int]] = {}
+        self.looked_at: set[Path] = set()
 
     @classmethod
     def begin(cls, root: str | Path, plan: Plan) -> Work:

@@ -17,6 +17,7 @@ from typing import Any
 from mauve_core.base.errors import InputError, own_words_of
 from mauve_core.base.extras import require
 from mauve_core.shards.engines import MOST_DEATHS, RAY, Done, plural, workforce
+from mauve_core.shards.failures import Failures
 from mauve_core.shards.tasks import Task, carry_out
 
 _LOG = logging.getLogger(__name__)
@@ -93,10 +94,10 @@ class RayEngine:
         ray = self._ray
         waiting = [(task, 0) for task in reversed(tasks)]
         running: dict[Any, tuple[Task, int, Any]] = {}
-        failure: BaseException | None = None
+        failures = Failures(len(tasks), _LOG)
         self._take_seats(tasks[0].device)
-        while running or (waiting and failure is None):
-            while waiting and self._idle and failure is None:
+        while running or (waiting and not failures.stopped):
+            while waiting and self._idle and not failures.stopped:
                 task, deaths = waiting.pop()
                 actor = self._idle.pop()
                 running[actor.carry_out.remote(str(folder), task.name, task.args)] = (task, deaths, actor)
@@ -115,18 +116,18 @@ class RayEngine:
                 memory = ray.get(first)
             except ray.exceptions.RayTaskError as error:
                 self._idle.append(actor)
-                failure = failure or error.cause
+                failures.add(task, error.cause)
             except ray.exceptions.RayError as error:
                 _LOG.warning("The worker of %s was lost: %s", task.what, own_words_of(error))
                 if deaths == MOST_DEATHS - 1:
-                    failure = failure or _lost(task, error)
+                    failures.add(task, _lost(task, error))
                 waiting.append((task, deaths + 1))
                 self._start(1)
             else:
                 self._idle.append(actor)
+                failures.succeeded(task)
                 done(task, memory)
-        if failure is not None:
-            raise failure
+        failures.raise_any()
 
     def close(self) -> None:
         self._release()

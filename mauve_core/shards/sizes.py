@@ -42,7 +42,7 @@ def rows_of(shard: str, size: int) -> float:
     """
     if holds_features(shard):
         with opened_shard(shard) as stream:
-            return float(_header(stream, shard)[0][0])
+            return float(header_of(stream, shard)[0][0])
     path = Path(name_of(shard))
     with refusals(path), stream_of(shard) as stream:
         if suffix_of(shard) == ".parquet":
@@ -65,15 +65,15 @@ def first_rows(shard: str, most: int) -> NDArray[np.floating]:
         As :func:`mauve_core.shards.encoding.table_of`.
     """
     with opened_shard(shard) as stream:
-        (rows, width), by_columns, dtype = _header(stream, shard)
+        (rows, width), by_columns, dtype = header_of(stream, shard)
         if not by_columns:
             content = stream.read(min(rows, most) * width * dtype.itemsize)
             return np.frombuffer(content, dtype).reshape(-1, width)
     return table_of(shard)[:most]
 
 
-def _header(stream: IO[bytes], shard: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
-    """Shape, order and type of a table that begins here."""
+def header_of(stream: IO[bytes], shard: str) -> tuple[tuple[int, int], bool, np.dtype[Any]]:
+    """Shape, order and type of a table that begins here; InputError if it is none."""
     try:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

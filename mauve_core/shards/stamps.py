@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from mauve_core.base.errors import InputError
+from mauve_core.shards.failures import error_of
 from mauve_core.shards.places import is_url, system_of, unreadable
 
 if TYPE_CHECKING:
@@ -29,19 +30,27 @@ def stamps_of(shards: Sequence[str]) -> list[Stamp]:
     Raises
     ------
     InputError
-        A shard has vanished, or its store cannot be reached.
+        Shards have vanished, or their store cannot be reached.
     """
     found: dict[str, Stamp] = {}
+    gone: list[InputError] = []
     folders: dict[tuple[str, str], tuple[FileSystem, dict[str, str]]] = {}
     for shard in shards:
         if not is_url(shard):
-            found[shard] = _on_disk(shard)
+            try:
+                found[shard] = _on_disk(shard)
+            except InputError as error:
+                gone.append(error)
             continue
         system, path = system_of(shard)
         folder = path.rpartition("/")[0]
         folders.setdefault((str(id(system)), folder), (system, {}))[1][path] = shard
     for (_, folder), (system, wanted) in folders.items():
-        found |= _listed(system, folder, wanted)
+        listed = _listed(system, folder, wanted)
+        found |= listed
+        gone += [_gone(shard) for shard in wanted.values() if shard not in listed]
+    if gone:
+        raise error_of(gone, len(shards))
     return [found[shard] for shard in shards]
 
 
@@ -78,6 +87,7 @@ def _on_disk(shard: str) -> Stamp:
 
 
 def _listed(system: FileSystem, folder: str, wanted: dict[str, str]) -> dict[str, Stamp]:
+    """The stamps of those shards that are in a folder of a store."""
     from pyarrow.fs import FileSelector
 
     shard = next(iter(wanted.values()))
@@ -85,10 +95,8 @@ def _listed(system: FileSystem, folder: str, wanted: dict[str, str]) -> dict[str
         found = {info.path: info for info in system.get_file_info(FileSelector(folder))}
     except OSError as error:
         raise unreadable(shard, error) from error
-    for path, each in wanted.items():
-        if path not in found or found[path].size is None:
-            raise _gone(each)
-    return {each: _of_object(found[path]) for path, each in wanted.items()}
+    there = {path: shard for path, shard in wanted.items() if path in found and found[path].size is not None}
+    return {shard: _of_object(found[path]) for path, shard in there.items()}
 
 
 def _of_object(info: FileInfo) -> Stamp:

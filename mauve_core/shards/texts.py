@@ -19,10 +19,11 @@ from mauve_core.corpus.fields import Fields, choose_fields
 from mauve_core.corpus.formats import json_lines
 from mauve_core.corpus.metadata import plain
 from mauve_core.corpus.misreadings import failed_requests
-from mauve_core.corpus.parquet import ParquetTable, values_of
+from mauve_core.corpus.parquet import ParquetTable, read_metadata, values_of
+from mauve_core.corpus.parquet import refusals as parquet_refusals
 from mauve_core.corpus.streams import decoded_lines, refusals
 from mauve_core.corpus.table import Table
-from mauve_core.shards.places import name_of, opened_shard
+from mauve_core.shards.places import LOOK_BYTES, name_of, opened_shard
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,6 +100,30 @@ def texts_of(shard: str, named: Named, tally: Tally) -> Iterator[Texts]:
             found = _usable(table, named, tally)
             if found.texts:
                 yield found
+
+
+def layout_of(shard: str) -> tuple[str, ...]:
+    """Return the columns and their types as the footer of a shard says, or the fields of its first row; little is read.
+
+    Raises
+    ------
+    InputError
+        The shard has vanished, or its footer or first row cannot be read.
+    """
+    path = Path(name_of(shard))
+    with refusals(path), opened_shard(shard, LOOK_BYTES) as stream:
+        if path.suffix.lower() == ".parquet":
+            with parquet_refusals(path):
+                return tuple(map(str, read_metadata(stream, path).schema.to_arrow_schema()))
+        return next((table.columns for table in _tables(stream, path, rows=1) if table.rows), ())
+
+
+def require_usable(shard: str, named: Named) -> None:
+    """Raise InputError if the first rows of a shard, by which fields are guessed, cannot be used."""
+    path = Path(name_of(shard))
+    with refusals(path), opened_shard(shard, LOOK_BYTES) as stream:
+        for table in islice(_tables(stream, path), 1):
+            _usable(table, named, Tally())
 
 
 class OneText(NamedTuple):
@@ -184,14 +209,14 @@ def _ids(table: Table, name: str | None, kept: list[int], texts: tuple[str, ...]
     return tuple(map(str, ids))
 
 
-def _tables(stream: IO[bytes], path: Path) -> Iterator[Table]:
-    """Yield the rows of an open shard in order, a few at a time."""
+def _tables(stream: IO[bytes], path: Path, rows: int = ROWS_AT_A_TIME) -> Iterator[Table]:
+    """Yield the rows of an open shard in order, a few at a time; of lines, as many as are asked for."""
     if path.suffix.lower() == ".parquet":
         yield from _parquet_tables(stream, path)
         return
     lines = decoded_lines(stream, path, packed=False)
     while True:
-        some = list(islice(lines, ROWS_AT_A_TIME))
+        some = list(islice(lines, rows))
         if not some:
             return
         yield json_lines(path, iter(some))

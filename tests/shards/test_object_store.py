@@ -17,11 +17,12 @@ from pyarrow import fs
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards import texts
+from mauve_core.shards import checking, texts
+from mauve_core.shards.checking import require_readable
 from mauve_core.shards.compare import encode_tasks, plan_of
 from mauve_core.shards.estimate import estimate
 from mauve_core.shards.places import list_shards, opened_shard
-from mauve_core.shards.plan import Work
+from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import first_rows, rows_of, sizes_of
 from mauve_core.shards.tasks import remaining
 from tests.sharded import SCORE, Inline, carried_out, made_texts, written_features, written_texts
@@ -171,8 +172,11 @@ def test_a_vanished_shard_is_named_and_nothing_is_lost(store: Store, tmp_path: P
     for name, folder in places.items():
         store.put(folder, name)
     encoder = EncoderConfig(str(words))
-    plan = plan_of(store.url("human"), {"model": store.url("model")}, encoder=encoder, score=SCORE)
-    gone = "texts/model/01.jsonl"
+
+    def planned() -> Plan:
+        return plan_of(store.url("human"), {"model": store.url("model")}, encoder=encoder, score=SCORE)
+
+    plan, gone = planned(), "texts/model/01.jsonl"
     store.system.delete_file(gone)
     with pytest.raises(InputError, match=r"model/01\.jsonl\S* is not there any more") as caught:
         carried_out(plan, tmp_path / "work")
@@ -183,9 +187,56 @@ def test_a_vanished_shard_is_named_and_nothing_is_lost(store: Store, tmp_path: P
     assert len(remaining(encode_tasks(work))) == 1
     with store.system.open_output_stream(gone) as stream:
         stream.write((places["model"] / "01.jsonl").read_bytes())
-    found = carried_out(plan, tmp_path / "work")
+    found = carried_out(planned(), tmp_path / "work")  # its time of change is another one
     assert next(one for one in found.passes if one.name == "encode").done_before == 5
-    assert found.digest() == carried_out(plan, tmp_path / "again").digest()
+    assert found.digest() == carried_out(planned(), tmp_path / "again").digest()
+
+
+def test_damaged_shards_of_a_store_are_named_together(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from moto.s3.responses import S3Response
+
+    ranges: list[str] = []
+    answered = S3Response._handle_range_header
+
+    def spy(self: Any, request: Any, *rest: Any) -> Any:
+        ranges.append(request.headers["range"])
+        return answered(self, request, *rest)
+
+    rows = [{"text": f"text number {number}", "other": "x" * 1000 + str(number)} for number in range(2000)]
+    (tmp_path / "in").mkdir()
+    for index in range(4):
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"in/{index}.parquet", compression="none")
+    size = (tmp_path / "in/0.parquet").stat().st_size
+    for index in (1, 3):
+        path = tmp_path / f"in/{index}.parquet"
+        path.write_bytes(path.read_bytes()[:-100])
+    store.put(tmp_path / "in", "one")
+    store.put(tmp_path / "in", "two")
+    encoder = EncoderConfig(str(by_topic(tmp_path / "words.txt")))
+    work = Work.begin(tmp_path / "work", plan_of(store.url("one"), {"model": store.url("two")}, encoder=encoder))
+    monkeypatch.setattr(S3Response, "_handle_range_header", spy)
+    monkeypatch.setattr(checking, "AT_ONCE", 1)
+    with pytest.raises(InputError, match=r"^4 of 8 .*one/1\.parquet .*one/3\.parquet .*two/1.*two/3") as caught:
+        require_readable(work, encode_tasks(work))
+    assert SECRET not in str(caught.value)
+    ends = [one.removeprefix("bytes=").split("-") for one in ranges]
+    assert sum(int(end) - int(start) + 1 for start, end in ends) < 2 * size, "the first rows of one, footers of all"
+
+
+def test_features_of_a_store_that_are_cut_off(store: Store, tmp_path: Path) -> None:
+    places = written_features(tmp_path / "features", made_features(200), 2)
+    for name, folder in places.items():
+        for path in folder.iterdir():
+            path.write_bytes(path.read_bytes()[: None if path.stem == "00" else -1])
+        store.put(folder, name)
+    work = Work.begin(
+        tmp_path / "work", plan_of(store.url("human"), {"model": store.url("model")}, encoder=None, score=SCORE)
+    )
+    with pytest.raises(InputError, match=r"^2 of 4 .*human/01\.npy\S* is cut off \(received: 3,327\)") as caught:
+        require_readable(work, encode_tasks(work))
+    assert caught.value.allowed == "3,328 bytes"
 
 
 def test_a_store_that_refuses_is_named_without_the_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
