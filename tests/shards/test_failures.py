@@ -73,12 +73,13 @@ def test_one_error_names_all_damaged_shards_before_anything_is_encoded(
     work = Work.begin(tmp_path / "work", plan)
     with pytest.raises(InputError) as caught:
         compare_shards(work, Inline())
-    assert str(caught.value) == (
+    said, _, rest = str(caught.value).partition("[Errno 2] No such file or directory: ")  # long names are cut in it
+    assert said == (
         f"3 of 12 shards cannot be used: Line 1 of {broken} is not valid JSON: Expecting property name enclosed in "
         f"double quotes at character 2. {cut} is not a Parquet file, or is damaged (received: it does not end like a "
-        f"Parquet file). The shard {gone} cannot be read: [Errno 2] No such file or directory: '{gone}'. "
-        f"Allowed: one object per line. {REPAIR}."
+        f"Parquet file). The shard {gone} cannot be read: "
     )
+    assert rest.endswith(f". Allowed: one object per line. {REPAIR}.")
     assert not begun(work)
 
 
