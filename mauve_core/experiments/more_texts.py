@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, words_of
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, SideOverAll
 from mauve_core.shards.keepsakes import RANDOM
 from mauve_core.shards.plan import Work
@@ -40,16 +40,16 @@ def find_work(found: ShardedComparison, own: CandidateOverAll) -> Work | str:
     folder = noted_folder(found)
     if folder is None:
         return _ELSEWHERE
-    if not (folder / "plan.json").is_file():
-        return (
-            f"All other texts are in their shards, but the work folder {folder} is gone, which says where: repeat the "
-            "command of the comparison to make it again."
-        )
     try:
+        if not (folder / "plan.json").is_file():
+            return (
+                f"All other texts are in their shards, but the work folder {folder} is gone, which says where: repeat "
+                "the command of the comparison to make it again."
+            )
         work = Work.open(folder)
         same = _is_of(work, found) and chosen_clusters(work, own.name) == _shown(found, own)
-    except InputError as error:
-        return f"All other texts are in their shards, but what says where cannot be read. {error}"
+    except (InputError, OSError) as error:
+        return f"All other texts are in their shards, but what says where cannot be read: {words_of(error)}"
     return work if same else f"All other texts are in their shards; {folder} is the work folder of another comparison."
 
 

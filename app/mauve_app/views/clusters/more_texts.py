@@ -16,6 +16,7 @@ from mauve_app.server import access
 from mauve_core.experiments.clusters_over_shards import MOST_READ, CandidateOverAll, ClusterOverAll, SideOverAll
 from mauve_core.experiments.more_texts import find_work, may_have_more
 from mauve_core.shards.collecting import KeptText
+from mauve_core.shards.engines import plural
 from mauve_core.shards.keepsakes import Rows
 from mauve_core.shards.plan import Work
 from mauve_core.shards.reading import rows_of_cluster, texts_of_rows
@@ -63,16 +64,14 @@ class More:
         draw(texts)
         if not side.n:
             return
-        pressed = False
+        ended = source in read.ended or not may_have_more(side) or len(texts) >= side.n
+        pressed, equal = False, "; equal ones are shown once" if ended and len(texts) < side.n else ""
         with st.container(horizontal=True, vertical_alignment="center"):
-            ended = source in read.ended or not may_have_more(side) or len(texts) >= side.n
+            st.caption(f"{len(texts):,} of {plural(side.n, 'text')}{equal}", width="content")
             if isinstance(self.work, Work) and not ended:
                 number = min(MOST_READ, side.n - len(texts))
-                pressed = st.button(
-                    f"Read {number} more from the shards", key=f"read_{key}", icon=":material/add:", type="tertiary"
-                )
-            equal = "; equal ones are shown once" if ended and len(texts) < side.n else ""
-            st.caption(f"{len(texts):,} of {side.n:,} texts{equal}", width="content")
+                label = f"Read {number} more from the shards"
+                pressed = st.button(label, key=f"read_{key}", icon=":material/add:", type="tertiary")
         if pressed and isinstance(self.work, Work):
             with st.spinner("Reading the shards"):
                 more = or_error(_read_more, self.run_id, self.work, self.candidate, source, self.cluster, len(texts))
