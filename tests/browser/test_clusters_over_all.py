@@ -11,7 +11,12 @@ from playwright.sync_api import Browser, Page, expect
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.clusters_over_shards import ATTACHMENT, CandidateOverAll, ClustersOverAll
+from mauve_core.experiments.clusters_over_shards import (
+    ATTACHMENT,
+    CandidateOverAll,
+    ClustersOverAll,
+    stored_clusters_over_all,
+)
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.shards.collecting import KeptText
 from mauve_core.shards.compare import plan_of
@@ -33,10 +38,15 @@ NARROW = {"width": 420, "height": 900}
 
 
 @pytest.fixture(scope="module")
-def app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home = tmp_path_factory.mktemp("of-all") / "home"
-    attach(home)
-    store_from_shards(home)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("of-all") / "home"
+    attach(made)
+    store_from_shards(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def app(chromium: Browser, home: Path) -> Iterator[str]:
     with serving(home) as url:
         yield url
 
@@ -119,20 +129,21 @@ def test_axe_finds_nothing_severe(page: Page, dark_page: Page, app: str, scheme:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_more_texts_are_read_below_those_that_are_shown(page: Page, dark_page: Page, app: str, scheme: str) -> None:
+def test_more_texts_are_read_below_those_that_are_shown(
+    page: Page, dark_page: Page, app: str, home: Path, scheme: str
+) -> None:
+    found = stored_clusters_over_all(RunStore(home / "runs").load("of-shards"))
+    assert found is not None
+    cluster = max(found["model"].clusters, key=lambda each: min(each.human.n, each.model.n))
     shown = page if scheme == "light" else dark_page
-    shown.goto(f"{app}/clusters?run=of-shards")
-    expect(charts.chart(shown, CHART)).to_be_visible()
-    for side in ("p", "q"):
-        column = shown.get_by_test_id("stColumn").filter(has=shown.locator(f".st-key-clusters_of_all_{side}")).last
-        button = shown.locator(f".st-key-read_{side} button")
-        if not button.count():  # there is no text of this side in the cluster
-            continue
-        expect(column.get_by_text("20 of ")).to_be_visible()
-        button.click()
-        expect(column.get_by_text("40 of ")).to_be_visible()
-        expect(shown.locator(f".st-key-clusters_of_all_{side}").get_by_text("Prompt", exact=True)).to_have_count(40)
-    expect(shown.get_by_text("40 of ").first).to_be_visible()
+    shown.goto(f"{app}/clusters?run=of-shards&of_all={cluster.number}")
+    for share, side in (("p", cluster.human), ("q", cluster.model)):
+        assert side.n > 40
+        texts = shown.locator(f".st-key-clusters_of_all_{share}").get_by_text("Prompt", exact=True)
+        expect(texts).to_have_count(20)
+        shown.locator(f".st-key-read_{share} button").click()
+        expect(texts).to_have_count(40)
+        expect(shown.get_by_text(f"40 of {side.n} texts")).to_be_visible()
     assert not [str(each) for each in axe.violations(shown)]
 
 
