@@ -101,7 +101,7 @@ def clusters_over_shards_example(run: Run) -> ClustersOverAll:
         return SideOverAll(n, 1.2, 2, (text,) * 2, (text,) * 2, phrases)
 
     clusters = (
-        ClusterOverAll(3, "rain, cloud", side(2, "weather", 2, 5), side(12, "rain", 0, 9)),
+        ClusterOverAll(3, "rain, cloud", side(2, "weather", 2, 3), side(12, "rain", 0, 4)),
         ClusterOverAll(0, "bread, milk", side(11, "bread", 6, 1), side(7, "milk", 2, 4)),
     )
     return ClustersOverAll(tuple(CandidateOverAll(each.name, 1, clusters) for each in run.comparison.candidates))

@@ -57,6 +57,7 @@ PARTS = frozenset(
         "studies",
         "unfinished",
         "uploads",
+        "work-folders",
     }
 )
 """Folders that the program makes below its home folder."""

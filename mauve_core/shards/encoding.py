@@ -133,7 +133,7 @@ def moments_of(work: Work, source: str) -> Moments:
 
 def drawing(work: Work, source: str, index: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """(n,) group of each row of a shard for the bootstrap, and the order in which rows are drawn for samples."""
-    stored = work.arrays(_arrays_path(work, source, index))
+    stored = work.arrays(_arrays_path(work, source, index), "groups", "order")  # without the moments, which are large
     return stored["groups"], stored["order"]
 
 

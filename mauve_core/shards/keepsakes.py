@@ -9,7 +9,7 @@ and prompts, one is kept.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from mauve_core.shards.drawing import mixed
 from mauve_core.shards.encoding import ROWS_AT_ONCE, drawing, shard_info
 from mauve_core.shards.plan import Work, write_arrays
 from mauve_core.shards.stamps import require_unchanged
-from mauve_core.shards.texts import digests_of, texts_at
+from mauve_core.shards.texts import OneText, digests_of, texts_at
 
 MOST_CLUSTERS = 30
 
@@ -115,8 +115,7 @@ def keep_rows(work: Work, candidate: str, source: str, index: int) -> None:
     """Write the first rows of each chosen cluster in a shard, for both ways to take them."""
     chosen = work.arrays(chosen_path(work, candidate))
     place_of = place_of_clusters(chosen)
-    groups, order = drawing(work, source, index)
-    seed = mixed(np.array([work.plan.score.seed], dtype=np.uint64))
+    numbers_of = numbering(work, source, index)
     labels = np.load(labels_path(work, candidate, source, index), mmap_mode="r")[int(chosen["seed"])]
     table = np.load(coordinates_path(work, candidate, source, index), mmap_mode="r")
     nearest = random = Rows.none()
@@ -129,13 +128,20 @@ def keep_rows(work: Work, candidate: str, source: str, index: int) -> None:
         found = Rows(
             place,
             np.einsum("ij,ij->i", away, away),
-            mixed(order[own] ^ mixed(groups[own] ^ seed)),
+            numbers_of(own),
             np.full(len(own), index, dtype=np.int64),
             own,
         )
         nearest = nearest.with_more(found, NEAREST, nearest=True)
         random = random.with_more(found, RANDOM, nearest=False)
     write_rows(kept_path(work, candidate, source, index), nearest=nearest, random=random)
+
+
+def numbering(work: Work, source: str, index: int) -> Callable[[NDArray[np.intp]], NDArray[np.uint64]]:
+    """What gives rows of a shard the numbers that decide which of them are among the random ones: the lowest are."""
+    groups, order = drawing(work, source, index)
+    seed = mixed(np.array([work.plan.score.seed], dtype=np.uint64))
+    return lambda rows: mixed(order[rows] ^ mixed(groups[rows] ^ seed))
 
 
 def write_rows(path: Path, **kept: Rows) -> None:
@@ -153,7 +159,16 @@ def read_rows(work: Work, path: Path, name: str) -> Rows:
 
 
 def fetch_texts(work: Work, source: str, index: int, rows: Sequence[int]) -> None:
-    """Read these rows of a shard again, and write their texts, one JSON array a line.
+    """Read these rows of a shard again, and write their texts, one JSON array a line; raises as :func:`texts_again`."""
+    found = texts_again(work, source, index, rows)
+    lines = [json.dumps([row, *cut(text)]) for row, text in zip(rows, found, strict=True)]
+    write_atomically(
+        fetched_path(work, source, index), lambda stream: stream.write("".join(f"{line}\n" for line in lines).encode())
+    )
+
+
+def texts_again(work: Work, source: str, index: int, rows: Sequence[int]) -> list[OneText]:
+    """Read these rows of a shard, ascending, once more.
 
     Raises
     ------
@@ -170,12 +185,10 @@ def fetch_texts(work: Work, source: str, index: int, rows: Sequence[int]) -> Non
             allowed=f"{info.n:,} usable rows with the same ids in the same order",
             todo="Put back the file that was there, then start again: finished tasks are kept",
         )
-    lines = [json.dumps([row, *_cut(*found[row])]) for row in rows]
-    write_atomically(
-        fetched_path(work, source, index), lambda stream: stream.write("".join(f"{line}\n" for line in lines).encode())
-    )
+    return [found[row] for row in rows]
 
 
-def _cut(identifier: str, prompt: str | None, text: str) -> tuple[str, str | None, str, bool]:
-    shown = None if prompt is None else prompt[:MOST_CHARACTERS]
-    return identifier[:MOST_CHARACTERS], shown, text[:MOST_CHARACTERS], len(text) > MOST_CHARACTERS
+def cut(text: OneText) -> tuple[str, str | None, str, bool]:
+    """Id, prompt and text, each of at most ``MOST_CHARACTERS``, and whether the text goes on."""
+    shown = None if text.prompt is None else text.prompt[:MOST_CHARACTERS]
+    return text.id[:MOST_CHARACTERS], shown, text.text[:MOST_CHARACTERS], len(text.text) > MOST_CHARACTERS

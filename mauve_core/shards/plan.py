@@ -287,10 +287,10 @@ class Work:
         finally:
             os.close(handle)
 
-    def arrays(self, path: Path) -> dict[str, Any]:
-        """Read the arrays of a finished task."""
-        with np.load(path, allow_pickle=False) as stored:
-            return dict(stored)
+    def arrays(self, path: Path, *names: str) -> dict[str, Any]:
+        """Read the arrays of a finished task; those of these names if there are any."""
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
+            return {name: stored[name] for name in names or stored.files}
 
 
 def _require_ours(root: Path) -> None:

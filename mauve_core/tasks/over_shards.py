@@ -23,6 +23,7 @@ from mauve_core.shards.places import name_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.samples import SampledText, sample_of
+from mauve_core.shards.whereabouts import note_folder
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
@@ -38,7 +39,7 @@ def store_sample(
     stored: Stored = unheeded,
 ) -> Run:
     """Compare a sample of every side with features from the work folder, and store it with what is known of all texts:
-    scores, and the clusters that tell the sides apart most.
+    scores, and the clusters that tell the sides apart most. Where the work folder is, is noted beside all runs.
 
     Parameters
     ----------
@@ -77,6 +78,8 @@ def store_sample(
     config = CompareConfig(
         encoder=None, score=work.plan.score, projection=projection, features_from=f"{encoder.model}, over shards"
     )
+
+    note_folder(work, found)
 
     def attach(run: Run) -> None:
         RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(found))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,15 +12,34 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components.markup import escaped
+from mauve_app.server import access
+from mauve_app.views.clusters import more_texts
+from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.base.errors import RefusedError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.cluster_shares import phrase_shares, share_label, share_table
-from mauve_core.experiments.clusters_over_shards import ATTACHMENT, ClustersOverAll, SideOverAll
+from mauve_core.experiments.clusters_over_shards import (
+    ATTACHMENT,
+    ClusterOverAll,
+    ClustersOverAll,
+    SideOverAll,
+    stored_clusters_over_all,
+)
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
+from mauve_core.experiments.over_shards import stored_over_shards
+from mauve_core.serving import sharing
 from mauve_core.shards.collecting import KeptText
+from mauve_core.shards.compare import plan_of
+from mauve_core.shards.plan import Work
+from mauve_core.shards.reading import texts_of_cluster
+from mauve_core.shards.whereabouts import noted_path
 from mauve_core.store import Run, RunStore
+from mauve_core.tasks.over_shards import store_sample
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.payloads import PAYLOADS
+from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.synthetic import make_run
+from tests.word_files import by_topic
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/clusters/clusters.py"
@@ -113,7 +134,7 @@ def test_phrases_stand_with_their_shares(open_page: OpenPage, run: Run) -> None:
     attach(run, told(run))
     cluster = told(run)["close"].clusters[0]
     said = [each.value for each in open_page(VIEW, candidate="close").markdown if "In more texts here" in each.value]
-    starts = "- *weather*: 100%", "- *rain*: 75%"
+    starts = "- *weather*: 100%", "- *rain*: 33%"
     for shown, side, start in zip(said, (cluster.human, cluster.model), starts, strict=True):
         ((phrase, own, other),) = phrase_shares(cluster, side)
         assert shown.splitlines()[1].startswith(start)
@@ -206,3 +227,141 @@ def without_texts(clusters: ClustersOverAll) -> ClustersOverAll:
             for each in clusters.candidates
         )
     )
+
+
+PAYLOAD = PAYLOADS["script"]
+
+
+@pytest.fixture
+def sampled(own_home: Path, tmp_path: Path) -> Run:
+    """A run that was stored with its work folder, in whose clusters there are more texts than it keeps."""
+    sides = made_texts()
+    for row in sides["model"]:
+        row["text"] += f" {PAYLOAD}"
+    sides["model"] += sides["model"][:60]
+    places = written_texts(tmp_path / "in", sides, 3)
+    encoder, score = EncoderConfig(str(by_topic(tmp_path / "words.txt"))), dataclasses.replace(SCORE, k=4)
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score, run_texts=60)
+    found = carried_out(plan, tmp_path / "work")
+    return store_sample("over shards", Work.open(tmp_path / "work"), found, projection=False)
+
+
+def largest(run: Run) -> list[ClusterOverAll]:
+    """Those with most of the model's texts first."""
+    found = stored_clusters_over_all(run)
+    assert found is not None
+    return sorted(found["model"].clusters, key=lambda each: -each.model.n)
+
+
+def buttons(app: AppTest) -> list[str]:
+    return [button.key for button in app.button if button.key and button.key.startswith("read_")]
+
+
+def counts(app: AppTest) -> list[str]:
+    """How many texts of each side are shown."""
+    return [caption.value for caption in app.caption if re.match(r"[\d,]+ of [\d,]+ texts?\b", caption.value)]
+
+
+def read_of(app: AppTest, ids: set[str]) -> list[str]:
+    return [text.value for text in app.text if text.value in ids]
+
+
+def test_more_texts_are_read_until_there_are_none(open_page: OpenPage, sampled: Run, tmp_path: Path) -> None:
+    cluster, work = largest(sampled)[0], Work.open(tmp_path / "work")
+    every = texts_of_cluster(work, "model", "model", cluster.number, 0, 10**6)
+    assert 40 < len(every) < cluster.model.n
+    app = open_page(VIEW, of_all=f"{cluster.number}")
+    assert buttons(app) == ["read_p", "read_q"]
+    assert counts(app) == [f"20 of {side.n:,} texts" for side in (cluster.human, cluster.model)]
+    ids = {text.id for text in every}
+    while "read_q" in buttons(app):
+        before = read_of(app, ids)
+        app.button(key="read_q").click().run()
+        assert not app.exception
+        assert len(read_of(app, ids)) > len(before) or "read_q" not in buttons(app)
+    assert read_of(app, ids) == [text.id for text in every]
+    assert all(text.text in [shown.value for shown in app.text] for text in every)
+    assert not any(PAYLOAD in shown.value for shown in (*app.markdown, *app.caption))
+    assert counts(app)[1] == f"{len(every):,} of {cluster.model.n:,} texts; equal ones are shown once"
+    assert counts(app)[0] == f"20 of {cluster.human.n:,} texts"
+    app.segmented_control(key="url_drawn").set_value("nearest").run()
+    assert not buttons(app)
+    app.segmented_control(key="url_drawn").set_value("random").run()
+    assert len(read_of(app, ids)) == len(every)
+
+
+def test_what_was_read_goes_with_its_cluster(open_page: OpenPage, sampled: Run) -> None:
+    first, second = largest(sampled)[:2]
+    app = open_page(VIEW, of_all=f"{first.number}")
+    app.button(key="read_p").click().run()
+    assert counts(app)[0].startswith("40 of ")
+    app.selectbox(key="url_of_all").set_value(second.number).run()
+    assert counts(app)[0].startswith("20 of ")
+    app.selectbox(key="url_of_all").set_value(first.number).run()
+    assert counts(app)[0].startswith("20 of ")
+
+
+def test_a_shard_that_is_gone_is_named_and_may_come_back(open_page: OpenPage, sampled: Run, tmp_path: Path) -> None:
+    app = open_page(VIEW, of_all=f"{largest(sampled)[0].number}")
+    for shard in (tmp_path / "in/human").iterdir():
+        shard.rename(tmp_path / shard.name)
+    app.button(key="read_p").click().run()
+    assert not app.exception
+    assert "cannot be read" in app.error[0].value
+    assert counts(app)[0].startswith("20 of ")
+    for shard in tmp_path.glob("*.jsonl"):
+        shard.rename(tmp_path / "in/human" / shard.name)
+    app.button(key="read_p").click().run()
+    assert not app.error
+    assert counts(app)[0].startswith("40 of ")
+
+
+def test_where_the_work_folder_is_not_here_one_sentence_says_so(
+    open_page: OpenPage, sampled: Run, tmp_path: Path
+) -> None:
+    shutil.rmtree(tmp_path / "work")
+    app = open_page(VIEW, of_all=f"{largest(sampled)[0].number}")
+    assert not app.exception
+    assert not app.error
+    assert not buttons(app)
+    assert sum(escaped("is gone, which says where") in caption.value for caption in app.caption) == 1
+    found = stored_over_shards(sampled)
+    assert found is not None
+    noted_path(found).unlink()
+    said = [caption.value for caption in app.run().caption if "All other texts are in their shards" in caption.value]
+    assert len(said) == 1
+    assert "knows no work folder" in said[0]
+
+
+def test_who_may_change_nothing_reads_what_the_run_keeps(
+    open_page: OpenPage, sampled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is shared does not hand out a whole corpus, nor where it lies."""
+    monkeypatch.setenv(sharing.READ_ONLY, sampled.id)
+    access.sign_in.cache_clear()
+    app = open_page(VIEW, of_all=f"{largest(sampled)[0].number}")
+    assert not app.exception
+    assert counts(app)[1].startswith("20 of ")
+    assert not buttons(app)
+    shutil.rmtree(tmp_path / "work")
+    assert not any("All other texts" in caption.value for caption in app.run().caption)
+    with pytest.raises(RefusedError):
+        more_texts._read_more(sampled.id, Work(tmp_path / "a/b/c", None), "model", HUMAN, largest(sampled)[0], 20)  # type: ignore[arg-type]
+
+
+def test_one_text_is_said_as_one(open_page: OpenPage, run: Run) -> None:
+    clusters = clusters_over_shards_example(run)
+    one = dataclasses.replace(clusters["close"].clusters[0].human, n=1, sampled=1, phrases=())
+    text = one.random[:1]
+    cluster = dataclasses.replace(
+        clusters["close"].clusters[0], human=dataclasses.replace(one, random=text, nearest=text)
+    )
+    model = dataclasses.replace(cluster.model, phrases=())
+    cluster = dataclasses.replace(cluster, model=model)
+    attach(
+        run,
+        ClustersOverAll(tuple(dataclasses.replace(each, clusters=(cluster,)) for each in clusters.candidates)),
+    )
+    app = open_page(VIEW, candidate="close")
+    assert any("· 1 text, " in each.value for each in app.markdown)
+    assert counts(app)[0] == "1 of 1 text"

@@ -9,15 +9,26 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.clusters_over_shards import ATTACHMENT, CandidateOverAll, ClustersOverAll
+from mauve_core.experiments.clusters_over_shards import (
+    ATTACHMENT,
+    CandidateOverAll,
+    ClustersOverAll,
+    stored_clusters_over_all,
+)
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.shards.collecting import KeptText
+from mauve_core.shards.compare import plan_of
+from mauve_core.shards.plan import Work
 from mauve_core.store import RunStore
+from mauve_core.tasks.over_shards import store_sample
 from tests.browser import axe, charts
 from tests.browser.conftest import serving
 from tests.mutations import clusters_over_shards_example, over_shards_example
+from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.synthetic import make_run
+from tests.word_files import by_topic
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
@@ -27,9 +38,15 @@ NARROW = {"width": 420, "height": 900}
 
 
 @pytest.fixture(scope="module")
-def app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home = tmp_path_factory.mktemp("of-all") / "home"
-    attach(home)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("of-all") / "home"
+    attach(made)
+    store_from_shards(made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def app(chromium: Browser, home: Path) -> Iterator[str]:
     with serving(home) as url:
         yield url
 
@@ -54,6 +71,18 @@ def attach(home: Path) -> None:
     store.attach(run.id, OVER_SHARDS, dataclass_to_json(compared))
     found = ClustersOverAll(tuple(CandidateOverAll(each.name, 0, tuple(clusters)) for each in candidates))
     store.attach(run.id, ATTACHMENT, dataclass_to_json(found))
+
+
+def store_from_shards(home: Path) -> None:
+    """A run that was stored with its work folder, in whose clusters there are more texts than it keeps."""
+    folder = home.parent
+    places = written_texts(folder / "in", made_texts(), 3)
+    encoder, score = EncoderConfig(str(by_topic(folder / "words.txt"))), dataclasses.replace(SCORE, k=4)
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score, run_texts=60)
+    found = carried_out(plan, folder / "work")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MAUVE_LENS_HOME", str(home))
+        store_sample("of shards", Work.open(folder / "work"), found, projection=False)
 
 
 def opened(page: Page, url: str, query: str = "") -> None:
@@ -96,6 +125,25 @@ _SCROLLED = """() => [...document.querySelectorAll('.st-key-clusters_of_all_list
 def test_axe_finds_nothing_severe(page: Page, dark_page: Page, app: str, scheme: str) -> None:
     shown = page if scheme == "light" else dark_page
     opened(shown, app)
+    assert not [str(each) for each in axe.violations(shown)]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_more_texts_are_read_below_those_that_are_shown(
+    page: Page, dark_page: Page, app: str, home: Path, scheme: str
+) -> None:
+    found = stored_clusters_over_all(RunStore(home / "runs").load("of-shards"))
+    assert found is not None
+    cluster = max(found["model"].clusters, key=lambda each: min(each.human.n, each.model.n))
+    shown = page if scheme == "light" else dark_page
+    shown.goto(f"{app}/clusters?run=of-shards&of_all={cluster.number}")
+    for share, side in (("p", cluster.human), ("q", cluster.model)):
+        assert side.n > 40
+        texts = shown.locator(f".st-key-clusters_of_all_{share}").get_by_text("Prompt", exact=True)
+        expect(texts).to_have_count(20)
+        shown.locator(f".st-key-read_{share} button").click()
+        expect(texts).to_have_count(40)
+        expect(shown.get_by_text(f"40 of {side.n} texts")).to_be_visible()
     assert not [str(each) for each in axe.violations(shown)]
 
 

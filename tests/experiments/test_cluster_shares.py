@@ -103,11 +103,11 @@ def test_shares_of_phrases_are_those_of_all_texts_of_a_side(
     cluster = example[1].clusters[0]
     (phrase, own, other), *more = phrase_shares(cluster, cluster.human)
     assert (phrase, more) == ("weather", [])
-    z, n, x = norm.ppf(0.975), 12 / 1.2, 5 / 12
+    z, n, x = norm.ppf(0.975), 12 / 1.2, 3 / 12
     centre = (x + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(x * (1 - x) / n + z**2 / (4 * n**2))
     assert other == percent_with_interval(x, centre - half, centre + half)
     assert own.startswith("100%")
     (rain,) = phrase_shares(cluster, cluster.model)
-    assert [cell.split("%")[0] for cell in rain] == ["rain", "75", "0"]
+    assert [cell.split("%")[0] for cell in rain] == ["rain", "33", "0"]
     assert phrase_shares(cluster, dataclasses.replace(cluster.human, phrases=())) == []

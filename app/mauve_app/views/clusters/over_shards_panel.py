@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -14,7 +16,10 @@ from mauve_app.components.messages import or_error
 from mauve_app.selection import clicked_value
 from mauve_app.url import bound, session
 from mauve_app.url.parameters import KeptTexts
+from mauve_app.views.clusters import more_texts
+from mauve_app.views.clusters.more_texts import More
 from mauve_core.analysis.cluster_names import labelled
+from mauve_core.base.config import HUMAN
 from mauve_core.experiments.cluster_shares import (
     ABOUT,
     ABOUT_PHRASES,
@@ -35,6 +40,7 @@ from mauve_core.experiments.over_shards import missing_sentence, stored_over_sha
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
 from mauve_core.shards.collecting import KeptText
+from mauve_core.shards.engines import plural
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 from mauve_core.store.folder import ATTACHED
@@ -61,7 +67,7 @@ def show(here: Focus) -> None:
             st.markdown(sentence(table, f"**{escaped(short_name(here.candidate))}**", escaped))
             if missing := missing_sentence(found):
                 st.warning(escaped(missing), icon=":material/visibility_off:")
-            _clusters(here, table, chosen, found[own.name].k)
+            _clusters(here, table, more_texts.of(here.run.id, found, own, chosen), found[own.name].k)
     st.header("Clusters of the sample", anchor=False, help=_ABOUT_SAMPLE)
 
 
@@ -71,7 +77,8 @@ _ABOUT_SAMPLE = (
 )
 
 
-def _clusters(here: Focus, table: pd.DataFrame, chosen: ClusterOverAll, k: int) -> None:
+def _clusters(here: Focus, table: pd.DataFrame, more: More, k: int) -> None:
+    chosen = more.cluster
     names = dict(zip(table["cluster"].tolist(), table["name"], strict=True))
     _pickers(here, names, chosen)
     left, right = st.columns([2, 3], gap="medium")
@@ -93,7 +100,7 @@ def _clusters(here: Focus, table: pd.DataFrame, chosen: ClusterOverAll, k: int) 
                 file_name=f"{here.run.name}-{here.candidate}-clusters-over-all",
             )
     with right:
-        _cluster(here, table[table["cluster"] == chosen.number].iloc[0], chosen)
+        _cluster(here, table[table["cluster"] == chosen.number].iloc[0], more)
 
 
 def _pickers(here: Focus, names: dict[int, str], chosen: ClusterOverAll) -> None:
@@ -120,17 +127,25 @@ def _pickers(here: Focus, names: dict[int, str], chosen: ClusterOverAll) -> None
             bound.segmented_control("texts_of_all", "Texts", _TITLES)
 
 
-def _cluster(here: Focus, row: pd.Series, cluster: ClusterOverAll) -> None:
+def _cluster(here: Focus, row: pd.Series, more: More) -> None:
     way = session.current().texts_of_all
-    human, model = cluster.human, cluster.model
-    sides = (HUMAN_COLOUR, "Human", human, "p"), (here.colour, short_name(here.candidate), model, "q")
-    for column, (colour, title, side, share) in zip(st.columns(2, gap="medium"), sides, strict=True):
+    cluster = more.cluster
+    sides = (
+        (HUMAN, HUMAN_COLOUR, "Human", cluster.human, "p"),
+        (here.candidate, here.colour, short_name(here.candidate), cluster.model, "q"),
+    )
+    for column, (source, colour, title, side, share) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
-            st.markdown(f"{swatch(colour)} **{escaped(title)}** · {side.n:,} texts, {share_label(row, share)}")
+            st.markdown(f"{swatch(colour)} **{escaped(title)}** · {plural(side.n, 'text')}, {share_label(row, share)}")
             if side.phrases:
                 st.markdown(_phrases(cluster, side), help=ABOUT_PHRASES)
-            if human.sampled or model.sampled:
-                _texts(getattr(side, way), key=f"clusters_of_all_{share}")
+            draw = partial(_texts, key=f"clusters_of_all_{share}")
+            if way == "random" and (cluster.human.sampled or cluster.model.sampled):
+                more.show(source, side, draw, share)
+            elif cluster.human.sampled or cluster.model.sampled:
+                draw(side.nearest)
+    if way == "random":
+        more.say_where()
 
 
 def _phrases(cluster: ClusterOverAll, side: SideOverAll) -> str:
