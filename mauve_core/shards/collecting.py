@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -28,7 +29,7 @@ from mauve_core.shards.keepsakes import (
 )
 from mauve_core.shards.plan import Work, write_arrays
 from mauve_core.shards.tasks import Task, remaining
-from mauve_core.shards.wording import counted, counted_path, propose, proposed, proposed_path
+from mauve_core.shards.wording import add_up, counted, counted_folder, counted_path, propose, proposed_path, total_path
 
 _SIDES = ("human", "model")
 _WAYS = {"nearest": NEAREST, "random": RANDOM}
@@ -173,7 +174,11 @@ def collect(work: Work, run: Callable[[str, Sequence[Task]], None]) -> None:
             _, clusters = kept_clusters(work, candidate)
             sides = [[[text.text for text in side.random] for side in (one.human, one.model)] for one in clusters]
             propose(work, candidate, sides)
-    run("count", _count_tasks(work))
+    missing = [candidate for candidate in work.plan.candidates if not total_path(work, candidate).exists()]
+    run("count", _count_tasks(work) if missing else [])
+    for candidate in missing:
+        add_up(work, candidate)
+    shutil.rmtree(counted_folder(work), ignore_errors=True)
 
 
 def _keep_tasks(work: Work, candidate: str) -> list[Task]:
@@ -265,11 +270,9 @@ def _sides(
 
 def _phrases(work: Work, candidate: str, clusters: int) -> list[KeptPhrases]:
     """The counted phrases of each chosen cluster."""
-    if work.plan.encoder is None or not proposed_path(work, candidate).exists() or remaining(_count_tasks(work)):
+    if work.plan.encoder is None or not total_path(work, candidate).exists():
         return [KeptPhrases([], np.zeros((2, 0), dtype=np.int64))] * clusters
-    texts = [counted(work, candidate, source, filled(work, source)) for source in sources_of(work, candidate)]
-    pairs = zip(proposed(work, candidate), *texts, strict=True)
-    return [KeptPhrases(phrases, np.stack(sides)) for phrases, *sides in pairs]
+    return [KeptPhrases(*each) for each in counted(work, candidate)]
 
 
 def _are_fetched(work: Work) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +20,8 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus.phrases import phrases_in
-from mauve_core.shards.clustering import labels_path, partition_path
-from mauve_core.shards.encoding import shard_info
+from mauve_core.shards.clustering import labels_path, partition_path, sources_of
+from mauve_core.shards.encoding import filled, shard_info
 from mauve_core.shards.keepsakes import chosen_path, place_of_clusters
 from mauve_core.shards.plan import Work, write_arrays
 from mauve_core.shards.stamps import require_unchanged
@@ -32,6 +34,11 @@ LEAST_PROPOSING = 2
 def proposed_path(work: Work, candidate: str) -> Path:
     """Where the proposed phrases of the chosen clusters are."""
     return partition_path(work, candidate, "phrases.json")
+
+
+def counted_folder(work: Work) -> Path:
+    """Where counts are until they are added up."""
+    return work.path("counted")
 
 
 def counted_path(work: Work, source: str, index: int) -> Path:
@@ -59,6 +66,16 @@ def proposed(work: Work, candidate: str) -> list[list[str]]:
     return found
 
 
+@lru_cache(maxsize=8)
+def _columns(path: Path, changed: int) -> tuple[list[dict[str, int]], int]:  # noqa: ARG001 (part of the key)
+    """For each chosen cluster, where the count of each phrase is, and how many counts there are."""
+    found, size = list[dict[str, int]](), 0
+    for phrases in json.loads(path.read_text("utf-8")):
+        found.append({phrase: column for column, phrase in enumerate(phrases, size)})
+        size += len(phrases)
+    return found, size
+
+
 def count_phrases(work: Work, source: str, index: int) -> None:
     """Write how many texts of a shard have each proposed phrase of the cluster that they are in.
 
@@ -84,7 +101,7 @@ def count_phrases(work: Work, source: str, index: int) -> None:
             allowed="the same usable rows in the same order",
             todo="Put back the file that was there, then start again: finished tasks are kept",
         )
-    write_arrays(counted_path(work, source, index), **{each.name: each.found for each in counts})
+    write_arrays(counted_path(work, source, index), **{name: own for each in counts for name, own in each.arrays()})
 
 
 def candidates_of(work: Work, source: str) -> tuple[str, ...]:
@@ -96,16 +113,12 @@ class _Counts:
     """Counts of one shard in the clusters of one candidate, one cluster's phrases after the other's."""
 
     def __init__(self, work: Work, candidate: str, source: str, index: int) -> None:
-        chosen = work.arrays(chosen_path(work, candidate))
+        chosen, path = work.arrays(chosen_path(work, candidate)), proposed_path(work, candidate)
         labels = np.load(labels_path(work, candidate, source, index), mmap_mode="r")[int(chosen["seed"])]
         self._places = place_of_clusters(chosen)[labels]
-        self._columns: list[dict[str, int]] = []
-        column = 0
-        for phrases in proposed(work, candidate):
-            self._columns.append({phrase: at for at, phrase in enumerate(phrases, column)})
-            column += len(phrases)
-        self.name = _name(work, candidate)
-        self.found = np.zeros(column, dtype=np.int64)
+        self._columns, size = _columns(path, path.stat().st_mtime_ns)
+        self._name = _name(work, candidate)
+        self._texts = np.zeros(size, dtype=np.int64)
 
     def wants(self, row: int) -> bool:
         """Whether a text of the shard is in one of the clusters; a row that was not encoded is in none."""
@@ -114,17 +127,37 @@ class _Counts:
     def add(self, row: int, phrases: set[str]) -> None:
         columns = self._columns[self._places[row]]
         for phrase in phrases & columns.keys():
-            self.found[columns[phrase]] += 1
+            self._texts[columns[phrase]] += 1
+
+    def arrays(self) -> Iterator[tuple[str, NDArray[np.integer]]]:
+        """What is stored: a shard has few of all phrases."""
+        columns = np.flatnonzero(self._texts)
+        yield f"{self._name}_columns", columns.astype(np.int32)
+        yield f"{self._name}_texts", self._texts[columns].astype(np.int32)
 
 
 def _name(work: Work, candidate: str) -> str:
     return f"candidate_{work.number(candidate)}"
 
 
-def counted(work: Work, candidate: str, source: str, shards: Sequence[int]) -> list[NDArray[np.int64]]:
-    """Texts of a side that have each proposed phrase, for each chosen cluster; one shard is read at a time."""
-    sizes = [len(phrases) for phrases in proposed(work, candidate)]
-    total = np.zeros(sum(sizes), dtype=np.int64)
-    for index in shards:
-        total += work.arrays(counted_path(work, source, index))[_name(work, candidate)]
-    return np.split(total, np.cumsum(sizes)[:-1]) if sizes else []
+def total_path(work: Work, candidate: str) -> Path:
+    """Where the counts of all shards are."""
+    return partition_path(work, candidate, "phrases.npz")
+
+
+def add_up(work: Work, candidate: str) -> None:
+    """Write the sums over all shards of both sides; one shard is read at a time."""
+    size, name = sum(map(len, proposed(work, candidate))), _name(work, candidate)
+    texts = np.zeros((2, size), dtype=np.int64)
+    for side, source in zip(texts, sources_of(work, candidate), strict=True):
+        for index in filled(work, source):
+            stored = work.arrays(counted_path(work, source, index), f"{name}_columns", f"{name}_texts")
+            side[stored[f"{name}_columns"]] += stored[f"{name}_texts"]
+    write_arrays(total_path(work, candidate), texts=texts)
+
+
+def counted(work: Work, candidate: str) -> list[tuple[list[str], NDArray[np.int64]]]:
+    """For each chosen cluster, its phrases, and (2, m) texts of either side that have them."""
+    phrases, texts = proposed(work, candidate), work.arrays(total_path(work, candidate))["texts"]
+    ends = np.cumsum([0, *map(len, phrases)]).tolist()
+    return [(each, texts[:, first:end]) for each, (first, end) in zip(phrases, pairwise(ends), strict=True)]

@@ -22,6 +22,7 @@ from mauve_core.shards.collecting import kept_clusters
 from mauve_core.shards.compare import compare_shards, plan_of
 from mauve_core.shards.keepsakes import RANDOM
 from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.wording import counted_folder, total_path
 from tests.sharded import SCORE, Inline, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
@@ -167,10 +168,33 @@ def test_a_shard_that_vanishes_before_it_is_counted_leaves_texts_without_phrases
     ]
 
 
+def test_counts_of_shards_go_when_they_are_added_up_and_nothing_is_counted_again(
+    planned: Callable[[int], Plan], tmp_path: Path
+) -> None:
+    plan = planned(2)
+    carried_out(plan, tmp_path / "work")
+    work = Work.open(tmp_path / "work")
+    expected = clusters_over_all(work).digest()
+    assert not counted_folder(work).exists()
+    again = carried_out(plan, tmp_path / "work")
+    assert sum(one.tasks - one.done_before for one in again.passes) == 0
+    total_path(work, "theirs").unlink()
+    again = carried_out(plan, tmp_path / "work")
+    assert [(one.name, one.tasks) for one in again.passes if one.tasks > one.done_before] == [("count", 6)]
+    assert clusters_over_all(work).digest() == expected
+
+
+def test_sides_that_are_equal_have_no_clusters_and_no_phrases(done: Work, tmp_path: Path) -> None:
+    plan = dataclasses.replace(done.plan, sides={HUMAN: done.plan.sides[HUMAN], "same": done.plan.sides[HUMAN]})
+    found = carried_out(plan, tmp_path / "work")
+    assert not found.texts_missing
+    assert clusters_over_all(Work.open(tmp_path / "work"))["same"].clusters == ()
+
+
 def test_a_shard_that_is_another_one_is_not_counted(planned: Callable[[int], Plan], tmp_path: Path) -> None:
     plan = dataclasses.replace(planned(5), stamps={})
     carried_out(plan, tmp_path / "work")
-    shutil.rmtree(Work.open(tmp_path / "work").folder / "counted")
+    total_path(Work.open(tmp_path / "work"), "ours").unlink()
     shard = Path(plan.sides["ours"][2])
     kept = shard.read_text()
     for other in (kept.replace("Needless", "Needful"), kept + kept.splitlines()[0] + "\n", ""):
