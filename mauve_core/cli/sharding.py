@@ -170,10 +170,10 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
         with results_only():
             found = compare_shards(work, engine, device=args.device, progress=progress)
     with results_only():
+        clusters = clusters_over_all(work)
         if work.plan.encoder is not None:
             name = args.out or f"{HUMAN} vs {', '.join(work.plan.candidates)}"
-            run = store_sample(name, work, found, projection=not args.no_map, progress=progress)
-        clusters = clusters_over_all(work)
+            run = store_sample(name, work, found, clusters, projection=not args.no_map, progress=progress)
     if args.json:
         write_json(sharded_json(found, clusters, run), "shard-merge")
     else:

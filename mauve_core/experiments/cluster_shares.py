@@ -10,7 +10,7 @@ import pandas as pd
 from mauve_core.analysis.cluster_table import ADDS, CONFIDENCE, MISSES, wilson_interval
 from mauve_core.base.formatting import NONE, percent_with_interval, with_plain_spaces
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, ClusterOverAll, SideOverAll
-from mauve_core.shards.keepsakes import RANDOM
+from mauve_core.shards.keepsakes import MOST_CHARACTERS, RANDOM
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.wording import LEAST_PROPOSING
 
@@ -22,9 +22,10 @@ ABOUT = (
 )
 
 ABOUT_PHRASES = (
-    f"Phrases in at least {LEAST_PROPOSING} of up to {RANDOM} random texts of a side, which it uses more often than "
-    f"the other. Shares are of all its texts in the cluster. {CONFIDENCE:.0%} intervals are for one phrase at a time, "
-    "and as wide as the likeness of texts of one prompt makes them for the cluster's share."
+    f"Phrases of at least {LEAST_PROPOSING} prompts in the first {MOST_CHARACTERS:,} characters of up to {RANDOM} "
+    "random texts of a side, which it uses more often than the other. Shares are of all its texts in the cluster. "
+    f"{CONFIDENCE:.0%} intervals are for one phrase at a time, and as wide as the likeness of texts of one prompt "
+    "makes them for the cluster's share."
 )
 
 

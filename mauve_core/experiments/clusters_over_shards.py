@@ -67,7 +67,7 @@ class SideOverAll:
         Random texts that proposed phrases.
     nearest, random : tuple of KeptText
         The nearest to the cluster's center first, and the first of the random ones.
-    phrases : tuple of SampledPhrase
+    phrases : tuple of CountedPhrase
         The most distinctive first.
     """
 

@@ -33,7 +33,7 @@ _LIKE_FOR_LIKE = ("n, like for like", "MAUVE at this n", HUMAN_VS_HUMAN.capitali
 
 ABOUT = (
     "MAUVE and MAUVE*: mean ± standard deviation over k-means seeds. Interval: bootstrap over groups of prompts, at "
-    "this number of texts and clusters. Scores at other numbers, such as those of the sample, cannot be compared "
+    "this number of texts and clusters. Scores at other numbers, such as those of a sample, cannot be compared "
     "with these. The last columns compare like for like: n human texts with n of the candidate, and with n other "
     "human texts, in the candidate's k clusters, without shared prompts; one random division for each seed."
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -27,9 +27,19 @@ from mauve_core.shards.keepsakes import (
     read_rows,
     write_rows,
 )
+from mauve_core.shards.passes import Passes
 from mauve_core.shards.plan import Work, write_arrays
 from mauve_core.shards.tasks import Task, remaining
-from mauve_core.shards.wording import add_up, counted, counted_folder, counted_path, propose, proposed_path, total_path
+from mauve_core.shards.wording import (
+    Prompted,
+    add_up,
+    counted,
+    counted_folder,
+    counted_path,
+    propose,
+    proposed_path,
+    total_path,
+)
 
 _SIDES = ("human", "model")
 _WAYS = {"nearest": NEAREST, "random": RANDOM}
@@ -152,11 +162,9 @@ def design_effects(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return found
 
 
-def collect(work: Work, run: Callable[[str, Sequence[Task]], None]) -> None:
+def collect(work: Work, passes: Passes) -> None:
     """Read some texts of the chosen clusters of all candidates, and count their phrases in all; nothing where shards
     hold features.
-
-    ``run`` carries out the tasks of a pass that are not done.
 
     Raises
     ------
@@ -166,19 +174,25 @@ def collect(work: Work, run: Callable[[str, Sequence[Task]], None]) -> None:
     if work.plan.encoder is None:
         return
     for candidate in work.plan.candidates:
-        run("keep", _keep_tasks(work, candidate))
+        passes.run("keep", _keep_tasks(work, candidate))
         _pick(work, candidate)
-    run("fetch", _fetch_tasks(work))
+    passes.run("fetch", _fetch_tasks(work))
+    work.fetched = True
     for candidate in work.plan.candidates:
         if not proposed_path(work, candidate).exists():
             _, clusters = kept_clusters(work, candidate)
-            sides = [[[text.text for text in side.random] for side in (one.human, one.model)] for one in clusters]
-            propose(work, candidate, sides)
-    missing = [candidate for candidate in work.plan.candidates if not total_path(work, candidate).exists()]
-    run("count", _count_tasks(work) if missing else [])
-    for candidate in missing:
-        add_up(work, candidate)
+            propose(work, candidate, [[_prompted(side.random) for side in (one.human, one.model)] for one in clusters])
+    if all(total_path(work, candidate).exists() for candidate in work.plan.candidates):
+        passes.run("count", [])
+    else:
+        passes.run("count", _count_tasks(work))
+        passes.here("count", lambda: add_up(work))
     shutil.rmtree(counted_folder(work), ignore_errors=True)
+
+
+def _prompted(texts: Sequence[KeptText]) -> list[Prompted]:
+    """Texts as they propose phrases: of one that was cut, without the piece of a word at its end."""
+    return [(text.prompt or text.id, text.text.rpartition(" ")[0] if text.cut else text.text) for text in texts]
 
 
 def _keep_tasks(work: Work, candidate: str) -> list[Task]:
@@ -240,9 +254,9 @@ def kept_clusters(work: Work, candidate: str) -> tuple[int, tuple[KeptCluster, .
     Call it after :func:`mauve_core.shards.compare.compare_shards`. If that could not read all texts, there are none;
     if it could not count in all shards, there are no phrases.
     """
-    chosen = work.arrays(chosen_path(work, candidate))
+    chosen, fetched = work.arrays(chosen_path(work, candidate)), _are_fetched(work)
     sides = [
-        _sides(work, candidate, side, source, chosen["counts"][which], chosen["effects"][which])
+        _sides(work, candidate, side, source, chosen["counts"][which], chosen["effects"][which], fetched=fetched)
         for which, (side, source) in enumerate(zip(_SIDES, sources_of(work, candidate), strict=True))
     ]
     clusters = zip(chosen["clusters"].tolist(), *sides, _phrases(work, candidate, len(sides[0])), strict=True)
@@ -250,16 +264,23 @@ def kept_clusters(work: Work, candidate: str) -> tuple[int, tuple[KeptCluster, .
 
 
 def _sides(
-    work: Work, candidate: str, side: str, source: str, counts: NDArray[np.int64], effects: NDArray[np.float64]
+    work: Work,
+    candidate: str,
+    side: str,
+    source: str,
+    counts: NDArray[np.int64],
+    effects: NDArray[np.float64],
+    *,
+    fetched: bool,
 ) -> list[KeptSide]:
-    """One side of each chosen cluster."""
+    """One side of each chosen cluster, with texts if they are fetched."""
     texts: dict[str, list[list[KeptText]]] = {way: [[] for _ in counts] for way in _WAYS}
-    if _are_fetched(work):
+    if fetched:
         for way, found in texts.items():
             rows = read_rows(work, picked_path(work, candidate), f"{side}_{way}")
-            fetched = {index: _fetched(work, source, index) for index in np.unique(rows.shard).tolist()}
+            kept = {index: _fetched(work, source, index) for index in np.unique(rows.shard).tolist()}
             for place, index, row in zip(rows.place.tolist(), rows.shard.tolist(), rows.row.tolist(), strict=True):
-                found[place].append(fetched[index][row])
+                found[place].append(kept[index][row])
     return [
         KeptSide(n, effect, tuple(nearest), tuple(random))
         for n, effect, nearest, random in zip(
@@ -276,6 +297,8 @@ def _phrases(work: Work, candidate: str, clusters: int) -> list[KeptPhrases]:
 
 
 def _are_fetched(work: Work) -> bool:
+    if work.fetched:  # the disk need not be asked of every shard again
+        return True
     if work.plan.encoder is None or not all(picked_path(work, each).exists() for each in work.plan.candidates):
         return False
     return not remaining(_fetch_tasks(work))

@@ -2,8 +2,9 @@
 
 The first pass encodes: features, moments and digests of each shard. Four more partition the human side with each
 candidate (:mod:`mauve_core.shards.partitioning`), which gives its scores. Several candidates are tested against each
-other in the joint partition of all sides, for which these four are done once more. Two last ones find texts of the
-clusters that tell a candidate from the human side most: keep names the rows to read in each shard, fetch reads them.
+other in the joint partition of all sides, for which these four are done once more. Three last ones are about the
+clusters that tell a candidate from the human side most: keep names the rows to read in each shard, fetch reads them,
+count counts phrases in all texts.
 """
 
 from __future__ import annotations
@@ -163,7 +164,7 @@ def _compared(work: Work, engine: Engine, device: str, progress: Progress) -> Sh
 def _collected(work: Work, passes: Passes) -> str | None:
     """Read texts of clusters; return why that cannot be done, if so, because the scores do not depend on it."""
     try:
-        collecting.collect(work, passes.run)
+        collecting.collect(work, passes)
     except InputError as error:
         return str(error)
     return None

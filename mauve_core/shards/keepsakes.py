@@ -154,7 +154,7 @@ def write_rows(path: Path, **kept: Rows) -> None:
 
 def read_rows(work: Work, path: Path, name: str) -> Rows:
     """Read rows by name."""
-    stored = work.arrays(path)
+    stored = work.arrays(path, *(f"{name}_{field}" for field in Rows._fields))
     return Rows(**{field: stored[f"{name}_{field}"] for field in Rows._fields})
 
 

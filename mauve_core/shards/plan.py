@@ -25,8 +25,9 @@ from mauve_core.shards.places import holds_features, is_url
 from mauve_core.shards.stamps import Stamp
 from mauve_core.shards.texts import Named
 
-FORMAT = 3
-"""Raised when the same plan gives other results, so that no folder mixes two kinds."""
+FORMAT, ENCODED_FORMAT = 3, 2
+"""Raised when the same plan gives other results, so that no folder mixes two kinds: the second when those of the first
+pass are others, because all shards are encoded again then."""
 
 GROUPS = 1024
 """Groups of prompts that are drawn as wholes by the bootstrap: its standard errors are good to 1 in 45."""
@@ -150,7 +151,7 @@ class Plan:
         """What decides what the first pass finds in a shard, as JSON."""
         shard = self.sides[source][index]
         decides: dict[str, Any] = {
-            "format": FORMAT,
+            "format": ENCODED_FORMAT,
             "shard": shard,
             "stamp": self.stamps.get(shard),
             "weights": self.weights,
@@ -195,6 +196,8 @@ class Work:
         The folder that was asked for.
     filled : dict of str to list of int
         Shards of each side that hold anything, once they are known (``encoding.filled``).
+    fetched : bool
+        Whether texts of clusters are known to be read (``collecting.collect``).
     looked_at : set of Path
         Outputs of tasks whose shards were found to be readable (``checking.require_readable``).
     """
@@ -203,6 +206,7 @@ class Work:
         self.folder, self.plan = folder, plan
         self.root = folder.parent.parent
         self.filled: dict[str, list[int]] = {}
+        self.fetched = False
         self.looked_at: set[Path] = set()
 
     @classmethod

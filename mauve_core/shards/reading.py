@@ -19,7 +19,7 @@ from mauve_core.shards.clustering import labels_path
 from mauve_core.shards.collecting import KeptText
 from mauve_core.shards.encoding import ROWS_AT_ONCE, filled
 from mauve_core.shards.keepsakes import Rows, chosen_path, cut, numbering, texts_again
-from mauve_core.shards.plan import ENCODED, Work
+from mauve_core.shards.plan import Work
 
 
 class Chosen(NamedTuple):
@@ -112,8 +112,10 @@ def _whole(work: Work) -> Iterator[None]:
         yield
     except MauveLensError:
         raise
-    except (OSError, EOFError, ValueError, KeyError, IndexError, TypeError, BadZipFile) as error:
+    except (FileNotFoundError, EOFError, ValueError, KeyError, IndexError, TypeError, BadZipFile) as error:
         raise InputError(
             f"The work folder {work.folder} is damaged or not complete: {words_of(error)}",
-            todo=f"Remove it, then repeat the command of the comparison: what is in {work.root / ENCODED} is kept",
+            todo="Remove what is damaged, then repeat the command of the comparison: what is there is not done again",
         ) from error
+    except OSError as error:
+        raise InputError(f"The work folder {work.folder} cannot be read: {words_of(error)}") from error

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
 from mauve_core.corpus.phrases import phrases_in
-from mauve_core.shards.clustering import labels_path, partition_path, sources_of
+from mauve_core.shards.clustering import labels_path, partition_path
 from mauve_core.shards.encoding import filled, shard_info
 from mauve_core.shards.keepsakes import chosen_path, place_of_clusters
 from mauve_core.shards.plan import Work, write_arrays
@@ -28,7 +29,7 @@ from mauve_core.shards.stamps import require_unchanged
 from mauve_core.shards.texts import Tally, texts_of
 
 LEAST_PROPOSING = 2
-"""Random texts of one side of a cluster that must have a phrase."""
+"""Prompts whose random texts, on one side of a cluster, must have a phrase; texts without prompts count each."""
 
 
 def proposed_path(work: Work, candidate: str) -> Path:
@@ -43,19 +44,26 @@ def counted_folder(work: Work) -> Path:
 
 def counted_path(work: Work, source: str, index: int) -> Path:
     """Where the counts of a shard are, of all candidates whose clusters hold texts of its side."""
-    return work.path("counted", work.number(source), index).with_suffix(".npz")
+    return (counted_folder(work) / f"{work.number(source):05}" / f"{index:05}").with_suffix(".npz")
 
 
-def propose(work: Work, candidate: str, clusters: Sequence[Sequence[Sequence[str]]]) -> None:
+Prompted: TypeAlias = tuple[str, str]
+"""A text, after its prompt, or after its id if it has none."""
+
+
+def propose(work: Work, candidate: str, clusters: Sequence[Sequence[Sequence[Prompted]]]) -> None:
     """Write which phrases are counted in each chosen cluster, of which the random texts of both sides are given."""
     content = json.dumps([_proposed(*sides) for sides in clusters]).encode()
     write_atomically(proposed_path(work, candidate), lambda stream: stream.write(content))
 
 
-def _proposed(*sides: Sequence[str]) -> list[str]:
+def _proposed(*sides: Sequence[Prompted]) -> list[str]:
     found: set[str] = set()
     for texts in sides:
-        having = Counter(phrase for text in texts for phrase in phrases_in(text))
+        by_prompt: dict[str, set[str]] = {}
+        for prompt, text in texts:
+            by_prompt.setdefault(prompt, set()).update(phrases_in(text))
+        having = Counter(phrase for phrases in by_prompt.values() for phrase in phrases)
         found.update(phrase for phrase, number in having.items() if number >= LEAST_PROPOSING)
     return sorted(found)
 
@@ -66,14 +74,25 @@ def proposed(work: Work, candidate: str) -> list[list[str]]:
     return found
 
 
-@lru_cache(maxsize=8)
-def _columns(path: Path, changed: int) -> tuple[list[dict[str, int]], int]:  # noqa: ARG001 (part of the key)
-    """For each chosen cluster, where the count of each phrase is, and how many counts there are."""
+class _Columns(NamedTuple):
+    """For each chosen cluster of a candidate, where the count of each phrase is; and how many counts there are."""
+
+    of: list[dict[str, int]]
+    size: int
+
+
+@lru_cache(maxsize=1)
+def _columns(files: tuple[tuple[Path, int], ...]) -> list[_Columns]:
+    """Of several candidates, by files of proposed phrases and their times of change: all, or only one, as they come."""
+    return [_read_columns(path) for path, _ in files]
+
+
+def _read_columns(path: Path) -> _Columns:
     found, size = list[dict[str, int]](), 0
     for phrases in json.loads(path.read_text("utf-8")):
         found.append({phrase: column for column, phrase in enumerate(phrases, size)})
         size += len(phrases)
-    return found, size
+    return _Columns(found, size)
 
 
 def count_phrases(work: Work, source: str, index: int) -> None:
@@ -86,7 +105,10 @@ def count_phrases(work: Work, source: str, index: int) -> None:
     """
     shard = work.plan.sides[source][index]
     require_unchanged(shard, work.plan.stamps)
-    counts = [_Counts(work, candidate, source, index) for candidate in candidates_of(work, source)]
+    candidates = _candidates_of(work, source)
+    paths = [proposed_path(work, candidate) for candidate in candidates]
+    columns = _columns(tuple((path, path.stat().st_mtime_ns) for path in paths))
+    counts = [_Counts(work, name, source, index, own) for name, own in zip(candidates, columns, strict=True)]
     tally, first = Tally(), 0
     for some in texts_of(shard, work.plan.named_of(source), tally):
         for row, text in enumerate(some.texts, first):
@@ -104,7 +126,7 @@ def count_phrases(work: Work, source: str, index: int) -> None:
     write_arrays(counted_path(work, source, index), **{name: own for each in counts for name, own in each.arrays()})
 
 
-def candidates_of(work: Work, source: str) -> tuple[str, ...]:
+def _candidates_of(work: Work, source: str) -> tuple[str, ...]:
     """The candidates in whose clusters texts of a side are counted."""
     return work.plan.candidates if source == HUMAN else (source,)
 
@@ -112,13 +134,13 @@ def candidates_of(work: Work, source: str) -> tuple[str, ...]:
 class _Counts:
     """Counts of one shard in the clusters of one candidate, one cluster's phrases after the other's."""
 
-    def __init__(self, work: Work, candidate: str, source: str, index: int) -> None:
-        chosen, path = work.arrays(chosen_path(work, candidate)), proposed_path(work, candidate)
+    def __init__(self, work: Work, candidate: str, source: str, index: int, columns: _Columns) -> None:
+        chosen = work.arrays(chosen_path(work, candidate), "k", "seed", "clusters")
         labels = np.load(labels_path(work, candidate, source, index), mmap_mode="r")[int(chosen["seed"])]
         self._places = place_of_clusters(chosen)[labels]
-        self._columns, size = _columns(path, path.stat().st_mtime_ns)
+        self._columns = columns.of
         self._name = _name(work, candidate)
-        self._texts = np.zeros(size, dtype=np.int64)
+        self._texts = np.zeros(columns.size, dtype=np.int64)
 
     def wants(self, row: int) -> bool:
         """Whether a text of the shard is in one of the clusters; a row that was not encoded is in none."""
@@ -145,15 +167,20 @@ def total_path(work: Work, candidate: str) -> Path:
     return partition_path(work, candidate, "phrases.npz")
 
 
-def add_up(work: Work, candidate: str) -> None:
-    """Write the sums over all shards of both sides; one shard is read at a time."""
-    size, name = sum(map(len, proposed(work, candidate))), _name(work, candidate)
-    texts = np.zeros((2, size), dtype=np.int64)
-    for side, source in zip(texts, sources_of(work, candidate), strict=True):
+def add_up(work: Work) -> None:
+    """Write the sums over all shards of both sides, for all candidates; one shard is read at a time."""
+    totals = {
+        candidate: np.zeros((2, sum(map(len, proposed(work, candidate)))), dtype=np.int64)
+        for candidate in work.plan.candidates
+    }
+    for source in work.plan.sources:
         for index in filled(work, source):
-            stored = work.arrays(counted_path(work, source, index), f"{name}_columns", f"{name}_texts")
-            side[stored[f"{name}_columns"]] += stored[f"{name}_texts"]
-    write_arrays(total_path(work, candidate), texts=texts)
+            stored = work.arrays(counted_path(work, source, index))
+            for candidate in _candidates_of(work, source):
+                columns, texts = (stored[f"{_name(work, candidate)}_{what}"] for what in ("columns", "texts"))
+                totals[candidate][int(source != HUMAN), columns] += texts
+    for candidate, texts in totals.items():
+        write_arrays(total_path(work, candidate), texts=texts)
 
 
 def counted(work: Work, candidate: str) -> list[tuple[list[str], NDArray[np.int64]]]:

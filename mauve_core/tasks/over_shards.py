@@ -15,7 +15,7 @@ from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.building import corpus_from_texts
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS
-from mauve_core.experiments.clusters_over_shards import clusters_over_all
+from mauve_core.experiments.clusters_over_shards import ClustersOverAll
 from mauve_core.experiments.over_shards import ATTACHMENT
 from mauve_core.shards.encoding import feature_rows
 from mauve_core.shards.engines import plural
@@ -33,6 +33,7 @@ def store_sample(
     name: str,
     work: Work,
     found: ShardedComparison,
+    clusters: ClustersOverAll,
     *,
     projection: bool = True,
     progress: Progress = silent,
@@ -48,6 +49,8 @@ def store_sample(
     work : Work
         Where ``found`` was computed; of texts.
     found : ShardedComparison
+    clusters : ClustersOverAll
+        Of ``work``.
     projection : bool
         Whether the run gets a map.
     progress, stored : see :meth:`mauve_core.tasks.base.Task.perform`
@@ -67,7 +70,6 @@ def store_sample(
     encoder = work.plan.encoder
     if encoder is None:
         raise InputError("Shards of features have no texts to show", todo="Read the scores: shard-merge --json")
-    clusters = clusters_over_all(work)
     # In the order of the shards, so that a run of all texts has the scores over all texts.
     samples = {
         source: sorted(sample_of(work, source, work.plan.run_texts), key=lambda text: (text.shard, text.row))

@@ -23,6 +23,7 @@ from mauve_core.experiments.clusters_over_shards import (
     ClusterOverAll,
     ClustersOverAll,
     SideOverAll,
+    clusters_over_all,
     stored_clusters_over_all,
 )
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
@@ -243,7 +244,8 @@ def sampled(own_home: Path, tmp_path: Path) -> Run:
     encoder, score = EncoderConfig(str(by_topic(tmp_path / "words.txt"))), dataclasses.replace(SCORE, k=4)
     plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=encoder, score=score, run_texts=60)
     found = carried_out(plan, tmp_path / "work")
-    return store_sample("over shards", Work.open(tmp_path / "work"), found, projection=False)
+    work = Work.open(tmp_path / "work")
+    return store_sample("over shards", work, found, clusters_over_all(work), projection=False)
 
 
 def largest(run: Run) -> list[ClusterOverAll]:

@@ -15,6 +15,7 @@ from mauve_core.experiments.clusters_over_shards import (
     ATTACHMENT,
     CandidateOverAll,
     ClustersOverAll,
+    clusters_over_all,
     stored_clusters_over_all,
 )
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
@@ -82,7 +83,8 @@ def store_from_shards(home: Path) -> None:
     found = carried_out(plan, folder / "work")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MAUVE_LENS_HOME", str(home))
-        store_sample("of shards", Work.open(folder / "work"), found, projection=False)
+        work = Work.open(folder / "work")
+        store_sample("of shards", work, found, clusters_over_all(work), projection=False)
 
 
 def opened(page: Page, url: str, query: str = "") -> None:

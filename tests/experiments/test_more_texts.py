@@ -14,7 +14,12 @@ import pytest
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import StorageError
 from mauve_core.base.files import PARTS
-from mauve_core.experiments.clusters_over_shards import CandidateOverAll, SideOverAll, stored_clusters_over_all
+from mauve_core.experiments.clusters_over_shards import (
+    CandidateOverAll,
+    SideOverAll,
+    clusters_over_all,
+    stored_clusters_over_all,
+)
 from mauve_core.experiments.documents import check_documents
 from mauve_core.experiments.more_texts import find_work, may_have_more
 from mauve_core.experiments.over_shards import stored_over_shards
@@ -62,7 +67,9 @@ def planned(tmp_path: Path) -> Callable[..., Plan]:
 def stored(planned: Callable[..., Plan], tmp_path: Path) -> Stored:
     carried_out(planned(), tmp_path / "work")
     work = Work.open(tmp_path / "work")
-    run = store_sample("over shards", work, carried_out(work.plan, work.folder), projection=False)
+    run = store_sample(
+        "over shards", work, carried_out(work.plan, work.folder), clusters_over_all(work), projection=False
+    )
     return Stored(run, work, *kept_by(run))
 
 

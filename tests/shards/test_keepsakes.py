@@ -369,7 +369,7 @@ def test_a_run_keeps_the_clusters(
     monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
     found = carried_out(text_plan(3, run_texts=60), tmp_path / "work")
     work = Work.open(tmp_path / "work")
-    run = store_sample("over shards", work, found, projection=False)
+    run = store_sample("over shards", work, found, clusters_over_all(work), projection=False)
     stored = stored_clusters_over_all(run)
     assert stored is not None
     assert stored.digest() == clusters_over_all(work).digest()

@@ -69,6 +69,16 @@ def test_what_is_encoded_is_shared_by_comparisons_that_encode_alike(
     assert works[0].folder != works[1].folder
 
 
+def test_what_comes_after_encoding_may_change_and_encodes_nothing_again(
+    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, plan = Work.begin(tmp_path, made_up.plan), made_up.plan
+    monkeypatch.setattr("mauve_core.shards.plan.FORMAT", 99)
+    after = Work.begin(tmp_path, plan)
+    assert after.folder != before.folder
+    assert after.shard_path(HUMAN, 0) == before.shard_path(HUMAN, 0)
+
+
 def test_machines_that_begin_at_once_agree(tmp_path: Path) -> None:
     """Also if another one is just writing the first file."""
     folder = Work.begin(tmp_path / "work", PLAN).folder

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
+from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import over_all_rows, sample_sentence, stored_over_shards
 from mauve_core.shards.encoding import feature_rows
 from mauve_core.shards.plan import Plan, Work
@@ -82,7 +83,8 @@ def test_a_run_holds_the_sample_and_the_scores_over_all_texts(
     monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
     plan = text_plan(3, run_texts=100)
     found = carried_out(plan, tmp_path / "work")
-    run = store_sample("over shards", Work.open(tmp_path / "work"), found, projection=False)
+    work = Work.open(tmp_path / "work")
+    run = store_sample("over shards", work, found, clusters_over_all(work), projection=False)
     assert len(run.corpora[HUMAN]) == 100
     assert run.comparison.prompts_by == "prompts"
     stored = stored_over_shards(run)
@@ -100,7 +102,8 @@ def test_a_run_of_all_texts_has_the_scores_over_all_texts(
 ) -> None:
     monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
     found = carried_out(text_plan(3), tmp_path / "work")
-    run = store_sample("all", Work.open(tmp_path / "work"), found, projection=False)
+    work = Work.open(tmp_path / "work")
+    run = store_sample("all", work, found, clusters_over_all(work), projection=False)
     own = run.comparison.candidates[0].scores
     for name, score in found["model"].scores.items():
         assert own[name].values == pytest.approx(score.values, abs=1e-12)

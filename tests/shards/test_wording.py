@@ -20,9 +20,9 @@ from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.shards.clustering import labels_path
 from mauve_core.shards.collecting import kept_clusters
 from mauve_core.shards.compare import compare_shards, plan_of
-from mauve_core.shards.keepsakes import RANDOM
+from mauve_core.shards.keepsakes import MOST_CHARACTERS, RANDOM
 from mauve_core.shards.plan import Plan, Work
-from mauve_core.shards.wording import counted_folder, total_path
+from mauve_core.shards.wording import counted_folder, propose, proposed, total_path
 from tests.sharded import SCORE, Inline, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
@@ -120,6 +120,28 @@ def test_a_cluster_whose_texts_are_all_read_has_the_phrases_of_a_comparison_in_m
             assert texts[1 - own, columns].tolist() == [each.other_texts for each in described]
             found += len(columns)
     assert found
+
+
+def test_texts_of_two_prompts_propose_a_phrase(done: Work, tmp_path: Path) -> None:
+    work = Work.begin(tmp_path / "work", done.plan)
+    human = [("one", "only here"), ("one", "only here"), ("two", "a garden")]
+    model = [("one", "a garden"), ("id 7", "this garden"), ("id 8", "of mine")]
+    propose(work, "ours", [[human, model], [[], []]])
+    assert proposed(work, "ours") == [["garden"], []]
+
+
+def test_the_first_whole_words_of_long_texts_propose_phrases(done: Work, tmp_path: Path) -> None:
+    rows = {side: own[:60] for side, own in made_texts(N).items()}
+    for row in rows["model"]:
+        row["text"] += " again" * MOST_CHARACTERS + " at last"
+    places = written_texts(tmp_path / "in", rows, 2)
+    score = dataclasses.replace(SCORE, k=4)
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=done.plan.encoder, score=score)
+    carried_out(plan, tmp_path / "work")
+    _, clusters = kept_clusters(Work.open(tmp_path / "work"), "model")
+    found = {phrase for cluster in clusters for phrase in cluster.phrases.phrases}
+    assert "again again" in found
+    assert {"at last", "again agai", "again ag", "again a"}.isdisjoint(found)
 
 
 def test_prompts_that_make_texts_alike_leave_fewer_phrases(done: Work) -> None:

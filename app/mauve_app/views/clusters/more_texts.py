@@ -65,7 +65,10 @@ class More:
         if not side.n:
             return
         ended = source in read.ended or not may_have_more(side) or len(texts) >= side.n
-        pressed, equal = False, "; equal ones are shown once" if ended and len(texts) < side.n else ""
+        pressed, equal = (
+            False,
+            "; those with equal ids and prompts are shown once" if ended and len(texts) < side.n else "",
+        )
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"{len(texts):,} of {plural(side.n, 'text')}{equal}", width="content")
             if isinstance(self.work, Work) and not ended:
@@ -94,10 +97,13 @@ class More:
         return read
 
 
-def of(run_id: str, found: ShardedComparison, own: CandidateOverAll, cluster: ClusterOverAll) -> More:
-    """What a visitor may read of a cluster: of runs that are shown read-only, only what they keep."""
+def of(run_id: str, found: ShardedComparison, own: CandidateOverAll, cluster: ClusterOverAll, *, random: bool) -> More:
+    """What a visitor may read of a cluster: of runs that are shown read-only, only what they keep.
+
+    ``random`` says that random texts are shown, of which there may be more.
+    """
     work = None
-    if access.may_change() and (may_have_more(cluster.human) or may_have_more(cluster.model)):
+    if random and access.may_change() and (may_have_more(cluster.human) or may_have_more(cluster.model)):
         work = or_error(find_work, found, own)
     return More(run_id, own.name, cluster, work)
 

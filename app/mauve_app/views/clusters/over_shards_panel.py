@@ -67,7 +67,9 @@ def show(here: Focus) -> None:
             st.markdown(sentence(table, f"**{escaped(short_name(here.candidate))}**", escaped))
             if missing := missing_sentence(found):
                 st.warning(escaped(missing), icon=":material/visibility_off:")
-            _clusters(here, table, more_texts.of(here.run.id, found, own, chosen), found[own.name].k)
+            random = session.current().texts_of_all == "random"
+            more = more_texts.of(here.run.id, found, own, chosen, random=random)
+            _clusters(here, table, more, found[own.name].k)
     st.header("Clusters of the sample", anchor=False, help=_ABOUT_SAMPLE)
 
 
