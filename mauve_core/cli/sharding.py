@@ -33,6 +33,7 @@ from mauve_core.cli.options import (
 )
 from mauve_core.cli.shard_costs import ENCODING, estimated, titled
 from mauve_core.cli.sharding_output import sharded_json, sharded_table
+from mauve_core.shards.engines import plural
 from mauve_core.shards.plan import RUN_TEXTS, StoredAs
 from mauve_core.shards.result import PARTS
 
@@ -74,7 +75,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_score_options(run, with_map=False)
     _add_workers_option(run)
     _add_estimate_option(run)
-    add_output_options(run, table=True)
+    run.add_argument("--json", action="store_true", help="with --estimate: one JSON object instead of a table")
+    add_output_options(run)
     run.set_defaults(run=_run)
     merge = commands.add_parser("shard-merge", description="Also encodes what no shard-run has encoded.")
     _add_work_option(merge, required=True)
@@ -147,9 +149,9 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _merge(args: argparse.Namespace) -> int:
-    from mauve_core.shards.plan import Work
+    from mauve_core.shards.compare import open_current
 
-    return _finish(args, Work.open(Path(args.work)))
+    return _finish(args, open_current(Path(args.work)))
 
 
 def _finish(args: argparse.Namespace, work: Work) -> int:
@@ -157,7 +159,7 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
     from mauve_core.experiments.over_shards import is_sample
     from mauve_core.shards.compare import compare_shards, encode_tasks
     from mauve_core.shards.engines import engine_for
-    from mauve_core.tasks.over_shards import store_sample
+    from mauve_core.tasks.over_shards import store_sample, stored_before
 
     progress, run = titled(progress_of(args)), None
     if not args.engine.startswith("ray"):
@@ -173,7 +175,8 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
         clusters = clusters_over_all(work)
         if work.plan.encoder is not None:
             name = args.out or f"{HUMAN} vs {', '.join(work.plan.candidates)}"
-            run = store_sample(name, work, found, clusters, projection=not args.no_map, progress=progress)
+            run = stored_before(name, work, found, clusters, projection=not args.no_map)
+            run = run or store_sample(name, work, found, clusters, projection=not args.no_map, progress=progress)
     if args.json:
         write_json(sharded_json(found, clusters, run), "shard-merge")
     else:
@@ -197,9 +200,8 @@ def _note_other_files(where: str) -> None:
     other = other_files(where)
     if other:
         names = ", ".join(other[:MOST_NAMED]) + (", …" if len(other) > MOST_NAMED else "")
-        sys.stderr.write(
-            printable(f"Left out of {where}, because they are not shards: {len(other):,} files ({names})") + "\n"
-        )
+        left_out = f"Left out of {where}, because they are not shards: {plural(len(other), 'file')} ({names})"
+        sys.stderr.write(f"{printable(left_out)}\n")
 
 
 def _plan(args: argparse.Namespace) -> Plan:
@@ -235,10 +237,10 @@ def _fields(args: argparse.Namespace, side: str, sides: Sequence[str]) -> Named:
     for part in PARTS:
         for value in getattr(args, f"{part}_field") or ():
             name, equals, _ = value.partition("=")
+            if part == "text" and value.rpartition("=")[2] == "":
+                raise InputError("--text-field names no field", allowed="[NAME=]FIELD", received=repr(value))
             if equals and name not in sides:
-                raise InputError(
-                    f"--{part}-field names a side that there is not", allowed=", ".join(sides), received=value
-                )
+                raise InputError(f"--{part}-field names an unknown side", allowed=", ".join(sides), received=value)
     found = source_fields(args, side, sides)
     return Named(found["text_field"], found["prompt_field"], found["id_field"])
 

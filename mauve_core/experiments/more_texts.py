@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from mauve_core.base.errors import InputError, words_of
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll, SideOverAll
 from mauve_core.shards.keepsakes import RANDOM
 from mauve_core.shards.plan import Work
 from mauve_core.shards.reading import Chosen, chosen_clusters
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.whereabouts import noted_folder
+from mauve_core.shards.whereabouts import notes_of
 
 _ELSEWHERE = (
-    "All other texts are in their shards, and this machine knows no work folder that says where: open the run where it "
-    "was stored, or repeat the command of the comparison here."
+    "More texts cannot be read, because this machine has no work folder of the comparison: open the run where it was "
+    "stored, or repeat the command of the comparison here."
 )
 
 
@@ -37,20 +39,23 @@ def find_work(found: ShardedComparison, own: CandidateOverAll) -> Work | str:
     StorageError
         The note that says where the work folder is cannot be read.
     """
-    folder = noted_folder(found)
-    if folder is None:
-        return _ELSEWHERE
+    folders = dict.fromkeys(note.folder for note in notes_of(found))
+    tried = [_opened(folder, found, own) for folder in folders]
+    return next((each for each in tried if isinstance(each, Work)), tried[0] if tried else _ELSEWHERE)
+
+
+def _opened(folder: Path, found: ShardedComparison, own: CandidateOverAll) -> Work | str:
     try:
         if not (folder / "plan.json").is_file():
             return (
-                f"All other texts are in their shards, but the work folder {folder} is gone, which says where: repeat "
-                "the command of the comparison to make it again."
+                f"More texts cannot be read, because the work folder {folder} is gone. Repeat the command of the "
+                "comparison to make it again."
             )
         work = Work.open(folder)
         same = _is_of(work, found) and chosen_clusters(work, own.name) == _shown(found, own)
     except (InputError, OSError) as error:
-        return f"All other texts are in their shards, but what says where cannot be read: {words_of(error)}"
-    return work if same else f"All other texts are in their shards; {folder} is the work folder of another comparison."
+        return f"More texts cannot be read: {words_of(error)}"
+    return work if same else f"More texts cannot be read, because {folder} is the work folder of another comparison."
 
 
 def _is_of(work: Work, found: ShardedComparison) -> bool:

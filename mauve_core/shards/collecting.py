@@ -182,9 +182,7 @@ def collect(work: Work, passes: Passes) -> None:
         if not proposed_path(work, candidate).exists():
             _, clusters = kept_clusters(work, candidate)
             propose(work, candidate, [[_prompted(side.random) for side in (one.human, one.model)] for one in clusters])
-    if all(total_path(work, candidate).exists() for candidate in work.plan.candidates):
-        passes.run("count", [])
-    else:
+    if not all(total_path(work, candidate).exists() for candidate in work.plan.candidates):
         passes.run("count", _count_tasks(work))
         passes.here("count", lambda: add_up(work))
     shutil.rmtree(counted_folder(work), ignore_errors=True)

@@ -83,6 +83,25 @@ def _weights(encoder: EncoderConfig | None) -> str:
     return key_of((), encoder, identify(encoder.model, encoder.revision))
 
 
+def open_current(folder: Path) -> Work:
+    """Open the folder of a comparison, or a work folder: of several in it the one whose shards are as they were listed.
+
+    A shard that was repaired begins a comparison of its own, beside which the older one is left. Raises as
+    :meth:`Work.open`, also if several are current.
+    """
+    plans = Work.plans_in(folder)
+    current = [plan.parent for plan in plans if len(plans) > 1 and _is_current(Work.open(plan.parent).plan)]
+    return Work.open(current[0] if len(current) == 1 else folder)
+
+
+def _is_current(plan: Plan) -> bool:
+    shards = list(dict.fromkeys(shard for side in plan.sides.values() for shard in side))
+    try:
+        return dict(zip(shards, stamps_of(shards), strict=True)) == plan.stamps
+    except InputError:  # one has vanished
+        return False
+
+
 def encode_tasks(work: Work, device: str = "auto", part: tuple[int, int] = (0, 1)) -> list[Task]:
     """The tasks of the first pass; of ``part`` (i, n) only every n-th, from the i-th on."""
     runs_on = model_device(work.plan, device)

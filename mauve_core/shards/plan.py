@@ -242,7 +242,7 @@ class Work:
         folder = folder.absolute()
         if (folder / "plan.json").is_file():
             return cls(folder, _read_plan(folder / "plan.json"))
-        found = sorted((folder / COMPARISONS).glob("*/plan.json"))
+        found = cls.plans_in(folder)
         if not found:
             raise InputError(f"{folder} holds no comparison over shards", allowed="a folder that shard-run was given")
         if len(found) > 1:
@@ -253,6 +253,11 @@ class Work:
                 todo=f"Name the folder of one, such as {found[0].parent}",
             )
         return cls(found[0].parent, _read_plan(found[0]))
+
+    @staticmethod
+    def plans_in(folder: Path) -> list[Path]:
+        """The plans of all comparisons in a work folder."""
+        return sorted((folder / COMPARISONS).glob("*/plan.json"))
 
     def shard_path(self, source: str, index: int) -> Path:
         """Where the first pass leaves what it finds in a shard, without a suffix.

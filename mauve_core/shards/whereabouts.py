@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from mauve_core.base.errors import StorageError, words_of
 from mauve_core.base.files import home, read_stored, write_atomically
@@ -19,33 +20,52 @@ FOLDER = "work-folders"
 
 MOST_BYTES = 1 << 16
 
-
-def note_folder(work: Work, found: ShardedComparison) -> None:
-    """Note where a comparison was made; StorageError if the disk refuses. The last of several equal ones is kept."""
-    content = json.dumps({"folder": str(work.folder)}).encode()
-    write_atomically(noted_path(found), lambda stream: stream.write(content))
+MOST_NOTES = 10
+"""Notes of one comparison that are kept, the latest ones."""
 
 
-def noted_folder(found: ShardedComparison) -> Path | None:
-    """Where a comparison was made, None if that is not known here; StorageError if the note is damaged.
+class Note(NamedTuple):
+    """Where a comparison was made, and the id of the run that was stored of it."""
 
-    The folder may have been removed since.
+    folder: Path
+    run: str
+
+
+def take_note(work: Work, found: ShardedComparison, run: str) -> None:
+    """Note where a comparison was made, and its run; StorageError if the disk refuses, or the notes are damaged."""
+    note = Note(work.folder, run)
+    notes = [note, *(each for each in notes_of(found) if each != note)][:MOST_NOTES]
+    content = json.dumps([{"folder": str(each.folder), "run": each.run} for each in notes]).encode()
+    write_atomically(notes_path(found), lambda stream: stream.write(content))
+
+
+def notes_of(found: ShardedComparison) -> tuple[Note, ...]:
+    """Where a comparison was made, the latest first; StorageError if the notes are damaged.
+
+    Folders and runs may have been removed since.
     """
-    path = noted_path(found)
+    path = notes_path(found)
     try:
-        folder = json.loads(read_stored(path, MOST_BYTES))["folder"]
-        if not isinstance(folder, str) or not Path(folder).is_absolute():
-            raise ValueError("it names no folder")
+        notes = json.loads(read_stored(path, MOST_BYTES))
+        if not isinstance(notes, list):
+            raise ValueError("it holds no list")
+        return tuple(map(_note, notes))
     except FileNotFoundError:
-        return None
+        return ()
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise StorageError(
             f"The note {path} of a work folder cannot be read: {words_of(error)}",
             todo="Remove it, then repeat the command of the comparison: what is done is not done again",
         ) from error
-    return Path(folder)
 
 
-def noted_path(found: ShardedComparison) -> Path:
-    """Where the folder of a comparison is noted."""
+def _note(values: dict[str, Any]) -> Note:
+    folder, run = values["folder"], values["run"]
+    if not isinstance(folder, str) or not Path(folder).is_absolute() or not isinstance(run, str):
+        raise ValueError("it names no folder")
+    return Note(Path(folder), run)
+
+
+def notes_path(found: ShardedComparison) -> Path:
+    """Where the folders of a comparison are noted."""
     return home() / FOLDER / f"{found.digest()}.json"

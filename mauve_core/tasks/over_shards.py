@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import CompareConfig
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.building import corpus_from_texts
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS
-from mauve_core.experiments.clusters_over_shards import ClustersOverAll
-from mauve_core.experiments.over_shards import ATTACHMENT
+from mauve_core.experiments.clusters_over_shards import ClustersOverAll, stored_clusters_over_all
+from mauve_core.experiments.over_shards import ATTACHMENT, stored_over_shards
 from mauve_core.shards.encoding import feature_rows
 from mauve_core.shards.engines import plural
 from mauve_core.shards.places import name_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.samples import SampledText, sample_of
-from mauve_core.shards.whereabouts import note_folder
+from mauve_core.shards.whereabouts import notes_of, take_note
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
@@ -81,14 +82,30 @@ def store_sample(
         encoder=None, score=work.plan.score, projection=projection, features_from=f"{encoder.model}, over shards"
     )
 
-    note_folder(work, found)
-
     def attach(run: Run) -> None:
         RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(found))
         RunStore().attach(run.id, CLUSTERS, dataclass_to_json(clusters))
+        take_note(work, found, run.id)
         stored(run)
 
     return compare_and_store(name, corpora, config, features=features, progress=progress, stored=attach)
+
+
+def stored_before(
+    name: str, work: Work, found: ShardedComparison, clusters: ClustersOverAll, *, projection: bool
+) -> Run | None:
+    """The run that an earlier call of :func:`store_sample` has stored of the same, if it is still there."""
+    for note in notes_of(found):
+        if note.folder != work.folder:
+            continue
+        with suppress(MauveLensError):  # a run that was deleted, or is damaged
+            run = RunStore().load(note.run)
+            kept, of = stored_clusters_over_all(run), stored_over_shards(run)
+            same = kept is not None and of is not None and kept.digest() == clusters.digest()
+            settings = (run.name, run.comparison.config.projection, of and (of.digest(), of.texts_missing))
+            if same and settings == (name, projection, (found.digest(), found.texts_missing)):
+                return run
+    return None
 
 
 def _origin(shards: Sequence[str]) -> str:

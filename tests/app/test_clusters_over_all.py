@@ -33,7 +33,7 @@ from mauve_core.shards.collecting import KeptText
 from mauve_core.shards.compare import plan_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.reading import texts_of_cluster
-from mauve_core.shards.whereabouts import noted_path
+from mauve_core.shards.whereabouts import notes_path
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.over_shards import store_sample
 from tests.mutations import clusters_over_shards_example, over_shards_example
@@ -44,7 +44,7 @@ from tests.word_files import by_topic
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/clusters/clusters.py"
-SAMPLE = "Clusters of the sample"
+SAMPLE = "Clusters of the run"
 
 
 @pytest.fixture
@@ -134,7 +134,9 @@ def test_a_link_to_a_cluster_that_is_not_kept_opens_the_first(open_page: OpenPag
 def test_phrases_stand_with_their_shares(open_page: OpenPage, run: Run) -> None:
     attach(run, told(run))
     cluster = told(run)["close"].clusters[0]
-    said = [each.value for each in open_page(VIEW, candidate="close").markdown if "In more texts here" in each.value]
+    said = [
+        each.value for each in open_page(VIEW, candidate="close").markdown if "texts of this cluster than" in each.value
+    ]
     starts = "- *weather*: 100%", "- *rain*: 33%"
     for shown, side, start in zip(said, (cluster.human, cluster.model), starts, strict=True):
         ((phrase, own, other),) = phrase_shares(cluster, side)
@@ -284,7 +286,10 @@ def test_more_texts_are_read_until_there_are_none(open_page: OpenPage, sampled: 
     assert read_of(app, ids) == [text.id for text in every]
     assert all(text.text in [shown.value for shown in app.text] for text in every)
     assert not any(PAYLOAD in shown.value for shown in (*app.markdown, *app.caption))
-    assert counts(app)[1] == f"{len(every):,} of {cluster.model.n:,} texts; equal ones are shown once"
+    assert (
+        counts(app)[1]
+        == f"{len(every):,} of {cluster.model.n:,} texts; those with equal ids and prompts are shown once"
+    )
     assert counts(app)[0] == f"20 of {cluster.human.n:,} texts"
     app.segmented_control(key="url_drawn").set_value("nearest").run()
     assert not buttons(app)
@@ -326,13 +331,13 @@ def test_where_the_work_folder_is_not_here_one_sentence_says_so(
     assert not app.exception
     assert not app.error
     assert not buttons(app)
-    assert sum(escaped("is gone, which says where") in caption.value for caption in app.caption) == 1
+    assert sum(escaped("is gone. Repeat the command") in caption.value for caption in app.caption) == 1
     found = stored_over_shards(sampled)
     assert found is not None
-    noted_path(found).unlink()
-    said = [caption.value for caption in app.run().caption if "All other texts are in their shards" in caption.value]
+    notes_path(found).unlink()
+    said = [caption.value for caption in app.run().caption if "More texts cannot be read" in caption.value]
     assert len(said) == 1
-    assert "knows no work folder" in said[0]
+    assert "has no work folder" in said[0]
 
 
 def test_who_may_change_nothing_reads_what_the_run_keeps(

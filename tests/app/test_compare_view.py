@@ -733,7 +733,7 @@ def test_a_run_of_all_texts_has_one_answer_and_its_scores_from_shards_folded(
     said = [text.value for text in app.markdown]
     assert in_markdown(closest_over_all(whole)) not in said
     assert not any("the same texts as the human side" in text for text in said)
-    (folded,) = [part for part in app.expander if "from shards" in part.label]
+    (folded,) = [part for part in app.expander if part.label == "Over all texts, from shards"]
     assert any(text.value.startswith("This run shows all 60 texts a side.") for text in folded.caption)
     assert folded.table[0].value["Texts"].tolist() == ["60"] * len(run.comparison.candidates)
     RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(same))

@@ -367,3 +367,41 @@ def test_a_side_is_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_every_pass_has_a_title() -> None:
     assert {"check", *TASKS} == set(_TITLES)
+
+
+def test_a_repeated_command_stores_its_run_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--json", *SAME]
+    runs = []
+    for more in ([], [], ["--run-texts", "60"], [], ["--out", "another"]):
+        assert main([*call, *more]) == 0
+        runs.append(json.loads(capsys.readouterr().out)["run"])
+    assert runs[0] == runs[1] == runs[3]
+    assert len(set(runs)) == len(RunStore().list()) == 3
+    RunStore().delete(runs[0])
+    assert main(call) == 0
+    assert json.loads(capsys.readouterr().out)["run"] in [each.id for each in RunStore().list()]
+    assert len(RunStore().list()) == 3
+
+
+def test_of_several_comparisons_that_whose_shards_are_there_is_merged(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["shard-run", "1/1", *TEXTS, *SCORES, "--work", "work", "--quiet"]
+    assert main(call) == 0
+    shard = Path("texts/model/01.jsonl")
+    shard.write_text(shard.read_text().replace("\n", " \n"))  # repaired
+    assert main(call) == 0
+    first, second = sorted(Path("work/comparisons").iterdir(), key=lambda each: each.stat().st_ctime)
+    capsys.readouterr()
+    assert merged(capsys)["run"] is not None
+    assert (second / "partitions").exists()
+    assert not (first / "partitions").exists()
+    shard.unlink()
+    assert main(["shard-merge", "--work", "work", *SAME]) == 2
+    assert "holds 2 comparisons" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", ["", "ours="])
+def test_a_text_field_has_a_name(folder: Path, capsys: pytest.CaptureFixture[str], given: str) -> None:
+    assert main(["compare", "--engine", "local", *TEXTS, *SCORES, f"--text-field={given}", *SAME]) == 2
+    assert "--text-field names no field" in capsys.readouterr().err

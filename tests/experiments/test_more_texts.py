@@ -28,7 +28,7 @@ from mauve_core.shards.keepsakes import RANDOM
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.reading import texts_of_cluster
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.whereabouts import FOLDER, MOST_BYTES, note_folder, noted_folder, noted_path
+from mauve_core.shards.whereabouts import FOLDER, MOST_BYTES, notes_of, notes_path, take_note
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
@@ -81,8 +81,8 @@ def test_a_stored_run_finds_its_work_folder_and_names_none(stored: Stored, own_h
     for source, side in ((HUMAN, cluster.human), ("model", cluster.model)):
         assert texts_of_cluster(work, "model", source, cluster.number, 0, len(side.random)) == side.random
     assert FOLDER in PARTS
-    assert noted_path(stored.found).parent == own_home / FOLDER
-    assert noted_path(stored.found).stat().st_mode & 0o077 == 0
+    assert notes_path(stored.found).parent == own_home / FOLDER
+    assert notes_path(stored.found).stat().st_mode & 0o077 == 0
     documents = [path.read_bytes() for path in stored.run.path.rglob("*.json")]
     assert not any(str(stored.work.root).encode() in document for document in documents)
 
@@ -98,7 +98,7 @@ def test_an_imported_run_finds_it_only_where_it_was_made(
     there = RunStore().import_(file, check=check_documents)
     found = find_work(*kept_by(RunStore().load(there.id)))
     assert isinstance(found, str)
-    assert "this machine knows no work folder" in found
+    assert "this machine has no work folder" in found
 
 
 def test_a_work_folder_that_was_removed_is_said(stored: Stored) -> None:
@@ -113,7 +113,11 @@ def test_a_note_that_leads_to_another_comparison_is_not_followed(
     stored: Stored, planned: Callable[..., Plan], tmp_path: Path, other: dict[str, object]
 ) -> None:
     carried_out(planned(**other), tmp_path / "other")
-    note_folder(Work.open(tmp_path / "other"), stored.found)
+    take_note(Work.open(tmp_path / "other"), stored.found, stored.run.id)
+    found = find_work(stored.found, stored.own)
+    assert isinstance(found, Work)  # the note before it still holds
+    assert found.folder == stored.work.folder
+    shutil.rmtree(stored.work.root)
     found = find_work(stored.found, stored.own)
     assert isinstance(found, str)
     assert f"{Work.open(tmp_path / 'other').folder} is the work folder of another comparison" in found
@@ -128,7 +132,7 @@ def test_clusters_that_are_not_those_of_the_comparison_are_not_looked_up(stored:
         assert isinstance(find_work(stored.found, dataclasses.replace(stored.own, clusters=clusters)), str)
     assert isinstance(find_work(stored.found, dataclasses.replace(stored.own, seed=1 - stored.own.seed)), str)
     fewer = tuple(dataclasses.replace(side, n=side.n - 1) for side in stored.found.sides)
-    assert noted_folder(dataclasses.replace(stored.found, sides=fewer)) is None
+    assert notes_of(dataclasses.replace(stored.found, sides=fewer)) == ()
 
 
 def test_a_damaged_work_folder_is_said(stored: Stored) -> None:
@@ -137,7 +141,7 @@ def test_a_damaged_work_folder_is_said(stored: Stored) -> None:
         path.write_bytes(content)
         found = find_work(stored.found, stored.own)
         assert isinstance(found, str)
-        assert "what says where cannot be read" in found
+        assert "More texts cannot be read: " in found
 
 
 def test_a_work_folder_that_may_not_be_read_is_said(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,10 +156,19 @@ def test_a_work_folder_that_may_not_be_read_is_said(stored: Stored, monkeypatch:
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{}", '{"folder": 3}', '{"folder": "relative"}', "[" * 5000, json.dumps({"folder": "/" * MOST_BYTES})],
+    [
+        "",
+        "{}",
+        "[3]",
+        '[{"folder": "/tmp"}]',
+        '[{"folder": 3, "run": "a"}]',
+        '[{"folder": "relative", "run": "a"}]',
+        "[" * 5000,
+        json.dumps([{"folder": "/" * MOST_BYTES, "run": "a"}]),
+    ],
 )
 def test_a_damaged_note_is_said(stored: Stored, content: str) -> None:
-    noted_path(stored.found).write_text(content)
+    notes_path(stored.found).write_text(content)
     with pytest.raises(StorageError, match=r"The note .* of a work folder cannot be read") as caught:
         find_work(stored.found, stored.own)
     assert "Remove it, then repeat the command" in str(caught.value)

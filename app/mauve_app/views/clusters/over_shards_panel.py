@@ -36,7 +36,7 @@ from mauve_core.experiments.clusters_over_shards import (
     SideOverAll,
     stored_clusters_over_all,
 )
-from mauve_core.experiments.over_shards import missing_sentence, stored_over_shards
+from mauve_core.experiments.over_shards import is_sample, missing_sentence, stored_over_shards
 from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, short_name
 from mauve_core.shards.collecting import KeptText
@@ -70,7 +70,8 @@ def show(here: Focus) -> None:
             random = session.current().texts_of_all == "random"
             more = more_texts.of(here.run.id, found, own, chosen, random=random)
             _clusters(here, table, more, found[own.name].k)
-    st.header("Clusters of the sample", anchor=False, help=_ABOUT_SAMPLE)
+    what = "sample" if is_sample(here.run, found) else "run"
+    st.header(f"Clusters of the {what}", anchor=False, help=_ABOUT_SAMPLE)
 
 
 _ABOUT_SAMPLE = (
@@ -139,8 +140,9 @@ def _cluster(here: Focus, row: pd.Series, more: More) -> None:
     for column, (source, colour, title, side, share) in zip(st.columns(2, gap="medium"), sides, strict=True):
         with column:
             st.markdown(f"{swatch(colour)} **{escaped(title)}** · {plural(side.n, 'text')}, {share_label(row, share)}")
-            if side.phrases:
-                st.markdown(_phrases(cluster, side), help=ABOUT_PHRASES)
+            if cluster.human.phrases or cluster.model.phrases:
+                names = [HUMAN, escaped(short_name(here.candidate))]
+                st.markdown(_phrases(cluster, side, *(names if share == "p" else names[::-1])), help=ABOUT_PHRASES)
             draw = partial(_texts, key=f"clusters_of_all_{share}")
             if way == "random" and (cluster.human.sampled or cluster.model.sampled):
                 more.show(source, side, draw, share)
@@ -150,10 +152,12 @@ def _cluster(here: Focus, row: pd.Series, more: More) -> None:
         more.say_where()
 
 
-def _phrases(cluster: ClusterOverAll, side: SideOverAll) -> str:
+def _phrases(cluster: ClusterOverAll, side: SideOverAll, own: str, other: str) -> str:
     """What the side says more often than the other, and in how many of its texts."""
-    lines = (f"- *{escaped(said)}*: {own} against {other}" for said, own, other in phrase_shares(cluster, side))
-    return "\n".join(["In more texts here than on the other side:", *lines])
+    if not side.phrases:
+        return f"No phrase is clearly in more {own} texts of this cluster."
+    lines = (f"- *{escaped(said)}*: {here} against {there}" for said, here, there in phrase_shares(cluster, side))
+    return "\n".join([f"In more {own} texts of this cluster than {other} texts:", *lines])
 
 
 def _texts(texts: tuple[KeptText, ...], key: str) -> None:

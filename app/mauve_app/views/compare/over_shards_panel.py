@@ -50,7 +50,7 @@ def show_equal(run: Run) -> None:
     with suppress(MauveLensError):  # the top of the page says so
         found = stored_over_shards(run)
         if found is not None and not is_sample(run, found):
-            with st.expander("Scores by groups of prompts, from shards", icon=":material/stacks:", key="over_shards"):
+            with st.expander("Over all texts, from shards", icon=":material/stacks:", key="over_shards"):
                 st.caption(f"{sample_sentence(run, found)} {ABOUT}")
                 _table(found)
 
