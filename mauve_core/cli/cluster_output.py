@@ -114,4 +114,7 @@ def cluster_lines(found: ShardedComparison, candidate: CandidateOverAll) -> list
     if not said:
         return []
     rows = [columns_of(candidate.name), *cluster_rows(found, candidate, MOST, MOST_PHRASES)]
-    return ["", sentences_text([Sentence((said,))]), "", aligned([tuple(map(printable, row)) for row in rows])]
+    shown = (
+        f" {len(rows) - 1} of {found[candidate.name].k:,} clusters, with the largest parts of the frontier integral:"
+    )
+    return ["", sentences_text([Sentence((said, shown))]), "", aligned([tuple(map(printable, row)) for row in rows])]
