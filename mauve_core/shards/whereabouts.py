@@ -7,6 +7,7 @@ the home folder of whoever reads, where only comparisons that were stored with i
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,9 +33,11 @@ class Note(NamedTuple):
 
 
 def take_note(work: Work, found: ShardedComparison, run: str) -> None:
-    """Note where a comparison was made, and its run; StorageError if the disk refuses, or the notes are damaged."""
-    note = Note(work.folder, run)
-    notes = [note, *(each for each in notes_of(found) if each != note)][:MOST_NOTES]
+    """Note where a comparison was made, and its run; StorageError if the disk refuses. Damaged notes are replaced."""
+    note, before = Note(work.folder, run), tuple[Note, ...]()
+    with suppress(StorageError):
+        before = notes_of(found)
+    notes = [note, *(each for each in before if each != note)][:MOST_NOTES]
     content = json.dumps([{"folder": str(each.folder), "run": each.run} for each in notes]).encode()
     write_atomically(notes_path(found), lambda stream: stream.write(content))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.config import CompareConfig
-from mauve_core.base.errors import InputError, MauveLensError
+from mauve_core.base.errors import InputError, MauveLensError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.building import corpus_from_texts
@@ -24,7 +24,7 @@ from mauve_core.shards.places import name_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.samples import SampledText, sample_of
-from mauve_core.shards.whereabouts import notes_of, take_note
+from mauve_core.shards.whereabouts import Note, notes_of, take_note
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Stored, unheeded
 from mauve_core.tasks.comparison import compare_and_store
@@ -95,7 +95,10 @@ def stored_before(
     name: str, work: Work, found: ShardedComparison, clusters: ClustersOverAll, *, projection: bool
 ) -> Run | None:
     """The run that an earlier call of :func:`store_sample` has stored of the same, if it is still there."""
-    for note in notes_of(found):
+    notes = tuple[Note, ...]()
+    with suppress(StorageError):  # damaged notes, which the next run replaces
+        notes = notes_of(found)
+    for note in notes:
         if note.folder != work.folder:
             continue
         with suppress(MauveLensError):  # a run that was deleted, or is damaged

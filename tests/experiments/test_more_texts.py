@@ -28,7 +28,7 @@ from mauve_core.shards.keepsakes import RANDOM
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.reading import texts_of_cluster
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.whereabouts import FOLDER, MOST_BYTES, notes_of, notes_path, take_note
+from mauve_core.shards.whereabouts import FOLDER, MOST_BYTES, Note, notes_of, notes_path, take_note
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
@@ -172,6 +172,8 @@ def test_a_damaged_note_is_said(stored: Stored, content: str) -> None:
     with pytest.raises(StorageError, match=r"The note .* of a work folder cannot be read") as caught:
         find_work(stored.found, stored.own)
     assert "Remove it, then repeat the command" in str(caught.value)
+    take_note(stored.work, stored.found, stored.run.id)
+    assert notes_of(stored.found) == (Note(stored.work.folder, stored.run.id),)
 
 
 @pytest.mark.parametrize(
