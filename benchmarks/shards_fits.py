@@ -25,7 +25,7 @@ from mauve_core.shards import compare as over_shards
 from mauve_core.shards.clustering import START_ITERATIONS
 from mauve_core.shards.extrapolation import wall_seconds
 from mauve_core.shards.plan import GROUPS, Plan, Work
-from mauve_core.shards.tasks import carry_out
+from mauve_core.shards.tasks import carry_out, remaining
 
 PASSES = ("encode", "project", "start", "sum", "label")
 STEPS = ("add moments", "components", "add sums", "add counts")
@@ -77,7 +77,7 @@ class Recorder:
         return 0
 
     def run(self, folder: Path, tasks: Sequence[Any], done: Callable[[Any, int], None]) -> None:
-        for task in tasks:
+        for task in remaining(tasks):
             began = time.process_time()
             memory = carry_out(str(folder), task.name, task.args)
             self.taken.append((task.name, task.args, time.process_time() - began))

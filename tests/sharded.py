@@ -17,7 +17,7 @@ from mauve_core.shards.engines import Done, LocalEngine
 from mauve_core.shards.failures import Failures
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.tasks import Task, carry_out
+from mauve_core.shards.tasks import Task, carry_out, remaining
 from tests.synthetic import topic_words
 
 SCORE = ScoreConfig(k=12, seeds=2, bootstrap=200)
@@ -48,9 +48,10 @@ class Inline:
         return 0
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
-        failures = Failures(len(tasks))
-        for place in self._rng.permutation(len(tasks)).tolist():
-            task = tasks[place]
+        left = remaining(tasks)
+        failures = Failures(tasks, left)
+        for place in self._rng.permutation(len(left)).tolist():
+            task = left[place]
             if failures.stopped:
                 break
             try:

@@ -131,8 +131,8 @@ def _run(args: argparse.Namespace) -> int:
     with _closing(LocalEngine(args.workers)) as engine:
         if estimated(args, work, engine, tasks):
             return 0
-        left, pace, readings = remaining(tasks), Pace(work), Readings(work)
-        done = len(tasks) - len(left)
+        pace, readings = Pace(work), Readings(work)
+        done = len(tasks) - len(remaining(tasks))
 
         def advance(task: Task, _: int) -> None:
             nonlocal done
@@ -142,7 +142,7 @@ def _run(args: argparse.Namespace) -> int:
 
         with results_only():
             progress(ENCODING, done, len(tasks))
-            engine.run(work.folder, left, advance)
+            engine.run(work.folder, tasks, advance)
     write(f"Part {args.part}: {len(tasks):,} shards are encoded.")
     write(f"When all parts are: mauve-lens shard-merge --work {work.folder}")
     return 0

@@ -34,7 +34,7 @@ from mauve_core.encoders.packed import PackedModel
 from mauve_core.encoders.pooling import TokenPooling, pool_jointly
 from mauve_core.encoders.precision import checked_precision, choose_precision, products_of
 from mauve_core.encoders.rows import Rows
-from mauve_core.encoders.tokenizing import Tokenized, from_token_ids, refuse_texts, tokenize, tokenizing_beside
+from mauve_core.encoders.tokenizing import NoFeaturesError, Tokenized, from_token_ids, tokenize, tokenizing_beside
 from mauve_core.encoders.weights import read_weights
 from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept, worker_threads
 from mauve_core.numerics.device.products import matrix_products
@@ -336,7 +336,8 @@ class Encoder:
                 todo="Copy, download or save (save_pretrained) the model again",
             )
         precision = "" if self.config.dtype == "float32" else f" in {self.config.dtype} (try float32)"
-        refuse_texts(sorted(broken.tolist()), f"The model's features are not finite{precision} for")
+        if broken.size:  # a fault of the model or of the device, not of the texts
+            raise NoFeaturesError.of(sorted(broken.tolist()), f"The model's features are not finite{precision} for")
         return array
 
     def _forward(self, loaded: LoadedModel, tokens: Tokenized, indices: NDArray[np.int64]) -> Tensor:

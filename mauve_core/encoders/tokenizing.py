@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,32 @@ THREAD = "tokenizing"
 """Name of the thread that tokenizes while weights are read."""
 
 
-class RefusedTextsError(InputError):
-    """Some of the texts cannot be encoded; others can (exit code 2)."""
+class NoFeaturesError(InputError):
+    """Some of the texts have no usable features (exit code 2).
+
+    Attributes
+    ----------
+    indices : tuple of int
+        Which of the texts.
+    """
+
+    indices: tuple[int, ...] = ()
+    _about = ""
+
+    @classmethod
+    def of(cls, indices: Sequence[int], about: str) -> Self:
+        """Name the first few texts by their index, after words that end in "in" or the like."""
+        error = cls(_naming(indices, about), todo="Leave these texts out, or add content to them")
+        error.indices, error._about = tuple(indices), about
+        return error
+
+    def wrong_after(self, before: int) -> str:
+        """What was wrong, if there are so many texts before those that were encoded."""
+        return _naming([before + index for index in self.indices], self._about)
+
+
+class RefusedTextsError(NoFeaturesError):
+    """Some of the texts cannot be encoded because of what they are; others can (exit code 2)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +207,13 @@ def refuse_texts(indices: Iterable[int], wrong: str) -> None:
     """Raise a RefusedTextsError that names the first few texts by their index, if any."""
     found = list(indices)
     if found:
-        named = ", ".join(map(str, found[:5])) + (", ..." if len(found) > 5 else "")
-        what = f"{wrong} text {named}" if len(found) == 1 else f"{wrong} {len(found)} texts: {named}"
-        raise RefusedTextsError(f"{what} (counted from 0)", todo="Leave these texts out, or add content to them")
+        raise RefusedTextsError.of(found, wrong)
+
+
+def _naming(indices: Sequence[int], about: str) -> str:
+    named = ", ".join(map(str, indices[:5])) + (", ..." if len(indices) > 5 else "")
+    what = f"{about} text {named}" if len(indices) == 1 else f"{about} {len(indices)} texts: {named}"
+    return f"{what} (counted from 0)"
 
 
 def _tokenized(

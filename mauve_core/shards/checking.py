@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
 from mauve_core.shards.encoding import table_of
-from mauve_core.shards.failures import Failures, about_one_shard
+from mauve_core.shards.failures import ShardError, about_one_shard, error_of
 from mauve_core.shards.places import LOOK_BYTES, is_url, opened_shard
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import header_of
@@ -32,7 +32,7 @@ def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = sil
     ----------
     work : Work
     tasks : sequence of Task
-        As :func:`mauve_core.shards.compare.encode_tasks` returns them.
+        As :func:`mauve_core.shards.compare.encode_tasks` returns them, finished ones too.
     progress : callable
 
     Raises
@@ -43,23 +43,21 @@ def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = sil
     left = [task for task in remaining(tasks) if task.output not in work.looked_at]
     if not left:
         return
-    failures, usable = Failures(len(left)), set[tuple[Named, tuple[str, ...]]]()
+    errors, usable = list[InputError](), set[tuple[Named, tuple[str, ...]]]()
     advance = counted(progress, "check", len(left))
     with ThreadPoolExecutor(AT_ONCE) as threads:
         looks = [threads.submit(_look, work.plan, task, usable) for task in left]
         try:
-            for task, look in zip(left, looks, strict=True):
-                error = look.exception()
-                if error is None:
-                    failures.succeeded(task)
-                else:
-                    failures.add(task, error)
-                if failures.stopped:
-                    break
+            for look in looks:
+                try:
+                    look.result()
+                except ShardError as error:
+                    errors.append(error)
                 advance()
         finally:
             threads.shutdown(cancel_futures=True)
-    failures.raise_any()
+    if errors:
+        raise error_of(errors, len(tasks))
     work.looked_at.update(task.output for task in left)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -17,9 +18,9 @@ from numpy.typing import NDArray
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import write_atomically
-from mauve_core.encoders import Encoder
+from mauve_core.encoders import Encoder, Features
 from mauve_core.encoders.catalogue import has_no_tokenizer, identify
-from mauve_core.encoders.tokenizing import RefusedTextsError
+from mauve_core.encoders.tokenizing import NoFeaturesError, RefusedTextsError
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.feature_space.stacked import Stacked
 from mauve_core.shards.drawing import mixed
@@ -34,6 +35,9 @@ TEXTS_AT_ONCE = 4096
 """Texts that are encoded together: enough to sort them by length."""
 
 ROWS_AT_ONCE = 65_536
+
+NO_ARRAY = (ValueError, TypeError, OverflowError, RecursionError, SyntaxError, TokenError)
+"""What NumPy raises for files that are not, or not wholly, its own: empty ones, archives, broken headers."""
 
 _NONE: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
 
@@ -172,13 +176,7 @@ def _encoded(
         nonlocal cut, tokens, moments
         writer: _RowWriter | None = None
         for texts, prompts, ids, own_groups in _pieces(shard, plan.named_of(source), tally):
-            with about_one_shard():
-                inputs = inputs_of(config, texts, prompts, shard)
-            try:
-                found = encoder.encode(inputs)
-            except RefusedTextsError as error:
-                wrong = f"Texts of the shard {shard} cannot be encoded: {error.wrong}"
-                raise ShardError(wrong, todo=error.todo) from error
+            found = features_of(encoder, texts, prompts, shard, before=0 if moments is None else moments.n, ids=ids)
             rows = found.array.astype(plan.stored_as)
             writer = writer or _RowWriter(stream, rows.shape[1], rows.dtype)
             writer.add(rows)
@@ -202,8 +200,29 @@ def _plus(moments: Moments | None, more: Moments) -> Moments:
     return more if moments is None else added((moments, more))
 
 
-def inputs_of(config: EncoderConfig, texts: list[str], prompts: list[str] | None, shard: str) -> list[str]:
-    """What the encoder reads; InputError if it needs prompts and the shard has none."""
+def features_of(
+    encoder: Encoder, texts: list[str], prompts: list[str] | None, shard: str, *, before: int, ids: Sequence[str] = ()
+) -> Features:
+    """Encode texts of a shard that has ``before`` usable ones before them.
+
+    Raises
+    ------
+    ShardError
+        The encoder needs prompts and the shard has none, or it refuses some of the texts.
+    InputError
+        Features are not finite, or the model cannot be used.
+    """
+    with about_one_shard():
+        inputs = _inputs_of(encoder.config, texts, prompts, shard)
+    try:
+        return encoder.encode(inputs)
+    except NoFeaturesError as error:
+        kind = ShardError if isinstance(error, RefusedTextsError) else InputError
+        wrong = f"Texts of the shard {shard} cannot be encoded: {error.wrong_after(before)}"
+        raise kind(wrong, received=f"the id {ids[error.indices[0]]}" if ids else "", todo=error.todo) from error
+
+
+def _inputs_of(config: EncoderConfig, texts: list[str], prompts: list[str] | None, shard: str) -> list[str]:
     if not config.with_prompt:
         return texts
     if prompts is None:
@@ -257,14 +276,19 @@ def table_of(shard: str) -> NDArray[np.floating]:
     try:
         if is_url(shard):
             with opened_shard(shard) as stream:
-                array: Any = np.load(io.BytesIO(stream.read()), allow_pickle=False)
+                array: NDArray[Any] = np.lib.format.read_array(io.BytesIO(stream.read()), allow_pickle=False)
         else:
-            array = np.load(shard, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"The shard {shard} cannot be read as an array", allowed="a .npy file of numbers") from error
-    if not isinstance(array, np.ndarray) or array.ndim != 2 or array.dtype.kind != "f":
-        raise not_a_table(shard, getattr(array, "dtype", type(array).__name__), getattr(array, "shape", ()))
+            array = np.lib.format.open_memmap(shard, mode="r")  # np.load leaves broken archives open
+    except (OSError, *NO_ARRAY) as error:
+        raise not_an_array(shard) from error
+    if array.ndim != 2 or array.dtype.kind != "f":
+        raise not_a_table(shard, array.dtype, array.shape)
     return array
+
+
+def not_an_array(shard: str) -> InputError:
+    """The error of a shard that raises any of ``NO_ARRAY`` when it is read."""
+    return InputError(f"The shard {shard} cannot be read as an array", allowed="a .npy file of numbers")
 
 
 def not_a_table(shard: str, dtype: object, shape: tuple[int, ...]) -> InputError:

@@ -19,7 +19,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.encoders.devices import gpus_for, visible_variable
 from mauve_core.numerics.threads import usable_cores
 from mauve_core.shards.failures import Failures
-from mauve_core.shards.tasks import Task
+from mauve_core.shards.tasks import Task, remaining
 
 LOCAL, RAY = "local", "ray"
 
@@ -60,11 +60,11 @@ class Engine(Protocol):
         ...
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
-        """Carry out all tasks, in any order.
+        """Carry out those tasks of a pass that are not done, in any order.
 
         What a task raises about one shard (:class:`mauve_core.shards.failures.ShardError`) stops no other task, unless
         all of its side seem to fail; after any other error, no task begins. When none is running any more, the first
-        error of another kind is raised, or one that names all shards that failed.
+        error of another kind is raised, or one that names all shards that failed, as a ShardError.
         """
         ...
 
@@ -110,12 +110,13 @@ class LocalEngine:
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
         self._stopped = False
-        if not tasks:
+        left = remaining(tasks)
+        if not left:
             return
-        at_once = self._take_seats(tasks[0].device)
-        waiting = list(reversed(tasks))
+        at_once = self._take_seats(left[0].device)
+        waiting = list(reversed(left))
         running: dict[Future[int], Task] = {}
-        failures = Failures(len(tasks), _LOG)
+        failures = Failures(tasks, left, _LOG)
         with ThreadPoolExecutor(at_once) as waiters:
             try:
                 while running or (waiting and not failures.stopped):

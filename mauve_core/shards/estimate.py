@@ -24,6 +24,7 @@ from mauve_core.shards.clustering import JOINT
 from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
+from mauve_core.shards.failures import ShardError
 from mauve_core.shards.footprint import bytes_to_write
 from mauve_core.shards.passes import await_outputs
 from mauve_core.shards.places import format_of
@@ -119,7 +120,8 @@ def estimate(
     device : str
         As that of the tasks.
     always : bool
-        Also where nothing is left to encode, or so little that samples are not worth their time.
+        Also where nothing is left to encode, or so little that samples are not worth their time; and refuse damaged
+        shards, whose samples are left out otherwise, since encoding goes on without these shards, too.
     progress : callable
 
     Returns
@@ -130,7 +132,7 @@ def estimate(
     Raises
     ------
     InputError
-        A shard has vanished or cannot be used.
+        A shard has vanished or, if it must be estimated, cannot be used.
     """
     if not tasks or (not always and not remaining(tasks)):
         return None
@@ -143,11 +145,29 @@ def estimate(
     chosen = _chosen(work, own, kind)
     share = TIMED_SHARE * sum(one.size for one in own) / len(chosen)
     timed = remaining([_task(work, one, device, kind, share / max(one.size, 1)) for one in chosen])
-    if timed:
-        advance = counted(progress, "estimate", len(timed))
-        engine.run(work.folder, timed, lambda *_: advance())
-        await_outputs(timed)
-    return _found(work, own, everything, gpus or engine.workers, engine.workers, kind)
+    damaged = bool(timed) and not _timed(work, engine, timed, always, progress)
+    seen = _Seen(work, own, kind)
+    if damaged and not any(sample.width for sample in seen.samples):
+        return None
+    return _found(work, seen, own, everything, gpus or engine.workers, engine.workers, kind)
+
+
+def _timed(work: Work, engine: Engine, tasks: Sequence[Task], always: bool, progress: Progress) -> bool:
+    """Take samples; whether all shards could be used, which is an error otherwise if it is ``always`` to be said."""
+    advance, done, whole = counted(progress, "estimate", len(tasks)), list[Task](), True
+
+    def finish(task: Task, _: int) -> None:
+        done.append(task)
+        advance()
+
+    try:
+        engine.run(work.folder, tasks, finish)
+    except ShardError:
+        if always:
+            raise
+        whole = False
+    await_outputs(done)
+    return whole
 
 
 def require_room(found: Estimate, work: Work) -> None:
@@ -252,9 +272,15 @@ class _Seen:
 
 
 def _found(
-    work: Work, own: Sequence[_Shard], everything: Sequence[_Shard], encoders: int, workers: int, kind: str
+    work: Work,
+    seen: _Seen,
+    own: Sequence[_Shard],
+    everything: Sequence[_Shard],
+    encoders: int,
+    workers: int,
+    kind: str,
 ) -> Estimate:
-    seen, score = _Seen(work, own, kind), work.plan.score
+    score = work.plan.score
     left = [one for one in own if not one.finished]
     known = [shard_info(work, one.source, one.place) for one in own if one.finished]
     seconds = seen.over(left, "shard_seconds")

@@ -17,13 +17,14 @@ MOST_NAMED = 10
 """Shards that an error names."""
 
 MOST_IN_VAIN = 20
-"""Shards of a side that are tried if none of them can be used: then its place or its fields are wrong, not shards."""
+"""Shards of a side that are tried in a row if none of them can be used: then its place or its fields are wrong, or its
+store refuses by now, not shards."""
 
 REPAIR = "Repair or remove them, or name other fields if these are wrong, then start again: finished shards are kept"
 
 
 class ShardError(InputError):
-    """One shard cannot be used; others may be (exit code 2)."""
+    """A shard, or each of several, cannot be used; others may be (exit code 2)."""
 
     @classmethod
     def of(cls, error: InputError) -> Self:
@@ -43,17 +44,17 @@ def about_one_shard() -> Iterator[None]:
         raise ShardError.of(error) from error
 
 
-def error_of(errors: Sequence[InputError], shards: int, hopeless: str | None = None) -> InputError:
+def error_of(errors: Sequence[InputError], shards: int, hopeless: str = "") -> InputError:
     """Return one error for those of several shards, out of so many; a single one stays as it is.
 
-    ``hopeless`` is the side of which no shard could be used, so that none was tried any more.
+    ``hopeless`` says which of them are why no others were tried: "all of 'model' that were tried".
     """
     if len(errors) == 1:
         return errors[0]
-    why = "" if hopeless is None else f", among them all of {hopeless!r} that were tried, so no others were tried"
+    why = hopeless and f", among them {hopeless}, so no others were tried"
     each = [f"{error.wrong} (received: {error.received})" if error.received else error.wrong for error in errors]
     more, todos = len(each) - MOST_NAMED, {error.todo for error in errors}
-    return InputError(
+    return ShardError(
         f"{len(errors):,} of {shards:,} shards cannot be used{why}:",
         each=each[:MOST_NAMED] + ([f"And {more:,} more"] if more > 0 else []),
         allowed="; ".join(dict.fromkeys(error.allowed for error in errors[:MOST_NAMED] if error.allowed)),
@@ -64,51 +65,63 @@ def error_of(errors: Sequence[InputError], shards: int, hopeless: str | None = N
 class Failures:
     """What fails while tasks are carried out: whether others still begin, and the error in the end.
 
-    After an error about one shard, others begin, unless many of its side have failed and none has succeeded. After any
-    other error, none begins.
+    After an error about one shard, others begin, unless many of its side have failed in a row. A side of which shards
+    were finished before goes on until one more succeeds: damaged ones may be all that is left at the beginning. After
+    any other error, none begins.
 
     Parameters
     ----------
-    tasks : int
-        Tasks in all.
+    tasks : sequence of Task
+        All of a pass, finished ones too.
+    left : sequence of Task
+        Those of them that are to be carried out.
     log : Logger, optional
         Where errors about single shards are told when they happen, because the end may be hours away.
     """
 
-    def __init__(self, tasks: int, log: logging.Logger | None = None) -> None:
-        self._tasks, self._log = tasks, log
+    def __init__(self, tasks: Sequence[Task], left: Sequence[Task], log: logging.Logger | None = None) -> None:
+        outputs = {task.output for task in left}
+        self._tasks, self._left, self._log = len(tasks), len(left), log
+        self._finished_before: set[str] = {task.args[0] for task in tasks if task.output not in outputs}
         self._of_shards: list[InputError] = []
         self._fatal: BaseException | None = None
         self._succeeded: set[str] = set()
-        self._failed: Counter[str] = Counter()
+        self._in_a_row: Counter[str] = Counter()
 
     @property
     def stopped(self) -> bool:
         """Whether no other task is to begin, unless one that is carried out succeeds."""
-        return self._fatal is not None or self._hopeless() is not None
+        return self._fatal is not None or bool(self._hopeless())
 
     def succeeded(self, task: Task) -> None:
         """Note that a task is done."""
+        self._left -= 1
         self._succeeded.add(task.args[0])
+        self._in_a_row[task.args[0]] = 0
 
     def add(self, task: Task, error: BaseException) -> None:
         """Note what a task has raised."""
+        self._left -= 1
         if not isinstance(error, ShardError):
             self._fatal = self._fatal or error
             return
         if self._log is not None:
             self._log.warning("A shard cannot be used, others go on: %s", error)
         self._of_shards.append(error)
-        self._failed[task.args[0]] += 1
+        self._in_a_row[task.args[0]] += 1
 
     def raise_any(self) -> None:
         """Raise the error of the tasks, if there is one, when none is carried out any more."""
         if self._fatal is not None:
             raise self._fatal
         if self._of_shards:
-            raise error_of(self._of_shards, self._tasks, self._hopeless())
+            raise error_of(self._of_shards, self._tasks, self._hopeless() if self._left else "")
 
-    def _hopeless(self) -> str | None:
-        """The side of which many shards have failed and none has succeeded; None if there is none."""
-        many = (side for side, failed in self._failed.items() if failed >= MOST_IN_VAIN)
-        return next((side for side in many if side not in self._succeeded), None)
+    def _hopeless(self) -> str:
+        """Say which shards of a side have failed in a row, if they are too many for others to begin."""
+        for side, failed in self._in_a_row.items():
+            if failed >= MOST_IN_VAIN and side in self._succeeded:
+                return f"the last {failed:,} of {side!r} that were tried"
+            if failed >= MOST_IN_VAIN and side not in self._finished_before:
+                return f"all of {side!r} that were tried"
+        return ""

@@ -75,7 +75,7 @@ class Passes:
 
         if left:
             self._progress(name, done, len(tasks))
-            self._engine.run(self._work.folder, left, advance)
+            self._engine.run(self._work.folder, tasks, advance)
             await_outputs(left)
         self._add(Pass(name, len(tasks), len(tasks) - len(left), time.monotonic() - began, peak))
 

@@ -18,7 +18,7 @@ from mauve_core.base.errors import InputError, own_words_of
 from mauve_core.base.extras import require
 from mauve_core.shards.engines import MOST_DEATHS, RAY, Done, plural, workforce
 from mauve_core.shards.failures import Failures
-from mauve_core.shards.tasks import Task, carry_out
+from mauve_core.shards.tasks import Task, carry_out, remaining
 
 _LOG = logging.getLogger(__name__)
 
@@ -89,13 +89,14 @@ class RayEngine:
         return min(self._gpus, self._most or self._gpus)
 
     def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
-        if not tasks:
+        left = remaining(tasks)
+        if not left:
             return
         ray = self._ray
-        waiting = [(task, 0) for task in reversed(tasks)]
+        waiting = [(task, 0) for task in reversed(left)]
         running: dict[Any, tuple[Task, int, Any]] = {}
-        failures = Failures(len(tasks), _LOG)
-        self._take_seats(tasks[0].device)
+        failures = Failures(tasks, left, _LOG)
+        self._take_seats(left[0].device)
         while running or (waiting and not failures.stopped):
             while waiting and self._idle and not failures.stopped:
                 task, deaths = waiting.pop()

@@ -9,11 +9,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.errors import InputError
 from mauve_core.corpus.packing import opened, packing_of
 from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.corpus.streams import refusals
-from mauve_core.shards.encoding import not_a_table, table_of
+from mauve_core.shards.encoding import NO_ARRAY, not_a_table, not_an_array, table_of
 from mauve_core.shards.places import holds_features, name_of, opened_shard, stream_of, suffix_of
 from mauve_core.shards.stamps import stamps_of
 
@@ -78,8 +77,8 @@ def header_of(stream: IO[bytes], shard: str) -> tuple[tuple[int, int], bool, np.
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, by_columns, dtype = read(stream)
-    except ValueError as error:
-        raise InputError(f"The shard {shard} cannot be read as an array", allowed="a .npy file of numbers") from error
+    except NO_ARRAY as error:
+        raise not_an_array(shard) from error
     if len(shape) != 2 or dtype.kind != "f":
         raise not_a_table(shard, dtype, shape)
     return shape, by_columns, dtype

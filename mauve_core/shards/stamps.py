@@ -25,7 +25,7 @@ class Stamp(NamedTuple):
 
 
 def stamps_of(shards: Sequence[str]) -> list[Stamp]:
-    """Return what is said of each shard; in an object store, by one listing of each folder.
+    """Return what is said of each shard, which several sides may name; in a store, by one listing of each folder.
 
     Raises
     ------
@@ -35,7 +35,8 @@ def stamps_of(shards: Sequence[str]) -> list[Stamp]:
     found: dict[str, Stamp] = {}
     gone: list[InputError] = []
     folders: dict[tuple[str, str], tuple[FileSystem, dict[str, str]]] = {}
-    for shard in shards:
+    different = dict.fromkeys(shards)
+    for shard in different:
         if not is_url(shard):
             try:
                 found[shard] = _on_disk(shard)
@@ -50,7 +51,7 @@ def stamps_of(shards: Sequence[str]) -> list[Stamp]:
         found |= listed
         gone += [_gone(shard) for shard in wanted.values() if shard not in listed]
     if gone:
-        raise error_of(gone, len(shards))
+        raise error_of(gone, len(different))
     return [found[shard] for shard in shards]
 
 

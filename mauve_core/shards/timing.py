@@ -21,10 +21,11 @@ from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS
 from mauve_core.numerics.kmeans.lloyd import sums_by_label
 from mauve_core.numerics.kmeans.nearest import ROWS_AT_ONCE, Rows
-from mauve_core.shards.encoding import encoder_of, inputs_of
+from mauve_core.shards.encoding import encoder_of, features_of
+from mauve_core.shards.failures import about_one_shard
 from mauve_core.shards.plan import SAMPLES, Work, write_arrays
 from mauve_core.shards.sizes import first_rows, rows_of
-from mauve_core.shards.texts import Named, Tally, texts_of
+from mauve_core.shards.texts import Named, Tally, Texts, texts_of
 
 TIMED_TEXTS = 512
 """Texts in which a timed sample ends: sorted by length, they fill the batches of a device as thousands do."""
@@ -109,14 +110,17 @@ def read_sample(work: Work, source: str, index: int, kind: str) -> ShardSample:
 def time_shard(work: Work, source: str, index: int, device: str, kind: str, size: int, share: float) -> None:
     """Encode the first texts of a shard of ``size`` bytes, and write how long that took.
 
-    ``share`` is the largest share of the shard's rows that the sample takes, beyond ``LEAST_TEXTS``.
+    ``share`` is the largest share of the shard's rows that the sample takes, beyond ``LEAST_TEXTS``. Errors are those
+    of :func:`mauve_core.shards.encoding.encode_shard`.
     """
     shard = work.plan.sides[source][index]
-    rows, moments = rows_of(shard, size), None
+    with about_one_shard():
+        rows, moments = rows_of(shard, size), None
     seen = ShardSample(size, rows, 0.0, 0, 0, 0, 0.0, 0.0, 0.0, "")
     if work.plan.encoder is None and rows:
-        array = first_rows(shard, ROWS_AT_ONCE)
-        moments = Moments.of(array, work.plan.score.unit_rows, name=f"features of {shard}")
+        with about_one_shard():
+            array = first_rows(shard, ROWS_AT_ONCE)
+            moments = Moments.of(array, work.plan.score.unit_rows, name=f"features of {shard}")
         seen = seen._replace(usable=1.0, width=array.shape[1])
     elif work.plan.encoder is not None:
         most = round(min(TIMED_TEXTS, max(LEAST_TEXTS, share * rows)))
@@ -140,14 +144,14 @@ def _encoded(
         if not first[0]:
             return ShardSample(0, 0.0, 0.0, 0, 0, 0, 0.0, 0.0, 0.0, ""), None
         began = time.perf_counter()
-        encoder.encode(inputs_of(config, *first, shard))
+        features_of(encoder, *first, shard, before=0)
         load_seconds = time.perf_counter() - began
         parts: list[Moments] = []
         texts = tokens = largest = 0
         spent, pace, piece, where = 0.0, 0.0, first, ""
         while piece[0]:
             began = time.perf_counter()
-            found = encoder.encode(inputs_of(config, *piece, shard))
+            found = features_of(encoder, *piece, shard, before=texts)
             rows = found.array.astype(work.plan.stored_as)
             parts.append(Moments.of(rows, work.plan.score.unit_rows, name=f"features of {shard}"))
             seconds, size = time.perf_counter() - began, len(piece[0])
@@ -204,9 +208,9 @@ class _Reader:
         return self._seconds / max(self.texts, 1)
 
     def take(self, size: int) -> tuple[list[str], list[str] | None]:
-        """The next texts and their prompts, fewer at the end."""
+        """The next texts and their prompts, fewer at the end; ShardError if they cannot be read."""
         began = time.perf_counter()
-        while len(self._texts) < size and (found := next(self._found, None)) is not None:
+        while len(self._texts) < size and (found := self._next()) is not None:
             self._texts += found.texts
             self.texts += len(found.texts)
             if found.prompts is None or self._prompts is None:
@@ -219,6 +223,10 @@ class _Reader:
         if self._prompts is not None:
             del self._prompts[:size]
         return texts, prompts
+
+    def _next(self) -> Texts | None:
+        with about_one_shard():
+            return next(self._found, None)
 
     def close(self) -> None:
         """Close the shard."""

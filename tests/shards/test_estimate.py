@@ -24,6 +24,7 @@ from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Done
 from mauve_core.shards.estimate import Estimate, estimate, require_room, spread
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
+from mauve_core.shards.failures import ShardError
 from mauve_core.shards.pace import amount
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import first_rows, rows_of, sizes_of
@@ -184,6 +185,50 @@ def test_little_is_not_timed_unasked(text_plan: Callable[..., Plan], tmp_path: P
         assert engine.names == ["estimate"] * 6
         carried_out(work.plan, work.folder)
         assert estimate(work, engine, encode_tasks(work)) is None  # nothing is left
+
+
+def damaged(plan: Plan, line: str, *places: int) -> list[Path]:
+    """Put a line after the first twenty of shards of the human side."""
+    paths = [Path(plan.sides[HUMAN][place]) for place in places]
+    for path in paths:
+        lines = path.read_text().splitlines()
+        path.write_text("\n".join([*lines[:20], line, *lines[20:], ""]))
+    return paths
+
+
+REFUSED, BROKEN = '{"id": "x", "prompt": "p", "text": "of unknown words"}', '{"text": "half'
+
+
+@pytest.mark.parametrize(
+    ("line", "message"), [(REFUSED, "has no vector for any word in text"), (BROKEN, "not valid JSON")]
+)
+def test_samples_of_damaged_shards_are_left_out_unless_an_estimate_is_all_that_is_asked(
+    text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, message: str
+) -> None:
+    monkeypatch.setattr(estimating, "LEAST_BYTES", 100)
+    plan = text_plan(3)
+    (path,) = damaged(plan, line, 1)
+    work = Work.begin(tmp_path / "work", dataclasses.replace(plan, stamps={}))
+    found = estimate(work, Inline(), encode_tasks(work))
+    assert found is not None
+    assert (found.shards, found.sampled) == (6, 5)
+    assert found.texts.value == pytest.approx(480, rel=0.05)
+    with pytest.raises(ShardError, match=message) as caught:
+        asked(work)
+    assert str(path) in str(caught.value)
+
+
+def test_nothing_is_said_where_all_samples_are_of_damaged_shards(
+    text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(estimating, "LEAST_BYTES", 100)
+    plan = text_plan(1)
+    damaged(plan, REFUSED, 0)
+    work = Work.begin(tmp_path / "work", dataclasses.replace(plan, stamps={}))
+    tasks = encode_tasks(work)[:1]
+    assert estimate(work, Inline(), tasks) is None
+    with pytest.raises(ShardError, match=r"Texts of the shard \S+ cannot be encoded: .* in text 20 \(counted from 0\)"):
+        estimate(work, Inline(), tasks, always=True)
 
 
 def test_an_estimate_changes_no_result(text_plan: Callable[..., Plan], tmp_path: Path) -> None:

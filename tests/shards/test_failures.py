@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib.util import find_spec
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,14 @@ import pytest
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.shards import checking, failures
+from mauve_core.encoders.tokenizing import NoFeaturesError
+from mauve_core.shards import checking, encoding, failures, sizes
 from mauve_core.shards.checking import require_readable
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
-from mauve_core.shards.engines import engine_for
+from mauve_core.shards.engines import LocalEngine, engine_for
 from mauve_core.shards.failures import REPAIR, Failures, ShardError, error_of
 from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.stamps import stamps_of
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.texts import Named
 from tests.sharded import SCORE, Inline, carried_out, made_sides, made_texts, written_features
@@ -90,6 +94,32 @@ def test_shards_that_a_manifest_names_in_vain_are_named_together(planned: Callab
         plan_of(tmp_path / "all.manifest", {"model": tmp_path / "model"}, encoder=EncoderConfig("glove"))
 
 
+def test_damaged_shards_that_come_first_hide_no_others(
+    planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failures, "MOST_IN_VAIN", 2)
+    names = [tmp_path / name for name in ("human/00.jsonl", "human/01.parquet", "human/02.jsonl", "model/04.jsonl")]
+    for path in names:
+        path.write_bytes(b"neither")
+    work = Work.begin(tmp_path / "work", planned())
+    with pytest.raises(InputError, match=r"^4 of 12 shards cannot be used: ") as caught:
+        require_readable(work, encode_tasks(work))
+    assert all(str(path) in str(caught.value) for path in names)
+
+
+def test_a_look_that_fails_for_another_reason_is_raised(
+    planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(*_: object) -> None:
+        raise StorageError("The disk is gone")
+
+    (tmp_path / "human/00.jsonl").write_bytes(b"neither")
+    monkeypatch.setattr(checking, "require_usable", look)
+    work = Work.begin(tmp_path / "work", planned())
+    with pytest.raises(StorageError, match="The disk is gone"):
+        require_readable(work, encode_tasks(work))
+
+
 def test_ten_of_many_damaged_shards_are_named(
     planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,24 +131,42 @@ def test_ten_of_many_damaged_shards_are_named(
     assert str(caught.value).count(str(tmp_path)) == 10
     monkeypatch.setattr(failures, "MOST_IN_VAIN", 3)
     with pytest.raises(
-        InputError, match=r"^8 of 12 shards cannot be used, among them all of 'model' that were tried, so no others"
+        InputError,
+        match=r"^[3-5] of 12 shards cannot be used, among them all of '(human|model)' that were tried, so no",
     ):
-        require_readable(work, encode_tasks(work))
+        Inline().run(work.folder, encode_tasks(work), lambda task, memory: None)
 
 
 def test_a_field_that_no_shard_has_ends_the_pass_early(
     planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(failures, "MOST_IN_VAIN", 2)
+    tried = []
+    whole = encoding._encoded
+    monkeypatch.setattr(encoding, "_encoded", lambda *args: tried.append(args[3]) or whole(*args))
     work = Work.begin(tmp_path / "work", planned(named={"model": Named(text="answer")}))
-    for look in (lambda: require_readable(work, encode_tasks(work)), lambda: run_inline(work)):
-        with pytest.raises(InputError, match=r"^2 of 12 .*no field named 'answer'.*Allowed: 'id', 'prompt', 'text'"):
-            look()
-    assert len(remaining(encode_tasks(work))) >= SHARDS
+    with pytest.raises(InputError, match=r"^6 of 12 .*no field named 'answer'.*Allowed: 'id', 'prompt', 'text'"):
+        require_readable(work, encode_tasks(work))
+    with pytest.raises(InputError, match=r"^2 of 12 .*no field named 'answer'.*Allowed: 'id', 'prompt', 'text'"):
+        Inline().run(work.folder, encode_tasks(work), lambda task, memory: None)
+    assert tried.count("model") == 2
+    assert len(tried) < 2 * SHARDS
 
 
-def run_inline(work: Work) -> None:
-    Inline().run(work.folder, encode_tasks(work), lambda task, memory: None)
+def test_damaged_shards_that_are_all_that_comes_first_stop_no_side_that_has_finished_ones(
+    planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failures, "MOST_IN_VAIN", 2)
+    monkeypatch.setattr(checking, "require_usable", lambda *_: None)  # first rows are all rows of these small shards
+    for name in ("00", "02"):
+        break_last_line(tmp_path / f"model/{name}.jsonl")
+    work = Work.begin(tmp_path / "work", planned())
+    tasks = encode_tasks(work)
+    last = tasks[-1]
+    Inline().run(work.folder, [last], lambda task, memory: None)
+    with pytest.raises(InputError, match=r"^2 of 12 shards cannot be used: "), closing(LocalEngine(1)) as engine:
+        compare_shards(work, engine)
+    assert remaining(tasks) == [tasks[SHARDS], tasks[SHARDS + 2]]
 
 
 def test_shards_are_looked_at_once_and_encoded_ones_not_at_all(
@@ -168,6 +216,33 @@ def test_features_that_are_cut_off(tmp_path: Path) -> None:
         compare_shards(work, Inline())
     assert caught.value.allowed == "a .npy file of numbers"
     assert not begun(work)
+
+
+def with_header(header: str) -> bytes:
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"PK\x03\x04",
+        b"\x93NUMPY",
+        with_header("{'descr': ("),
+        with_header('{"descr": """'),
+        with_header("  1\n 2\n"),
+        with_header("{[]: 1}"),
+        with_header(f"{'-' * 3000}1"),
+    ],
+    ids=["empty", "archive", "magic", "open", "string", "indented", "unhashable", "nested"],
+)
+@pytest.mark.filterwarnings("ignore:Reading `.npy`")
+def test_files_that_are_no_arrays(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "00.npy"
+    path.write_bytes(content)
+    for read in (lambda: encoding.table_of(str(path)), lambda: sizes.header_of(BytesIO(content), str(path))):
+        with pytest.raises(InputError, match=r"^The shard .*00\.npy cannot be read as an array\. Allowed: "):
+            read()
 
 
 @pytest.fixture(params=["inline", "local", "ray"])
@@ -227,6 +302,35 @@ def test_texts_that_cannot_be_encoded_stop_no_other_shard(planned: Callable[...,
     assert len(remaining(encode_tasks(work))) == 2
 
 
+@pytest.mark.parametrize("piece", [4096, 8])
+def test_refused_texts_are_counted_from_the_first_of_their_shard(
+    planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr(encoding, "TEXTS_AT_ONCE", piece)
+    path = tmp_path / "human/02.jsonl"
+    path.write_text(path.read_text() + '{"id": "odd one", "prompt": "p", "text": "of unknown words"}\n')
+    work = Work.begin(tmp_path / "work", planned())
+    with pytest.raises(ShardError, match=r"has no vector for any word in text 20 \(counted from 0\)\. ") as caught:
+        compare_shards(work, Inline())
+    assert caught.value.received == "the id odd one"
+    assert str(caught.value).startswith(f"Texts of the shard {path} cannot be encoded: ")
+
+
+def test_features_that_are_not_finite_stop_all_shards(
+    planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They tell of a broken device rather than of texts, and it would break the others, too."""
+
+    def encode(*_: object) -> None:
+        raise NoFeaturesError.of([3], "The model's features are not finite for")
+
+    monkeypatch.setattr(encoding.Encoder, "encode", encode)
+    work = Work.begin(tmp_path / "work", planned())
+    with pytest.raises(InputError, match=r"^Texts of the shard \S+ cannot .* are not finite for text 3 ") as caught:
+        compare_shards(work, Inline())
+    assert not isinstance(caught.value, ShardError)
+
+
 @pytest.mark.timeout(240)
 def test_what_is_not_about_one_shard_ends_the_pass(planned: Callable[..., Plan], tmp_path: Path, engine: Any) -> None:
     plan = planned()
@@ -245,10 +349,9 @@ def task_of(side: str, index: int) -> Task:
 
 
 def test_a_success_in_between_keeps_a_side_going() -> None:
-    found = Failures(100)
-    for index in range(failures.MOST_IN_VAIN):
-        assert not found.stopped
-        found.add(task_of("model", index), ShardError(f"Shard {index}"))
+    tasks = [task_of("model", index) for index in range(100)]
+    found = Failures(tasks, tasks)
+    fail(found, "model", failures.MOST_IN_VAIN)
     assert found.stopped
     found.succeeded(task_of("human", 0))
     assert found.stopped
@@ -258,8 +361,58 @@ def test_a_success_in_between_keeps_a_side_going() -> None:
         found.raise_any()
 
 
+def fail(found: Failures, side: str, count: int) -> None:
+    for index in range(count):
+        assert not found.stopped
+        found.add(task_of(side, index), ShardError(f"Shard {index}"))
+
+
+def test_many_failures_in_a_row_end_what_went_well_before() -> None:
+    """A store that refuses by now, such as after a token has expired, would let each of the others fail, too."""
+    tasks = [task_of(side, index) for side in ("human", "model") for index in range(100)]
+    found = Failures(tasks, tasks)
+    fail(found, "model", 5)
+    found.succeeded(task_of("model", 50))
+    fail(found, "model", failures.MOST_IN_VAIN - 1)
+    found.succeeded(task_of("human", 50))
+    fail(found, "model", 1)
+    assert found.stopped
+    with pytest.raises(
+        InputError,
+        match=r"^25 of 200 shards cannot be used, among them the last 20 of 'model' that were tried, so no others",
+    ):
+        found.raise_any()
+
+
+def test_shards_that_were_finished_before_keep_a_side_going_until_one_more_is() -> None:
+    tasks = [task_of("model", index) for index in range(100)]
+    found = Failures(tasks, tasks[:-1])
+    fail(found, "model", 3 * failures.MOST_IN_VAIN)
+    assert not found.stopped
+    found.succeeded(task_of("model", 90))
+    fail(found, "model", failures.MOST_IN_VAIN)
+    assert found.stopped
+
+
+def test_nothing_is_said_of_others_where_there_are_none() -> None:
+    tasks = [task_of("model", index) for index in range(failures.MOST_IN_VAIN)]
+    found = Failures(tasks, tasks)
+    fail(found, "model", failures.MOST_IN_VAIN)
+    with pytest.raises(InputError, match=r"^20 of 20 shards cannot be used: Shard 0\. "):
+        found.raise_any()
+
+
+def test_a_vanished_shard_of_two_sides_is_named_once(tmp_path: Path) -> None:
+    shards = [str(tmp_path / name) for name in ("one.jsonl", "two.jsonl", "three.jsonl")]
+    Path(shards[2]).write_text("{}")
+    with pytest.raises(InputError, match=r"^2 of 3 shards cannot be used: ") as caught:
+        stamps_of([*shards, *shards])
+    assert str(caught.value).count("one.jsonl cannot be read") == 1
+
+
 def test_an_error_of_another_kind_is_raised_alone() -> None:
-    found = Failures(100)
+    tasks = [task_of("model", index) for index in range(100)]
+    found = Failures(tasks, tasks)
     full = StorageError("The disk is full")
     for error in (ShardError("One"), full, ShardError("Two"), MemoryError()):
         found.add(task_of("model", 0), error)
