@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeAlias
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
@@ -16,10 +17,14 @@ from mauve_core.shards.encoding import table_of
 from mauve_core.shards.failures import ShardError, about_one_shard, error_of
 from mauve_core.shards.places import LOOK_BYTES, is_url, opened_shard
 from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.readings import require_same_fields
 from mauve_core.shards.sizes import header_of
 from mauve_core.shards.stamps import require_unchanged
 from mauve_core.shards.tasks import Task, remaining
-from mauve_core.shards.texts import Named, layout_of, require_usable
+from mauve_core.shards.texts import Named, first_fields, layout_of
+
+_Layout: TypeAlias = tuple[Named, tuple[str, ...]]
+_Fields: TypeAlias = tuple[str | None, ...]
 
 AT_ONCE = 32
 """Shards that are looked at at once, because stores and network disks take their time to answer."""
@@ -38,19 +43,22 @@ def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = sil
     Raises
     ------
     InputError
-        Shards have vanished, were written anew or are damaged; it names them all, or the first ones of many.
+        Shards have vanished, were written anew or are damaged, or their fields differ within a side; it names them all,
+        or the first ones of many.
     """
     left = [task for task in remaining(tasks) if task.output not in work.looked_at]
     if not left:
         return
-    errors, usable = list[InputError](), set[tuple[Named, tuple[str, ...]]]()
+    errors, known = list[InputError](), dict[_Layout, _Fields]()
+    found: dict[str, dict[str, _Fields]] = {}
     advance = counted(progress, "check", len(left))
     with ThreadPoolExecutor(AT_ONCE) as threads:
-        looks = [threads.submit(_look, work.plan, task, usable) for task in left]
+        looks = [threads.submit(_look, work.plan, task, known) for task in left]
         try:
-            for look in looks:
+            for task, look in zip(left, looks, strict=True):
+                source, index, _ = task.args
                 try:
-                    look.result()
+                    found.setdefault(source, {})[work.plan.sides[source][index]] = look.result()
                 except ShardError as error:
                     errors.append(error)
                 advance()
@@ -58,22 +66,24 @@ def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = sil
             threads.shutdown(cancel_futures=True)
     if errors:
         raise error_of(errors, len(tasks))
+    for source, fields in found.items():
+        require_same_fields(source, fields)
     work.looked_at.update(task.output for task in left)
 
 
-def _look(plan: Plan, task: Task, usable: set[tuple[Named, tuple[str, ...]]]) -> None:
-    """Raise ShardError if a shard cannot be read; ``usable`` holds fields of shards whose first rows can be used."""
+def _look(plan: Plan, task: Task, known: dict[_Layout, _Fields]) -> _Fields:
+    """The fields of a shard; ShardError if it cannot be read. ``known`` has those of the columns of other shards."""
     source, index, _ = task.args
     shard, named = plan.sides[source][index], plan.named_of(source)
     with about_one_shard():
         require_unchanged(shard, plan.stamps)
         if plan.encoder is None:
             _require_table(shard)
-            return
+            return ()
         layout = named, layout_of(shard)
-        if layout not in usable:
-            require_usable(shard, named)
-            usable.add(layout)
+        if layout not in known:
+            known[layout] = first_fields(shard, named)
+        return known[layout]
 
 
 def _require_table(shard: str) -> None:

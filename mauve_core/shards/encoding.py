@@ -190,9 +190,8 @@ def _encoded(
 
     write_atomically(place, write)
     model = identify(config.model, config.revision).digest
-    fields = () if tally.fields is None else (tally.fields.text, tally.fields.prompt, tally.fields.id)
     n = 0 if moments is None else moments.n
-    info = ShardInfo(n, tally.left_out, tally.digest.hexdigest(), cut, tokens, model, fields)
+    info = ShardInfo(n, tally.left_out, tally.digest.hexdigest(), cut, tokens, model, tally.names)
     return info, moments, np.concatenate([_NONE, *groups]), np.concatenate([_NONE, *order])
 
 

@@ -168,7 +168,8 @@ class LocalEngine:
             except (EOFError, OSError, pickle.UnpicklingError):
                 seat.worker = None
                 deaths.append(worker.ended())
-                _LOG.warning("The worker of %s died (%s)", task.what, deaths[-1])
+                if not self._stopped:  # otherwise the engine has ended it
+                    _LOG.warning("The worker of %s died (%s)", task.what, deaths[-1])
             else:
                 if isinstance(answer, BaseException):
                     raise answer

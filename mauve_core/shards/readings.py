@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from mauve_core.base.errors import InputError
 from mauve_core.shards.encoding import shard_info
+from mauve_core.shards.failures import MOST_NAMED
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import PARTS
+
+SAME_FIELDS = (
+    "Name those that all have (--text-field, --prompt-field, --id-field; an empty prompt or id field for none), or "
+    "rename columns"
+)
 
 
 class Readings:
@@ -32,11 +39,31 @@ class Readings:
             raise InputError(
                 f"Fields were guessed differently in the shards {first} and {shard}",
                 allowed="the same fields in all shards of a side",
-                received=f"{_in_words(fields)}; {_in_words(info.fields)}",
-                todo="Name those that all have (--text-field, --prompt-field, --id-field; an empty name for none), or "
-                "rename columns",
+                received=f"{in_words(fields)}; {in_words(info.fields)}",
+                todo=SAME_FIELDS,
             )
 
 
-def _in_words(fields: Sequence[str | None]) -> str:
+def require_same_fields(side: str, found: Mapping[str, tuple[str | None, ...]]) -> None:
+    """Raise InputError if the fields of the shards of a side differ; those with none, which hold no row, do not matter.
+
+    ``found`` holds the fields by shard.
+    """
+    counts = Counter(filter(None, found.values()))
+    if len(counts) < 2:
+        return
+    usual = counts.most_common(1)[0][0]
+    others = {shard: fields for shard, fields in found.items() if fields and fields != usual}
+    named = [f"{shard} has {in_words(fields)}" for shard, fields in others.items()]
+    more = len(named) - MOST_NAMED
+    raise InputError(
+        f"Fields differ between shards of {side!r}: most have {in_words(usual)}, and {len(others):,} of "
+        f"{counts.total():,} do not:",
+        each=named[:MOST_NAMED] + ([f"And {more:,} more"] if more > 0 else []),
+        allowed="the same fields in all shards of a side",
+        todo=SAME_FIELDS,
+    )
+
+
+def in_words(fields: Sequence[str | None]) -> str:
     return ", ".join(f"{part} from {name}" if name else f"no {part}" for part, name in zip(PARTS, fields, strict=True))

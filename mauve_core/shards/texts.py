@@ -81,6 +81,11 @@ class Tally:
     fields: Fields | None = None
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
 
+    @property
+    def names(self) -> tuple[str | None, ...]:
+        """Names of the fields of texts, prompts and ids, None for no field; () before the first row."""
+        return () if self.fields is None else (self.fields.text, self.fields.prompt, self.fields.id)
+
     def _add(self, exclusions: tuple[Exclusion, ...]) -> None:
         for exclusion in exclusions:
             self.left_out[exclusion.reason] = self.left_out.get(exclusion.reason, 0) + exclusion.count
@@ -118,12 +123,13 @@ def layout_of(shard: str) -> tuple[str, ...]:
         return next((table.columns for table in _tables(stream, path, rows=1) if table.rows), ())
 
 
-def require_usable(shard: str, named: Named) -> None:
-    """Raise InputError if the first rows of a shard, by which fields are guessed, cannot be used."""
-    path = Path(name_of(shard))
+def first_fields(shard: str, named: Named) -> tuple[str | None, ...]:
+    """The fields that the first rows of a shard give, () for no rows; InputError if these rows cannot be used."""
+    path, tally = Path(name_of(shard)), Tally()
     with refusals(path), opened_shard(shard, LOOK_BYTES) as stream:
         for table in islice(_tables(stream, path), 1):
-            _usable(table, named, Tally())
+            _usable(table, named, tally)
+    return tally.names
 
 
 class OneText(NamedTuple):

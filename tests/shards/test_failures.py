@@ -87,6 +87,22 @@ def test_one_error_names_all_damaged_shards_before_anything_is_encoded(
     assert not begun(work)
 
 
+def test_shards_with_other_fields_are_named_before_anything_is_encoded(
+    planned: Callable[..., Plan], tmp_path: Path
+) -> None:
+    names = tmp_path / "model/02.jsonl", tmp_path / "model/04.jsonl"
+    for path in names:
+        path.write_text(path.read_text().replace('"prompt"', '"note"'))
+    work = Work.begin(tmp_path / "work", planned())
+    with pytest.raises(InputError) as caught:
+        compare_shards(work, Inline())
+    said = str(caught.value)
+    usual = "text from text, prompt from prompt, id from id"
+    assert said.startswith(f"Fields differ between shards of 'model': most have {usual}, and 2 of 6 do not:")
+    assert all(f"{path} has text from text, no prompt, id from id" in said for path in names)
+    assert not begun(work)
+
+
 def test_shards_that_a_manifest_names_in_vain_are_named_together(planned: Callable[..., Plan], tmp_path: Path) -> None:
     planned()
     (tmp_path / "all.manifest").write_text("human/00.jsonl\nhuman/one.jsonl\nhuman/two.jsonl\n")
@@ -114,7 +130,7 @@ def test_a_look_that_fails_for_another_reason_is_raised(
         raise StorageError("The disk is gone")
 
     (tmp_path / "human/00.jsonl").write_bytes(b"neither")
-    monkeypatch.setattr(checking, "require_usable", look)
+    monkeypatch.setattr(checking, "first_fields", look)
     work = Work.begin(tmp_path / "work", planned())
     with pytest.raises(StorageError, match="The disk is gone"):
         require_readable(work, encode_tasks(work))
@@ -157,7 +173,7 @@ def test_damaged_shards_that_are_all_that_comes_first_stop_no_side_that_has_fini
     planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(failures, "MOST_IN_VAIN", 2)
-    monkeypatch.setattr(checking, "require_usable", lambda *_: None)  # first rows are all rows of these small shards
+    monkeypatch.setattr(checking, "first_fields", lambda *_: ())  # first rows are all rows of these small shards
     for name in ("00", "02"):
         break_last_line(tmp_path / f"model/{name}.jsonl")
     work = Work.begin(tmp_path / "work", planned())
@@ -189,8 +205,8 @@ def test_shards_are_looked_at_once_and_encoded_ones_not_at_all(
 def test_a_look_reads_little(planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of shards with the fields of others, only the footer or the first line."""
     first_rows = []
-    whole = checking.require_usable
-    monkeypatch.setattr(checking, "require_usable", lambda *args: first_rows.append(args) or whole(*args))
+    whole = checking.first_fields
+    monkeypatch.setattr(checking, "first_fields", lambda *args: first_rows.append(args) or whole(*args))
     monkeypatch.setattr(checking, "AT_ONCE", 1)
     work = Work.begin(tmp_path / "work", planned())
     require_readable(work, encode_tasks(work))
@@ -264,7 +280,7 @@ def test_all_other_shards_are_encoded_before_damaged_ones_end_the_pass(
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(checking, "require_usable", lambda *_: None)  # first rows are all rows of these small shards
+    monkeypatch.setattr(checking, "first_fields", lambda *_: ())  # first rows are all rows of these small shards
     expected = carried_out(planned(), tmp_path / "undisturbed")
     names = [tmp_path / "human/00.jsonl", tmp_path / "model/02.jsonl"]
     repairs = [break_last_line(path) for path in names]

@@ -129,6 +129,10 @@ def test_empty_shards_of_features_count_as_no_rows(tmp_path: Path) -> None:
 def test_fields_that_are_guessed_differently_are_refused(plan: Callable[..., Plan], tmp_path: Path) -> None:
     shard = Path(plan().sides["model"][1])
     shard.write_text(shard.read_text().replace('"prompt": ', '"note": '))
+    with pytest.raises(InputError, match=r"Fields differ .* of 'model': .* 1 of 3 do not: .*text from text, no prompt"):
+        carried_out(plan(), tmp_path / "work")
+    work = Work.begin(tmp_path / "work", plan())
+    Inline().run(work.folder, encode_tasks(work), lambda task, memory: None)  # as parts that look at their own shards
     with pytest.raises(InputError, match=r"guessed differently.*prompt from prompt, id from id; text from text, no "):
         carried_out(plan(), tmp_path / "work")
 
