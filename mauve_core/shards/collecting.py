@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,6 +41,8 @@ from mauve_core.shards.wording import (
     proposed_path,
     total_path,
 )
+
+_LAST_WORD = re.compile(r"[\w'’]+\Z")
 
 _SIDES = ("human", "model")
 _WAYS = {"nearest": NEAREST, "random": RANDOM}
@@ -190,7 +193,7 @@ def collect(work: Work, passes: Passes) -> None:
 
 def _prompted(texts: Sequence[KeptText]) -> list[Prompted]:
     """Texts as they propose phrases: of one that was cut, without the piece of a word at its end."""
-    return [(text.prompt or text.id, text.text.rpartition(" ")[0] if text.cut else text.text) for text in texts]
+    return [(text.prompt or text.id, _LAST_WORD.sub("", text.text) if text.cut else text.text) for text in texts]
 
 
 def _keep_tasks(work: Work, candidate: str) -> list[Task]:

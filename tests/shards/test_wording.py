@@ -134,6 +134,8 @@ def test_the_first_whole_words_of_long_texts_propose_phrases(done: Work, tmp_pat
     rows = {side: own[:60] for side, own in made_texts(N).items()}
     for row in rows["model"]:
         row["text"] += " again" * MOST_CHARACTERS + " at last"
+    for row in rows[HUMAN]:
+        row["text"] += "。常有" * MOST_CHARACTERS
     places = written_texts(tmp_path / "in", rows, 2)
     score = dataclasses.replace(SCORE, k=4)
     plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=done.plan.encoder, score=score)
@@ -142,6 +144,7 @@ def test_the_first_whole_words_of_long_texts_propose_phrases(done: Work, tmp_pat
     found = {phrase for cluster in clusters for phrase in cluster.phrases.phrases}
     assert "again again" in found
     assert {"at last", "again agai", "again ag", "again a"}.isdisjoint(found)
+    assert "常有 常有" in found
 
 
 def test_prompts_that_make_texts_alike_leave_fewer_phrases(done: Work) -> None:
