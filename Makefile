@@ -22,9 +22,9 @@ app: setup
 test: setup-dev browser latex lint
 	$(PYTEST) -m "not trial"
 
-# What takes minutes more: in the browser, all but uploads, the first page, links to every page and what keeps strangers
-# out; layouts, two tabs, the keyboard; workers and servers killed at random, hostile corpora and axe-core through every
-# view, how often tests of statistics are wrong, the demo made anew.
+# What takes minutes more: in the browser, all but uploads, links to every page, hostile files and headers; layouts, two
+# tabs, the keyboard; workers and servers killed at random, hostile corpora and axe-core through every view, how often
+# statistical tests are wrong, the demo made anew.
 trials: setup-dev browser axe
 	$(PYTEST) -m trial
 

@@ -132,6 +132,7 @@ def documents(run: Run) -> dict[str, tuple[Path, Callable[[], object]]]:
     }
 
 
+@pytest.mark.trial
 def test_what_is_not_refused_shows_no_wrong_number(run: Run) -> None:
     unused = set(FREE)
     for name, (path, read) in documents(run).items():

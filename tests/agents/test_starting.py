@@ -120,6 +120,7 @@ def test_read_only_runs_and_a_folder_exclude_each_other(folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_a_job_ends_in_a_run_that_can_be_read(folder: Path) -> None:
     async def told(session: Session) -> dict[str, Any]:
         state = await session.ask("start_comparison", **CALL, encoder="minilm", seeds=2)

@@ -22,7 +22,7 @@ from mauve_core.store import Run
 from tests.browser import charts
 from tests.synthetic import make_comparison_inputs
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 CANDIDATES = list(make_comparison_inputs(20)[1])
 

@@ -27,6 +27,7 @@ def told(run: Run, capsys: pytest.CaptureFixture[str], *options: str) -> str:
     return capsys.readouterr().err
 
 
+@pytest.mark.trial
 def test_the_first_time_is_announced_and_the_next_one_estimated(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     texts = sum(source.n for source in run.comparison.sources)
     first = told(run, capsys).splitlines()[0]
@@ -40,6 +41,7 @@ def test_the_first_time_is_announced_and_the_next_one_estimated(run: Run, capsys
     assert told(run, capsys).startswith(f"Measures of {run.id}: {texts:,} texts. {known.text}. Ctrl-C")
 
 
+@pytest.mark.trial
 def test_a_quiet_command_says_nothing_but_is_remembered(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(run, capsys, "--quiet") == ""
     assert estimates.is_known("measures")

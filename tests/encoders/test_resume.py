@@ -222,6 +222,7 @@ def test_a_killed_run_resumes(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_two_processes_with_one_key_do_no_harm(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     store, config = FeatureStore(tmp_path / "features"), EncoderConfig(tiny("gpt2"))
     workers = [worker(tiny, texts, store.root, pause_s) for pause_s in (0.0, 0.01)]

@@ -135,6 +135,7 @@ print(queue.start(read_task("comparison", json.loads(sys.argv[1]))).id)
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_four_processes_that_start_the_same_work_start_one_job(
     task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -208,6 +208,7 @@ def test_a_cancelled_job_is_resumed_and_its_log_tells_both_parts(task: Compariso
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_a_job_that_was_killed_after_its_run_was_stored_makes_no_second_one(task: ComparisonTask) -> None:
     job = queue.start(task)
     wait_for(job.id, ended)
@@ -226,6 +227,7 @@ def test_a_job_that_was_killed_after_its_run_was_stored_makes_no_second_one(task
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_waiting_jobs_have_their_turn_in_the_order_in_which_they_were_asked_for(task: ComparisonTask) -> None:
     with turn_taken():
         started_jobs = [queue.start(dataclasses.replace(task, name=f"job {place}")) for place in range(3)]

@@ -90,6 +90,7 @@ def test_blocks_of_draws_give_the_same_rate_and_resamples(most_bytes, monkeypatc
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_memory_of_many_texts_is_that_of_a_block_of_draws():
     # All 200 resamples that find the rate would take 440 MB, all 500 that a what-if draws 1,100 MB.
     n, k = 20_000, 100

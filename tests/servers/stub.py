@@ -81,18 +81,19 @@ class Stub:
         Taken in order by the next requests; then ``usual``.
     requests : list
         Path, headers and body of each.
-    answered : Counter
-        How often each text, or each prompt with its seed, was answered to the end.
+    counted : Counter
+        How often each text, or each prompt with its seed, was answered to the end; read it as ``answered``.
     most_at_once : int
         Most requests that were being answered at the same time.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
+        self.changed = threading.Condition(self.lock)
         self.replies: list[Reply] = []
         self.usual: Reply = answer
         self.requests: list[tuple[str, dict[str, str], dict[str, Any]]] = []
-        self.answered: Counter[str] = Counter()
+        self.counted: Counter[str] = Counter()
         self.at_once = self.most_at_once = 0
         self.released = threading.Event()
         self.port = 0
@@ -100,6 +101,13 @@ class Stub:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
+
+    @property
+    def answered(self) -> Counter[str]:
+        """Once no answer is on its way: a client may have read one before its handler counts it."""
+        with self.changed:
+            self.changed.wait_for(lambda: not self.at_once, timeout=10)
+            return self.counted
 
     def bodies(self) -> list[dict[str, Any]]:
         return [body for _, _, body in self.requests]
@@ -111,15 +119,19 @@ def answer(handler: Handler, body: dict[str, Any]) -> None:
     with stub.lock:
         stub.at_once += 1
         stub.most_at_once = max(stub.most_at_once, stub.at_once)
-    if handler.path.endswith("/embeddings"):
-        handler.send_json(embeddings_of(body, body.get("encoding_format", "float")))
-        done = body["input"]
-    else:
-        handler.send_json(completion_of(handler.path, body))
-        done = [prompt_of(body)]
-    with stub.lock:
-        stub.at_once -= 1
-        stub.answered.update(done)
+    done: list[str] = []
+    try:
+        if handler.path.endswith("/embeddings"):
+            handler.send_json(embeddings_of(body, body.get("encoding_format", "float")))
+            done = body["input"]
+        else:
+            handler.send_json(completion_of(handler.path, body))
+            done = [prompt_of(body)]
+    finally:
+        with stub.changed:
+            stub.at_once -= 1
+            stub.counted.update(done)
+            stub.changed.notify_all()
 
 
 def prompt_of(body: dict[str, Any]) -> str:

@@ -195,7 +195,7 @@ def test_the_program_that_asks_does_not_run_again_in_its_workers(
     assert made_up.compared(tmp_path / "work", workers=1)["model"].k == SCORE.k
 
 
-@pytest.mark.parametrize("workers", [2, 6])
+@pytest.mark.parametrize("workers", [2, pytest.param(6, marks=pytest.mark.trial)])
 def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path, workers: int) -> None:
     engine, seen = LocalEngine(workers), []
 

@@ -110,7 +110,10 @@ def test_what_runs_a_model_on_a_device(plan: Plan, text_plan: Callable[..., Plan
     assert model_device(made_up.plan, "cuda") is None  # features
 
 
-@pytest.mark.parametrize(("workers", "encoders", "name"), [(None, 2, "local, 2 GPUs and 3 workers"), (1, 1, None)])
+@pytest.mark.parametrize(
+    ("workers", "encoders", "name"),
+    [(None, 2, "local, 2 GPUs and 3 workers"), pytest.param(1, 1, None, marks=pytest.mark.trial)],
+)
 def test_local_workers_see_one_gpu_each_while_they_encode(
     gpus: Callable[[int], None],
     plan: Plan,

@@ -109,6 +109,7 @@ def test_all_texts_of_a_prompt_are_left_out_together() -> None:
     assert row.model.sd == pytest.approx(jackknife_sd(words.mean(), left_out, sizes), rel=1e-9)
 
 
+@pytest.mark.trial
 def test_tables_over_k_and_over_length_match_by_prompt_too() -> None:
     changed = {name: renamed(texts) for name, texts in CANDIDATES.items()}
     bare = {name: without_prompts(texts) for name, texts in CANDIDATES.items()}
