@@ -83,7 +83,7 @@ class _Columns(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _columns(files: tuple[tuple[Path, int], ...]) -> list[_Columns]:
-    """Of several candidates, by files of proposed phrases and their times of change: all, or only one, as they come."""
+    """The columns of each candidate; ``files`` are those of its proposed phrases, with their times of change."""
     return [_read_columns(path) for path, _ in files]
 
 
