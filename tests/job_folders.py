@@ -1,4 +1,4 @@
-"""Jobs on disk without workers, for whatever shows them."""
+"""Jobs on disk without workers, for whatever shows them, and a queue that waits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from mauve_core.jobs import queue
+from mauve_core.jobs import queue, worker
 from mauve_core.jobs.state import ALIVE, LOG, TASK, JobState, write_state
 
 
@@ -25,3 +25,13 @@ def job(number: int, log: str = "", task: Mapping[str, Any] | None = None, **val
         if state.active:
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield written
+
+
+@contextmanager
+def turn_taken() -> Iterator[None]:
+    """Another worker seems to be at work: jobs that are started meanwhile wait."""
+    path = queue.jobs_folder() / worker.TURN
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

@@ -12,7 +12,6 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.registry import read_task
 from tests.files_on_disk import make_task
+from tests.job_folders import turn_taken
 
 STATE_TEXT = '{{"id": "20300101-000000000000-abcd", "name": "study", {values}}}'
 PATIENCE_S = 120
@@ -70,16 +70,6 @@ def wait_for(job: str, holds: Callable[[JobState], bool]) -> JobState:
 
 def ended(state: JobState) -> bool:
     return not state.active
-
-
-@contextmanager
-def turn_taken() -> Iterator[None]:
-    """Another worker seems to be at work."""
-    path = queue.jobs_folder() / worker.TURN
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
 
 
 def started(state: JobState) -> bool:

@@ -18,7 +18,7 @@ from mauve_core.store.index import INDEX
 from mauve_core.store.trash import BIN, PARTIAL
 from tests.files_on_disk import make_task
 from tests.handmade import make_comparison, make_corpora
-from tests.jobs.test_queue import turn_taken
+from tests.job_folders import turn_taken
 
 pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
