@@ -78,7 +78,8 @@ def difference_in_words(found: Difference) -> str:
     ends = interval(found.low, found.high, SCORE_DECIMALS)
     tested = f"adjusted p = {significant(found.p_adjusted)}"
     if found.p_adjusted <= SIGNIFICANT and not found.told_apart:
-        tested += ", but with the other sign in the joint partition"
+        same_sign = found.difference * found.joint_difference > 0
+        tested += f", but {'the interval reaches 0' if same_sign else 'with the other sign in the joint partition'}"
     return f"{written(found.difference, SCORE_DECIMALS)} ({ends}; {tested})"
 
 

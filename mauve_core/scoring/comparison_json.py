@@ -167,7 +167,8 @@ class DifferenceJson(TypedDict):
     p_adjusted : float
         By Holm's method over all pairs of candidates.
     told_apart : bool
-        Whether the difference is significant and has the same sign in the pairwise and the joint partitions.
+        Whether the difference is significant, has the same sign in the pairwise and the joint partitions, and has an
+        interval that excludes 0.
     paired : bool
         Whether texts were exchanged within prompts.
     n : int

@@ -239,8 +239,18 @@ class Difference:
 
     @property
     def told_apart(self) -> bool:
-        """Whether the difference is significant and has the same sign in the pairwise and the joint partitions."""
-        return self.p_adjusted <= SIGNIFICANT and self.difference * self.joint_difference > 0
+        """Whether the difference is significant, and neither the joint partition nor the interval speaks against it.
+
+        The exchange finds a difference in the joint partition. What is reported beside it is that of the pairwise
+        partitions: its sign has to be the same, and its interval must not reach 0.
+        """
+        same_sign = self.difference * self.joint_difference > 0
+        return self.p_adjusted <= SIGNIFICANT and same_sign and self.interval_excludes_0
+
+    @property
+    def interval_excludes_0(self) -> bool:
+        """Whether the whole interval is on one side of 0."""
+        return self.low > 0 or self.high < 0
 
     def seen_from(self, candidate: str) -> Difference:
         """Return the same test with ``candidate``, one of the two, as ``first``."""

@@ -80,8 +80,8 @@ def of(
 
 def _difference(score: str, one: str, other: str, means: Mapping[str, float], apart: bool) -> Difference:
     value = means[one] - means[other]
-    p = 0.004 if apart else 0.3
-    return Difference(score, one, other, value, value - 0.03, value + 0.03, value, p, p, True, 200)
+    p, half = (0.004, min(0.03, abs(value) / 2)) if apart else (0.3, 0.03)
+    return Difference(score, one, other, value, value - half, value + half, value, p, p, True, 200)
 
 
 def said(
@@ -159,15 +159,35 @@ def test_all_tie() -> None:
     [(1, "m0 and m1"), (2, "m0, m1 and m2"), (3, "m0, m1, m2 and m3"), (5, "m0, m1, m2 and 3 more")],
 )
 def test_a_group_leads(tied: int, which: str) -> None:
-    means = {f"m{number}": 0.7 - number / 1000 for number in range(8)}
+    means = {f"m{number}": 0.7 - number / 10 for number in range(8)}
     _, sentences = said(of(means, apart=[("m0", f"m{number}") for number in range(tied + 1, 8)]))
     first = f"m{tied + 1}"
-    behind = f"0.00{tied + 1} (−0.0{29 - tied} to 0.0{31 + tied}; adjusted p = 0.004)"
+    behind = f"0.{tied + 1}00 (0.{tied}70 to 0.{tied + 1}30; adjusted p = 0.004)"
     assert sentences[1:] == [
         f"One of {which} is closest to the human texts, but 200 texts each do not tell which: m0 has the highest "
         f"MAUVE, 0.700 ± 0.010 (0.680 to 0.720). It is ahead of {first}, the best of the {7 - tied} that are told "
         f"apart, by {behind}."
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "because"),
+    [
+        ({"low": -0.001}, "0.010 (−0.001 to 0.015; adjusted p = 0.004, but the interval reaches 0)"),
+        (
+            {"joint_difference": -0.01},
+            "0.010 (0.005 to 0.015; adjusted p = 0.004, but with the other sign in the joint partition)",
+        ),
+    ],
+)
+def test_a_small_p_alone_makes_no_one_the_closest(change: Mapping[str, float], because: str) -> None:
+    found = of({"a": 0.8, "b": 0.79}, apart=[("a", "b")])
+    _, sentences = said(found)
+    assert sentences[1].startswith("a is closer to the human texts than b: ")
+    contradicted = tuple(dataclasses.replace(each, **change) for each in found.differences or ())
+    _, sentences = said(dataclasses.replace(found, differences=contradicted))
+    assert sentences[1].startswith("Whether a or b is closer to the human texts cannot be told with 200 texts each: ")
+    assert sentences[1].endswith(f"differ by {because}.")
 
 
 def test_one_behind_a_group_of_two() -> None:

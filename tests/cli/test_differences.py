@@ -135,7 +135,7 @@ def test_the_table_says_that_the_test_decides_where_an_interval_suggests_otherwi
     for p_adjusted, disagrees in ((0.03, False), (0.2, True)):
         run = RunStore().save("made", with_tests(found, p_adjusted=p_adjusted), make_corpora())
         told = " ".join(said(capsys, run.id).split())
-        assert ("Where interval and test disagree (1 pair), the test decides:" in told) == disagrees
+        assert ("does not tell the two apart (1 pair), the test decides:" in told) == disagrees
 
 
 def test_a_run_stored_before_is_tested_now(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,12 +47,13 @@ def compared(count: int, *, step: float = 0.1, apart: bool = True, score: str = 
     )
     found = tuple(
         Difference(
-            each, names[one], names[other], value, value - 0.02, value + 0.02, value, 0.001,
+            each, names[one], names[other], value, value - half, value + half, value, 0.001,
             0.02 if apart and abs(one - other) > 1 else 0.4, True, 60,
         )
         for one, other in combinations(range(count - 1, -1, -1), 2)
         for each in SCORES
         for value in [step * (other - one)]
+        for half in [min(0.02, abs(value) / 2)]
     )  # fmt: skip
     return dataclasses.replace(comparison, candidates=candidates[::-1], differences=found)
 

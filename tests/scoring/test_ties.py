@@ -105,12 +105,13 @@ def difference(low: float, high: float, p_adjusted: float, joint: float = 1.0) -
     [
         ([difference(0.1, 0.3, 0.05), difference(-0.1, 0.3, 0.06), difference(-0.3, -0.1, 0.05)], None),
         ([difference(0.1, 0.3, 0.06)], "1 pair"),
-        ([difference(-0.1, 0.3, 0.05), difference(0.1, 0.3, 0.05)], "1 pair"),
+        ([difference(-0.1, 0.3, 0.05), difference(0.1, 0.3, 0.05)], None),  # whose interval reaches 0 is not told apart
         ([difference(0.1, 0.3, 0.01, joint=-1)], "1 pair"),  # significant, but the joint partition has the other sign
         ([difference(-0.3, -0.1, 0.06), difference(0.1, 0.3, 0.06), difference(-0.1, 0.1, 1)], "2 pairs"),
         ([difference(0.0, 0.3, 0.06)], None),  # 0 is in the interval
     ],
 )
-def test_the_test_decides_where_an_interval_suggests_otherwise(found: list[Difference], count: str | None) -> None:
+def test_an_interval_alone_tells_nothing_apart(found: list[Difference], count: str | None) -> None:
     said = disagreement_sentence(found)
-    assert said.startswith(f"Where interval and test disagree ({count}), the test decides:") if count else said == ""
+    opening = f"Where an interval excludes 0 and the test does not tell the two apart ({count}), the test decides:"
+    assert said.startswith(opening) if count else said == ""
