@@ -13,6 +13,7 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.recompare import RecompareTask, changed
 from tests.browser import charts, results
 from tests.browser.conftest import serving
+from tests.job_folders import turn_taken
 from tests.synthetic import make_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
@@ -145,8 +146,9 @@ def test_a_run_is_made_again_from_its_card(page: Page, home: Path) -> None:
         clusters.fill("6")
         clusters.press("Enter")
         expect(page.get_by_label("Name of the new run")).to_have_attribute("placeholder", "synthetic, k 6")
-        press(page, page.get_by_role("button", name="Start", exact=True))
-        expect(card(page, "synthetic").get_by_role("progressbar")).to_be_visible()
+        with turn_taken():
+            press(page, page.get_by_role("button", name="Start", exact=True))
+            expect(card(page, "synthetic").get_by_role("progressbar")).to_be_visible()
         results.expect_done(page, 240_000)
         press(page, card(page, "synthetic").get_by_role("button", name="Close", exact=True))
         expect(page.get_by_role("spinbutton", name="Clusters k")).to_have_count(0)
