@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 FAST := not slow and not browser and not trial
 
-.PHONY: app test trials versions fuzz soak check quick docs format demo clean setup setup-dev browser latex
+.PHONY: app test trials versions fuzz soak check quick docs format demo clean setup setup-dev browser latex slurm
 
 app: setup
 	$(BIN)/mauve-lens demo
@@ -24,8 +24,8 @@ test: setup-dev browser latex lint
 
 # What takes minutes more: in the browser, all but uploads, links to every page, hostile files and headers; layouts, two
 # tabs, the keyboard; workers and servers killed at random, hostile corpora and axe-core through every view, how often
-# statistical tests are wrong, the demo made anew.
-trials: setup-dev browser axe
+# statistical tests are wrong, the demo made anew, batch scripts on a small Slurm of this machine.
+trials: setup-dev browser slurm axe
 	$(PYTEST) -m trial
 
 # The package beside the oldest torch and transformers that it takes, some between and the newest: each is installed
@@ -123,6 +123,10 @@ browser:
 latex:
 	$(call debian,pdfLaTeX with booktabs,command -v pdflatex && kpsewhich booktabs.sty,\
 		--no-install-recommends texlive-latex-recommended,THE LATEX TABLES WILL NOT BE COMPILED)
+
+slurm:
+	$(call debian,Slurm,command -v sbatch && test -x /usr/sbin/slurmctld && test -x /usr/sbin/slurmd,\
+		--no-install-recommends slurmctld slurmd slurm-client munge,THE BATCH SCRIPTS WILL NOT BE TESTED)
 
 # The accessibility checker for the browser tests: one version from npm, checked by its digest, kept in .cache/.
 .PHONY: axe
