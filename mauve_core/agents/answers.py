@@ -31,7 +31,7 @@ class Settings(Answer):
     """What every score of a run depends on; scores of other settings are not comparable."""
 
     human_texts: int
-    encoder: Annotated[Quoted | None, Field(description="Null: features were given, not computed.")]
+    encoder: Annotated[Quoted | None, Field(description="Null: features were given, and not said what made them.")]
     partition: Literal["pairwise"] = "pairwise"
     seeds: Annotated[int, Field(description="k-means seeds, over which sd_seeds is the spread.")]
     bootstrap: Annotated[int, Field(description="Resamples of the texts behind each interval.")]

@@ -60,10 +60,10 @@ def score_of(estimate: Estimate) -> Score:
 
 def settings_of(comparison: Comparison) -> Settings:
     """What the scores of a run depend on, and its warnings."""
-    score, encoder, warnings = comparison.config.score, comparison.config.encoder, comparison.warnings
+    config, score, warnings = comparison.config, comparison.config.score, comparison.warnings
     return Settings(
         human_texts=comparison.human.n,
-        encoder=None if encoder is None else cut(encoder.model),
+        encoder=None if config.encoder is None and config.features_from is None else cut(config.made_by),
         seeds=score.seeds,
         bootstrap=score.bootstrap,
         confidence=score.confidence,

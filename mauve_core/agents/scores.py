@@ -160,7 +160,7 @@ def _run_row(summary: RunSummary) -> RunRow:
         name=cut(summary.name),
         created=cut(summary.created),
         human_texts=summary.n,
-        encoder=None if summary.encoder is None else cut(summary.encoder),
+        encoder=None if summary.encoder is None and summary.features_from is None else cut(summary.made_by),
         candidates=[cut(name) for name in summary.candidates[:MOST_NAMES]],
         more_candidates=max(len(summary.candidates) - MOST_NAMES, 0),
         tags=[cut(tag) for tag in summary.tags[:MOST_NAMES]],

@@ -29,7 +29,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus.normalizing_steps import titles_of_steps
 from mauve_core.scoring.result import Candidate, Comparison
 
-GIVEN = "features given"
 _ENCODER = (
     ("model", "Encoder"),
     ("revision", "Encoder revision"),
@@ -161,7 +160,7 @@ def _of_encoders(left: Comparison, right: Comparison) -> Iterator[Difference]:
     same_texts = left.human.digest == right.human.digest
     same_features = same_texts and left.human.features_key == right.human.features_key
     if first is None or second is None:
-        names = (_made_by(left), _made_by(right))
+        names = (left.config.made_by, right.config.made_by)
         yield _difference("Encoder", names, True, "the features were given, and not known to be of one encoder")
     else:
         for field, title in _ENCODER:
@@ -173,13 +172,6 @@ def _of_encoders(left: Comparison, right: Comparison) -> Iterator[Difference]:
         keys = (f"SHA-256 {left.human.features_key[:12]}", f"SHA-256 {right.human.features_key[:12]}")
         why = "the encoder of that name has different weights" if first else "different features of the same texts"
         yield _difference("Features of the human texts", keys, True, why)
-
-
-def _made_by(comparison: Comparison) -> str:
-    config = comparison.config
-    if config.encoder is not None:
-        return config.encoder.model
-    return GIVEN if config.features_from is None else f"{GIVEN}, of {config.features_from}"
 
 
 def _cut_length(left: Comparison, first: EncoderConfig, right: Comparison, second: EncoderConfig) -> Difference:

@@ -155,8 +155,8 @@ def _subject(comparison: Comparison) -> Sentence:
     if len(candidates) > MOST_NAMES:
         who = (f"{len(candidates):,} candidates",)
     each = " each" if len(candidates) > 1 else ""
-    encoder = comparison.config.encoder
-    encoded = "features given" if encoder is None else f"encoder {with_weights(encoder.model)}"
+    config = comparison.config
+    encoded = config.made_by if config.encoder is None else f"encoder {with_weights(config.encoder.model)}"
     paired = pairing_in_words(comparison)
     if not paired and (comparison.prompts is not None or comparison.differences is not None):
         paired = "no prompts shared with the human texts"  # unknown in a run stored before texts were matched

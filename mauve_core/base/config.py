@@ -199,3 +199,15 @@ class CompareConfig(_Settings):
             require_text(self.features_from, "origin of the features")
             if self.encoder is not None:
                 raise InputError("features_from is for given features", allowed="None beside an encoder")
+
+    @property
+    def made_by(self) -> str:
+        """:func:`encoder_in_words` of these settings."""
+        return encoder_in_words(None if self.encoder is None else self.encoder.model, self.features_from)
+
+
+def encoder_in_words(model: str | None, features_from: str | None) -> str:
+    """The model of an encoder, or what is known of features that a run has instead of one."""
+    if model is not None:
+        return model
+    return "features given" if features_from is None else f"features of {features_from}"

@@ -31,7 +31,7 @@ class CountedPhraseJson(TypedDict):
     text : str
         Its words in lower case.
     human, model : int
-        Texts of either side of the cluster that have it, of all texts.
+        Number of texts of either side of the cluster that have it, counted in all texts.
     """
 
     text: str
@@ -45,11 +45,11 @@ class SideOverAllJson(TypedDict):
     Attributes
     ----------
     n : int
-        Texts of the side in the cluster.
+        Number of texts of the side in the cluster, of all its texts.
     share : float
-        Of all texts of the side.
+        Part of all texts of the side that are in the cluster, 0 to 1.
     low, high : float
-        95 % interval of the share, for all clusters and both sides at once.
+        Ends of the 95 % interval of the share, 0 to 1, which holds for all clusters and both sides at once.
     phrases : list of CountedPhraseJson
         Phrases that the side uses more often than the other in this cluster, proposed by random texts.
     """
@@ -67,7 +67,7 @@ class ClusterOverAllJson(TypedDict):
     Attributes
     ----------
     number : int
-        Its number.
+        Number of the cluster in the partition, from 0 to k - 1; not a rank.
     name : str
         Words that distinguish its texts.
     human, model : SideOverAllJson

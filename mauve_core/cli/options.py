@@ -361,9 +361,11 @@ def make_run(
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """A run's comparison and id, with its verdict, what its preflight found, and its empty clusters."""
+    """A run's comparison and id, with its verdict, what its preflight found, its empty clusters, and the scores over
+    all texts if it is from shards."""
     from mauve_core.analysis.precomputed import run_preflight  # imports SciPy, which other commands do not need
     from mauve_core.analysis.verdict import verdict
+    from mauve_core.cli.over_all_output import over_all_json
     from mauve_core.scoring.empty_clusters import empty_clusters_json
 
     return {
@@ -371,6 +373,7 @@ def run_json(run: Run) -> dict[str, Any]:
         **to_json(run.comparison),
         "preflight": dataclass_to_json(run_preflight(run)),
         "empty_clusters": empty_clusters_json(run.comparison),
+        "over_all_texts": over_all_json(run),
         "run": run.id,
     }
 

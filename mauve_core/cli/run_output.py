@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeAlias, TypedDict
 from mauve_core.analysis.preflight import Preflight
 from mauve_core.analysis.verdict import VerdictJson
 from mauve_core.base.validation import Joined
+from mauve_core.cli.over_all_output import OverAllJson
 from mauve_core.scoring.comparison_json import ComparisonJson
 from mauve_core.scoring.empty_clusters import EmptyClustersJson
 
@@ -22,6 +23,8 @@ class _ShownJson(TypedDict):
         Formats in which candidates differ from the human texts.
     empty_clusters : list of EmptyClustersJson
         By candidate, in the order given.
+    over_all_texts : OverAllJson or None
+        Scores over all texts in shards, of which the run holds a sample and all other scores are; null for other runs.
     run : str
         Id of the stored run.
     """
@@ -29,6 +32,7 @@ class _ShownJson(TypedDict):
     verdict: VerdictJson
     preflight: Preflight
     empty_clusters: list[EmptyClustersJson]
+    over_all_texts: OverAllJson | None
     run: str
 
 

@@ -47,9 +47,9 @@ class SpanJson(TypedDict):
     Attributes
     ----------
     value : float
-        The estimate.
+        The estimate, in the unit of the field that holds it.
     low, high : float or None
-        Ends of its 95 % interval; null if too few shards were sampled to have one.
+        Ends of its 95 % interval, in the same unit; null if too few shards were sampled to have one.
     """
 
     value: NotNegative
@@ -63,37 +63,37 @@ class ShardCostsJson(TypedDict):
     Attributes
     ----------
     shards : int
-        Shards that the command encodes.
+        Shards that the command encodes, from 1.
     finished : int
-        Those of them that are encoded already.
+        Those of these shards that are encoded already, 0 to ``shards``.
     sampled : int
-        Those whose beginning was read and timed.
+        Those of these shards whose beginning was read and timed, 0 to ``shards``.
     texts : SpanJson
-        Texts of all these shards, finished ones too.
+        Number of texts in all these shards, finished ones too.
     tokens : SpanJson
-        Their tokens; 0 for shards of features.
+        Number of tokens that the encoder reads of these texts; 0 for shards of features.
     worker_seconds : SpanJson
-        Seconds for which workers encode what is left, added up.
+        Seconds for which workers encode what is left, added up; 0 for shards of features.
     wall_seconds : SpanJson
         Seconds until they have encoded it.
     encoders : int
-        Tasks at once while texts are encoded: one per GPU, if there are any.
+        Number of tasks at once while texts are encoded, from 1: one per GPU, if there are any.
     workers : int
-        Tasks at once in the passes that follow.
+        Number of tasks at once in the passes that follow, from 1.
     device : str
-        Where samples were encoded; empty for shards of features.
+        Where samples were encoded, such as ``cuda``; empty for shards of features.
     columns : int
-        Columns of the features.
+        Number of columns of the features.
     components : int
-        Principal components of the sampled rows; all columns where these rows are too few.
+        Number of principal components of the sampled rows, 1 to ``columns``; all columns where these rows are too few.
     k : int
-        Clusters.
+        Number of clusters of the largest partition.
     iteration_worker_seconds : float
         Seconds for which workers are busy in an iteration of k-means over all rows, added up.
     disk_bytes : float
         Bytes that the work folder will yet take, for the shards of all parts.
     free_bytes : int
-        Bytes that its disk has.
+        Bytes that are free on the disk of the work folder.
     """
 
     shards: Count

@@ -4,49 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from mauve_core.base.formatting import NONE, file_size, printable, with_plain_spaces
+from mauve_core.base.formatting import NONE, file_size
 from mauve_core.base.progress import format_seconds
-from mauve_core.base.validation import Count
 from mauve_core.cli.cluster_output import ClusterOverAllJson, cluster_lines, clusters_json
 from mauve_core.cli.options import sentences_text
-from mauve_core.scoring.comparison_json import DifferenceJson, ScoresJson
+from mauve_core.cli.over_all_output import (
+    OverAllCandidateJson,
+    ShardedSideJson,
+    answers_json,
+    candidate_json,
+    over_all_table,
+    side_json,
+    side_lines,
+)
+from mauve_core.scoring.comparison_json import DifferenceJson
 from mauve_core.scoring.tables import aligned
-from mauve_core.shards.result import PARTS
 
 if TYPE_CHECKING:
     from mauve_core.experiments.clusters_over_shards import ClustersOverAll
-    from mauve_core.shards.result import Pass, ShardedComparison, ShardedSide
+    from mauve_core.shards.result import Pass, ShardedComparison
     from mauve_core.store import Run
 
 
-class ShardedSideJson(TypedDict):
-    """One side in shards.
-
-    Attributes
-    ----------
-    name : str
-        ``human``, or the candidate's name.
-    shards : int
-        Number of shards.
-    n : int
-        Texts that count.
-    left_out : mapping of str to int
-        Other rows by reason.
-    fields : mapping of str to (str or None)
-        Where texts, prompts and ids come from; null for no field, and empty for shards of features.
-    digest : str
-        SHA-256 of the shards' digests.
-    """
-
-    name: str
-    shards: Count
-    n: Count
-    left_out: dict[str, Count]
-    fields: dict[str, str | None]
-    digest: str
-
-
-class ShardedCandidateJson(TypedDict):
+class ShardedCandidateJson(OverAllCandidateJson):
     """One candidate over all texts.
 
     Attributes
@@ -54,13 +34,13 @@ class ShardedCandidateJson(TypedDict):
     name : str
         Its name.
     k : int
-        Number of clusters.
+        Number of clusters of its pairwise partition, from 2.
     sampled : int
-        Rows on which k-means started.
+        Rows, one per text of either side, on which k-means started; it then went over all of them.
     counts : str
-        SHA-256 of the histograms of both sides under every seed.
+        SHA-256 of the histograms of both sides under every seed, 64 hexadecimal digits.
     scores : ScoresJson
-        With their spread.
+        With their spread over k-means seeds and their bootstrap interval over groups of prompts.
     like_for_like_n : int or None
         Texts a side, about, of the two that follow; null, as they are, if there are too few groups of prompts.
     like_for_like, human_vs_human : ScoresJson or None
@@ -69,14 +49,6 @@ class ShardedCandidateJson(TypedDict):
         The clusters with the largest parts of the frontier integral, at most five, the largest first.
     """
 
-    name: str
-    k: Count
-    sampled: Count
-    counts: str
-    scores: ScoresJson
-    like_for_like_n: Count | None
-    like_for_like: ScoresJson | None
-    human_vs_human: ScoresJson | None
     clusters: list[ClusterOverAllJson]
 
 
@@ -98,9 +70,9 @@ class ShardedJson(TypedDict):
     texts_missing : str or None
         Why texts of clusters could not be read, and phrases not be counted.
     digest : str
-        SHA-256 of what decides the result, and of the result: equal on every engine.
+        SHA-256 of what decides the result, and of the result, 64 hexadecimal digits: equal on every engine.
     engine : str
-        What carried out the tasks.
+        What carried out the tasks, with its number of workers.
     run : str or None
         Id of the stored run, a sample of the texts; None for shards of features.
     """
@@ -117,37 +89,12 @@ class ShardedJson(TypedDict):
 
 def sharded_json(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) -> dict[str, Any]:
     """Return what :class:`ShardedJson` describes."""
-    from mauve_core.experiments.over_shards import answers_over_all, settled
-    from mauve_core.scoring.comparison_json import difference_json, scores_json
-
     return {
-        "sides": [
-            {
-                "name": side.name,
-                "shards": side.shards,
-                "n": side.n,
-                "left_out": dict(side.left_out),
-                "fields": dict(zip(PARTS, side.fields or (), strict=False)),
-                "digest": side.digest,
-            }
-            for side in found.sides
-        ],
+        "sides": list(map(side_json, found.sides)),
         "candidates": [
-            {
-                "name": one.name,
-                "k": one.k,
-                "sampled": one.sampled,
-                "counts": one.counts,
-                "scores": scores_json(one.scores),
-                "like_for_like_n": one.halves and one.halves.n,
-                "like_for_like": one.halves and scores_json(one.halves.candidate),
-                "human_vs_human": one.halves and scores_json(one.halves.human),
-                "clusters": clusters_json(found, clusters[one.name]),
-            }
-            for one in found.candidates
+            {**candidate_json(one), "clusters": clusters_json(found, clusters[one.name])} for one in found.candidates
         ],
-        "differences": [difference_json(each) for each in settled(found, run).differences],
-        "closest": with_plain_spaces(" ".join(map(str, answers_over_all(found, run)))),
+        **answers_json(found, run),
         "texts_missing": found.texts_missing,
         "digest": found.digest(),
         "engine": found.engine,
@@ -157,12 +104,9 @@ def sharded_json(found: ShardedComparison, clusters: ClustersOverAll, run: Run |
 
 def sharded_table(found: ShardedComparison, clusters: ClustersOverAll, run: Run | None) -> str:
     """Return the answers in sentences, then sides, scores, clusters and passes."""
-    from mauve_core.experiments.over_shards import answers_over_all, over_all_rows
+    from mauve_core.experiments.over_shards import answers_over_all
 
-    columns, rows = over_all_rows(found)
-    lines = [sentences_text(answers_over_all(found, run)), ""]
-    lines += [*map(_side_line, found.sides), ""]
-    lines.append(aligned([columns, *(tuple(printable(with_plain_spaces(cell)) for cell in row) for row in rows)]))
+    lines = [sentences_text(answers_over_all(found, run)), "", side_lines(found.sides), "", over_all_table(found)]
     for each in clusters.candidates:
         lines += cluster_lines(found, each)
     passes = [(one.name, f"{one.tasks:,}", *_taken(one)) for one in found.passes]
@@ -176,13 +120,3 @@ def _taken(one: Pass) -> tuple[str, str]:
     if one.tasks == one.done_before:
         return "done before", NONE
     return format_seconds(one.seconds), file_size(one.peak_bytes)
-
-
-def _side_line(side: ShardedSide) -> str:
-    """Say how many texts a side has, where they come from and what was left out."""
-    said = f"{side.name}: {side.n:,} texts in {side.shards:,} shards"
-    if side.fields is not None:
-        said += f" ({', '.join(f'{part} from {name}' for part, name in zip(PARTS, side.fields, strict=True) if name)})"
-    if side.left_out:
-        said += f"; left out: {', '.join(f'{count:,} {reason}' for reason, count in side.left_out.items())}"
-    return printable(said)

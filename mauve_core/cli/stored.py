@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import TypedDict
 
-from mauve_core.base.errors import InputError
+from mauve_core.base.errors import InputError, MauveLensError
 from mauve_core.base.formatting import file_size, printable, with_plain_spaces
 from mauve_core.base.validation import Count
 from mauve_core.cli import library
 from mauve_core.cli.options import LINE, add_output_options, progress_of, run_json, run_table, write, write_json
+from mauve_core.cli.over_all_output import over_all_parts
 from mauve_core.scoring import empty_clusters
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import aligned
@@ -148,7 +149,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _cells(summary: RunSummary) -> list[str]:
-    cells = [summary.id, summary.name, summary.created, str(summary.n), summary.encoder or "features given"]
+    cells = [summary.id, summary.name, summary.created, str(summary.n), summary.made_by]
     human = PurePath(summary.human).name or summary.human
     cells += [", ".join(summary.candidates), human, ", ".join(summary.tags)]
     return [*map(printable, cells), file_size(summary.bytes)]
@@ -161,8 +162,12 @@ def _show(args: argparse.Namespace) -> int:
         return 0
     about = f"\nTags: {printable(', '.join(run.tags))}" if run.tags else ""
     about += "".join(f"\n> {printable(line)}" for line in run.notes.splitlines())
-    head = f"Run {run.id} ({printable(run.name)}), {run.created}{about}"
-    write(f"{head}\n\n{run_table(run)}\n\n{_empty_clusters(run.comparison)}")
+    parts = [f"Run {run.id} ({printable(run.name)}), {run.created}{about}"]
+    try:
+        parts += over_all_parts(run)
+    except MauveLensError as error:  # the run itself can be read
+        warnings.warn(f"The scores over all texts cannot be read. {error}", stacklevel=1)
+    write("\n\n".join([*parts, run_table(run), _empty_clusters(run.comparison)]))
     return 0
 
 

@@ -1,13 +1,14 @@
 """Both sides over clusters: a ranked list with names, for reading, and a histogram above the clusters' costs.
 
-In the list, each cluster is a row: its name, the human share p and the candidate's share q as bars, and its cost as a
-share of the frontier integral. In the histogram, top: paired bars with p and q of every cluster. Bottom: the costs, in
-the candidate's color if it adds texts there, in human blue if it misses some. A transparent bar over each cluster takes
-clicks, so that readers can select an empty bar; the selected cluster's is shaded.
+In the list, each cluster is a row: its name, the human share p and the candidate's share q as bars below an axis, and
+its cost as a share of the frontier integral. In the histogram, top: paired bars with p and q of every cluster. Bottom:
+the costs, in the candidate's color if it adds texts there, in human blue if it misses some. A transparent bar over each
+cluster takes clicks, so that readers can select an empty bar; the selected cluster's is shaded.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -92,22 +93,54 @@ def ranked_figure(
     ends = [end for share in ("p", "q") for end in (share, f"{share}_high") if end in rows]
     most = float(rows[ends].to_numpy().max(initial=0.0)) or 1.0
     layout = base_layout(
-        height=_LIST_HEAD + _LIST_ROW * len(rows),
-        margin={"l": 0, "r": 0, "t": _LIST_HEAD, "b": 0},
+        height=_LIST_HEAD + _LIST_AXIS + _LIST_ROW * len(rows),
+        margin={"l": _HALF_TICK, "r": _HALF_TICK, "t": _LIST_HEAD + _LIST_AXIS, "b": 0},
         barmode="overlay",
         hovermode="closest",
         clickmode="event+select",
         dragmode=False,
         uirevision="clusters",
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"},
-        xaxis={"range": [0, most / (_BARS_WIDTH if has_costs(rows) else 1)], "visible": False, "fixedrange": True},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1 + _LIST_AXIS / (_LIST_ROW * max(len(rows), 1)),
+            "yanchor": "bottom",
+        },
+        xaxis=_share_axis(most, most / (_BARS_WIDTH if has_costs(rows) else 1), words),
         xaxis2={"overlaying": "x", "range": [0, 1], "visible": False, "fixedrange": True},
         yaxis={"range": [len(rows) - 0.5, -0.5], "visible": False, "fixedrange": True},
     )
     return draw.figure(traces, layout)
 
 
-_LIST_ROW, _LIST_HEAD = 46, MODE_BAR + LEGEND_ROW
+def _share_axis(most: float, end: float, words: Words) -> dict[str, object]:
+    """The axis of the bars, on top because the list is longer than its window; no ticks beyond the longest bar."""
+    step = _round_step(most / _LIST_TICKS)
+    return {
+        "range": [0, end],
+        "side": "top",
+        "title": {"text": f"share of a side's {words.items}", "standoff": 4},
+        "tickvals": [place * step for place in range(int(most / step * (1 + 1e-9)) + 1)],
+        "tickformat": "~%",
+        "ticklabeloverflow": "allow",
+        "ticks": "outside",
+        "ticklen": 4,
+        "tickcolor": NEUTRAL_COLOUR,
+        "zeroline": False,
+        "fixedrange": True,
+    }
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2 and 5 times a power of ten that is at least as large."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * (1 - 1e-9))
+
+
+_LIST_ROW, _LIST_HEAD, _LIST_AXIS = 46, MODE_BAR + LEGEND_ROW, 44
+_LIST_TICKS, _HALF_TICK = 4, 14
+"""Most ticks of the list's axis beside 0, and half the width of a tick's label."""
 _BAR_TOP, _BAR_HEIGHT = -0.02, 0.2
 """Of a row's height, from its middle; the name stands above."""
 _NAME_AT = -0.24

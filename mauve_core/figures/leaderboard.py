@@ -90,7 +90,7 @@ def leaderboard_frame(comparison: Comparison, kind: PartitionKind, *, by: str = 
             rows = [row | _like_for_like(comparison, str(row["candidate"]), halves) for row in rows]
     config = comparison.config
     return pd.DataFrame(rows).assign(
-        encoder=config.encoder.model if config.encoder else "features given",
+        encoder=config.made_by,
         partition=kind,
         scale=config.score.scale,
         seeds=config.score.seeds,

@@ -57,12 +57,12 @@ def _table(comparison: Comparison) -> str:
 
 
 def _about(comparison: Comparison) -> str:
-    score, encoder = comparison.config.score, comparison.config.encoder
+    score = comparison.config.score
     seeds = f"mean ± sd over {score.seeds} k-means seeds" if score.seeds > 1 else "one k-means seed, no spread known"
     return (
         f"Pairwise partitions; {seeds}; below it the {texts_interval(score.confidence)}. "
         f"{_safe(places_sentence(comparison))} {comparison.human.n:,} human texts; "
-        f"encoder: {_safe(encoder.model) if encoder else 'features given'}; c = {score.scale:g}."
+        f"encoder: {_safe(comparison.config.made_by)}; c = {score.scale:g}."
     )
 
 

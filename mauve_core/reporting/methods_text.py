@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mauve_core.base.config import SCORES, EncoderConfig, PartitionKind
+from mauve_core.base.config import SCORES, CompareConfig, PartitionKind
 from mauve_core.base.formatting import as_percent, printable, with_plain_spaces
 from mauve_core.base.server_names import names_server, parse_server_name
 from mauve_core.corpus.normalizing_steps import STEPS, name_of, number_of
@@ -59,7 +59,7 @@ def methods_paragraph(comparison: Comparison, kind: PartitionKind = "pairwise", 
     sentences = [
         _compared(comparison),
         _normalized(comparison),
-        _features(comparison.config.encoder, of_texts=comparison.has_words),
+        _features(comparison.config, of_texts=comparison.has_words),
         _clusters(comparison, kind),
         _scores(comparison, smoothing),
         _spread(comparison),
@@ -115,7 +115,10 @@ def _step(comparison: Comparison, spec: str) -> str:
     return f"{done} ({human.count:,} of {human.of:,} human texts, {number} of each candidate's)"
 
 
-def _features(encoder: EncoderConfig | None, *, of_texts: bool) -> str:
+def _features(config: CompareConfig, *, of_texts: bool) -> str:
+    encoder, origin = config.encoder, config.features_from
+    if encoder is None and origin is not None:
+        return f"Features are those of {printable(origin)}, computed beforehand."
     if encoder is None:
         return "Features were computed elsewhere and supplied."
     revision = f" at revision {printable(encoder.revision)}" if encoder.revision else ""

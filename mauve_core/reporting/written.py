@@ -135,7 +135,7 @@ def _note(comparison: Comparison, kind: PartitionKind, smoothing: str, *, latex:
     if any(source.generations > 1 for source in comparison.sources):
         sentence = spread_sentence(comparison).replace("±", pm)
         spread = f"{sentence[0].upper()}{sentence[1:]}"
-    encoder = f"features of {safe(with_weights(config.encoder.model))}" if config.encoder else "features given"
+    encoder = f"features of {safe(with_weights(config.encoder.model))}" if config.encoder else safe(config.made_by)
     star = safe(TITLES["mauve_star"])
     halves = f" {safe(reference_sentences(comparison))}" if kind == "pairwise" and comparison.halves is not None else ""
     told, words = (pairing_sentence(comparison), places_sentence(comparison)), comparison.words

@@ -26,15 +26,15 @@ class EstimateJson(TypedDict):
     Attributes
     ----------
     mean : float
-        Mean over the k-means seeds.
+        Mean over the k-means seeds, in the unit and range of the score.
     sd : float or None
-        Standard deviation over the seeds; None with one seed.
+        Standard deviation over the seeds, in the unit of the score; None with one seed.
     low, high : float
-        Ends of the bootstrap interval over texts.
+        Ends of the bootstrap interval over texts, in the unit and range of the score.
     generations_sd : float
-        Standard deviation over the generations; only where there are several.
+        Standard deviation over the generations, in the unit of the score; only where there are several.
     generations : list of float
-        The score of each generation; only where there are several.
+        The score of each generation, in its unit and range; only where there are several.
     """
 
     mean: float
@@ -157,22 +157,22 @@ class DifferenceJson(TypedDict):
     a, b : str
         The candidates.
     difference : float
-        Score of ``a`` minus that of ``b``, pairwise, averaged over seeds; mid in nats.
+        Score of ``a`` minus that of ``b``, pairwise, averaged over seeds; -1 to 1, mid in nats.
     low, high : float
-        Ends of its bootstrap interval over texts.
+        Ends of its bootstrap interval over texts, -1 to 1.
     joint_difference : float
-        The same from joint partitions, which is what is tested.
+        The same difference from joint partitions, which is what is tested, -1 to 1.
     p : float
-        p-value of the exchange of texts between the two.
+        p-value of the exchange of texts between the two, above 0, up to 1.
     p_adjusted : float
-        By Holm's method over all pairs of candidates.
+        The p-value by Holm's method over all pairs of candidates, above 0, up to 1.
     told_apart : bool
         Whether the difference is significant, has the same sign in the pairwise and the joint partitions, and has an
         interval that excludes 0.
     paired : bool
         Whether texts were exchanged within prompts.
     n : int
-        Prompts in common, or, without any, texts of both.
+        Number of prompts in common, or, without any, of texts of both.
     """
 
     score: ScoreName

@@ -345,9 +345,9 @@ def _texts(comparison: Comparison) -> str:
 
 def _settings(comparison: Comparison) -> list[str]:
     encoder, score = comparison.config.encoder, comparison.config.score
-    origin = comparison.config.features_from
-    of = "of unknown origin" if origin is None else f"of {printable(origin)}"
-    lines = [f"encoder: none, features were given, {of}"]
+    unknown = comparison.config.features_from is None
+    origin = "none, features were given, of unknown origin" if unknown else comparison.config.made_by
+    lines = [f"encoder: {printable(origin)}"]
     if encoder is not None:
         text = "prompt + text" if encoder.with_prompt else "text only"
         model = with_weights(encoder.model) + (f" at {encoder.revision}" if encoder.revision else "")

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mauve_core.base.array_files import load_array
+from mauve_core.base.config import encoder_in_words
 from mauve_core.base.errors import InputError, StorageError, words_of
 from mauve_core.base.files import digest_of_file, read_stored, write_array, write_atomically
 from mauve_core.base.json_codec import from_json
@@ -101,7 +102,7 @@ class RunSummary:
     n : int
         Number of human texts.
     encoder : str or None
-        The encoder's model; None if features were given.
+        The encoder's model; None if the run has features without an encoder.
     tags : tuple of str
         Given by people.
     notes : str
@@ -110,6 +111,8 @@ class RunSummary:
         Size of the folder's files, as far as the index knows.
     kind : str
         Kind of the items: "text", "image" ...
+    features_from : str or None
+        What made features that the run has without an encoder, such as "gpt2, from shards"; None if unknown.
     """
 
     id: str
@@ -123,6 +126,12 @@ class RunSummary:
     notes: str = ""
     bytes: Count = 0
     kind: str = TEXT
+    features_from: str | None = None
+
+    @property
+    def made_by(self) -> str:
+        """The encoder's model, or what is known of the features (``mauve_core.base.config``)."""
+        return encoder_in_words(self.encoder, self.features_from)
 
 
 @dataclass(frozen=True)
@@ -330,7 +339,8 @@ def read_comparison(folder: Path, meta: RunRecord) -> Comparison:
 def read_summary(folder: Path) -> RunSummary:
     """Read a run's summary without its texts or features."""
     record = read_record(folder)
-    summary = RunSummary(folder.name, **vars(record.summary), kind=record.comparison.human.kind)
+    kind, origin = record.comparison.human.kind, record.comparison.config.features_from
+    summary = RunSummary(folder.name, **vars(record.summary), kind=kind, features_from=origin)
     return _described(summary, about_run(folder), folder_bytes(folder))
 
 
@@ -411,10 +421,11 @@ def check_sources(
 
 
 def summary_of(identifier: str, name: str, created: str, comparison: Comparison) -> RunSummary:
-    encoder = comparison.config.encoder
+    encoder, origin = comparison.config.encoder, comparison.config.features_from
     human, names = comparison.human, tuple(candidate.name for candidate in comparison.candidates)
     model = None if encoder is None else encoder.model
-    return RunSummary(identifier, name, created, human.origin, names, human.n, model, kind=human.kind)
+    start = RunSummary(identifier, name, created, human.origin, names, human.n, model)
+    return dataclasses.replace(start, kind=human.kind, features_from=origin)
 
 
 def _described(summary: RunSummary, about: About, size: int) -> RunSummary:

@@ -29,7 +29,7 @@ INDEX = "index.sqlite"
 ASIDE = "index.damaged.sqlite"
 """Name under which the last damaged index is put aside; nothing reads it."""
 
-FORMAT = 2
+FORMAT = 3
 """Layout of the table and its summaries, kept as the file's user_version; raise it when either changes."""
 
 WAIT_S = 5

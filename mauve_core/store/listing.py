@@ -35,6 +35,6 @@ def used_tags(summaries: Iterable[RunSummary]) -> dict[str, int]:
 
 
 def _holds(summary: RunSummary, words: Sequence[str]) -> bool:
-    fields = (summary.id, summary.name, summary.notes, summary.human, summary.encoder or "")
+    fields = (summary.id, summary.name, summary.notes, summary.human, summary.encoder or summary.features_from or "")
     text = "\n".join((*fields, *summary.tags, *summary.candidates)).casefold()
     return all(word in text for word in words)

@@ -17,6 +17,7 @@ from mauve_core.corpus.building import corpus_from_texts
 from mauve_core.corpus.corpus import Corpus
 from mauve_core.experiments.clusters_over_shards import ATTACHMENT as CLUSTERS
 from mauve_core.experiments.clusters_over_shards import ClustersOverAll, stored_clusters_over_all
+from mauve_core.experiments.encoders.request import written
 from mauve_core.experiments.over_shards import ATTACHMENT, stored_over_shards
 from mauve_core.shards.encoding import feature_rows
 from mauve_core.shards.engines import plural
@@ -78,9 +79,8 @@ def store_sample(
     }
     corpora = {source: _corpus(source, texts, _origin(work.plan.sides[source])) for source, texts in samples.items()}
     features = {source: _features(work, source, texts) for source, texts in samples.items()}
-    config = CompareConfig(
-        encoder=None, score=work.plan.score, projection=projection, features_from=f"{encoder.model}, over shards"
-    )
+    origin = f"{written(encoder)}, from shards"
+    config = CompareConfig(encoder=None, score=work.plan.score, projection=projection, features_from=origin)
 
     def attach(run: Run) -> None:
         RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(found))

@@ -13,8 +13,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import more_settings
+from mauve_app.components.markup import escaped
 from mauve_app.components.more_settings import ENCODES_AGAIN
 from mauve_app.server.run_export import export_url
+from mauve_app.views.runs import run_cards
 from mauve_app.views.runs.run_cards import SHOWN
 from mauve_core import compare, read_corpus
 from mauve_core.analysis.comparability import differences, one_leaderboard
@@ -88,6 +90,14 @@ def test_every_run_has_a_card_with_its_facts(open_page: OpenPage, store: RunStor
     assert ":gray-badge[draft]" in text
     assert "kept <i>for later</i>" in [element.value for element in app.text]
     assert "3 runs. Total size:" in text
+
+
+def test_a_card_names_what_made_features_without_an_encoder(store: RunStore) -> None:
+    (summary,) = store.list("one")
+    assert "features given" in run_cards.facts(summary)
+    named = run_cards.facts(dataclasses.replace(summary, features_from="a*b, from shards"))
+    assert escaped("features of a*b, from shards") in named
+    assert "given" not in named
 
 
 def test_search_and_tags_filter_and_stand_in_the_url(open_page: OpenPage, store: RunStore) -> None:

@@ -66,11 +66,12 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     assert record == json.loads(
         json.dumps(
             {
-                "schema": "mauve-lens/compare/2",
+                "schema": "mauve-lens/compare/3",
                 "verdict": verdict(run).as_dict(),
                 **to_json(run.comparison),
                 "preflight": found,
                 "empty_clusters": empty_clusters_json(run.comparison),
+                "over_all_texts": None,
                 "run": "my-run",
             }
         )

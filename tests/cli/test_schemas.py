@@ -8,6 +8,7 @@ import copy
 import hashlib
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from tests.word_runs import encoded_run
 DIGESTS = {
     "mauve-lens/compare/1": "653e48328b117aa4",
     "mauve-lens/compare/2": "b862811f38e4197b",
+    "mauve-lens/compare/3": "26786c7fb7bed8a7",
     "mauve-lens/gate/1": "37ebe95930043581",
     "mauve-lens/shard-merge/1": "bb85e4aeed33627b",
     "mauve-lens/shard-run/1": "5a568bbd5b6f0920",
@@ -55,8 +57,10 @@ DIGESTS = {
     "mauve-lens/sweep/1": "1dc43d87230c1dc6",
     "mauve-lens/runs/1": "ab820aa1a7366b62",
     "mauve-lens/runs/2": "56196fb2ca66b0b5",
+    "mauve-lens/runs/3": "9bd1780002fdb1d6",
     "mauve-lens/runs-bin/1": "70828284ef326373",
     "mauve-lens/runs-bin/2": "290c3b53a1d249f8",
+    "mauve-lens/runs-bin/3": "b4067d4d8fe353d7",
     "mauve-lens/runs-disk/1": "dbd1af4b28f67203",
     "mauve-lens/runs-compare/1": "34d267d4a8af533e",
     "mauve-lens/jobs/1": "67a7b05cd47bf9d5",
@@ -289,6 +293,32 @@ def test_schemas_are_valid_and_say_what_each_field_is(shape: Any) -> None:
     Draft202012Validator.check_schema(schema)
     assert schema["$id"] == shape.id
     assert not list(undescribed(schema, "")), "describe it under Attributes in the docstring of its class"
+
+
+UNITS = re.compile(
+    r"\b(texts|tokens|rows|shards|clusters?|columns|components|tasks|prompts|seconds|bytes|unit|nats)\b"
+    r"|up to 1\b|\d to ",
+    re.IGNORECASE,
+)
+
+
+def numbers(schema: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Name and description of each field that holds a number."""
+    for each in (schema, *schema["$defs"].values()):
+        for name, own in each["properties"].items():
+            kinds = [own.get("type"), own.get("items", {}).get("type")]
+            kinds += [kind.get("type") for kind in own.get("anyOf", ())]
+            if {"integer", "number"} & {
+                kind for one in kinds for kind in ([one] if isinstance(one, str) else one or ())
+            }:
+                yield name, own["description"]
+
+
+@pytest.mark.parametrize("command", ["shard-merge", "shard-run"])
+def test_numbers_of_shards_have_a_unit_or_a_range(command: str) -> None:
+    found = list(numbers(schema_of(shape_of(command))))
+    assert len(found) > 10
+    assert not [name for name, about in found if not UNITS.search(about)]
 
 
 def test_the_command_prints_a_schema_or_lists_them(capsys: pytest.CaptureFixture[str]) -> None:

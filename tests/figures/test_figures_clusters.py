@@ -123,3 +123,24 @@ def test_the_ranked_list_has_a_row_with_name_bars_and_cost_per_cluster(rows: pd.
     assert len(set(clear.marker.color)) == 2
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first row stands on top"
     assert figure.layout.xaxis.range[1] > max(human.x.max(), model.x.max())
+
+
+@pytest.mark.parametrize(
+    ("largest", "ticks"),
+    [(0.31, [0, 0.1, 0.2, 0.3]), (0.08, [0, 0.02, 0.04, 0.06, 0.08]), (0.0013, [0, 0.0005, 0.001]), (1.0, [0, 0.5, 1])],
+)
+@pytest.mark.parametrize("costs", [False, True])
+def test_the_ranked_list_has_an_axis_of_shares(
+    rows: pd.DataFrame, largest: float, ticks: list[float], costs: bool
+) -> None:
+    shown = rows.assign(p=rows["p"] * 0, q=largest)
+    if not costs:
+        shown = shown.drop(columns=["cost_share", "low", "high"])
+    layout = ranked_figure(shown, "greedy", [""] * (int(rows["cluster"].max()) + 1), colour=COLOUR).layout
+    axis = layout.xaxis
+    assert axis.visible is not False
+    assert axis.title.text == "share of a side's texts"
+    assert axis.tickformat.endswith("%")
+    np.testing.assert_allclose(axis.tickvals, ticks, atol=1e-12)
+    assert axis.range[1] > largest * (1 if costs else 0.999)
+    assert layout.legend.y > 1, "above the axis"

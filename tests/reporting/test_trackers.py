@@ -101,6 +101,12 @@ def test_the_settings_say_how_the_scores_were_made(run: Run) -> None:
     assert found["mauve_lens_version"] == comparison.environment["versions"]["mauve-lens"]
 
 
+def test_what_made_features_without_an_encoder_is_logged(run: Run) -> None:
+    config = dataclasses.replace(run.comparison.config, features_from="gpt2, from shards")
+    found = tracked(dataclasses.replace(run, comparison=dataclasses.replace(run.comparison, config=config))).settings
+    assert found["encoder"] == "features of gpt2, from shards"
+
+
 def test_an_encoder_is_logged_with_its_settings(run: Run) -> None:
     encoder = EncoderConfig(model="gpt2", layer=3)
     config = dataclasses.replace(run.comparison.config, encoder=encoder)

@@ -75,7 +75,7 @@ def test_an_unnamed_encoder_is_never_kept(sides: Sides, tmp_path: Any) -> None:
 def test_the_name_of_an_encoder_is_kept_and_decides_what_ranks_together(sides: Sides, tmp_path: Any) -> None:
     named = compare(*sides, CONFIG, encoder=count_topics, encoder_name="topic counts")
     assert named.config.features_from == "topic counts"
-    assert "features were given, of topic counts" in to_table(named)
+    assert "encoder: features of topic counts\n" in to_table(named)
     corpora = {HUMAN: sides[0], **sides[1]}
     run = RunStore(tmp_path / "runs").save("named", named, corpora)
     assert RunStore(tmp_path / "runs").load(run.id).comparison.config == named.config
@@ -83,7 +83,7 @@ def test_the_name_of_an_encoder_is_kept_and_decides_what_ranks_together(sides: S
     other = dataclasses.replace(named, config=dataclasses.replace(named.config, features_from="other counts"))
     unknown = dataclasses.replace(named, config=dataclasses.replace(named.config, features_from=None))
     for each in (other, unknown):
-        with pytest.raises(InputError, match="Encoder: features given, of topic counts and features given"):
+        with pytest.raises(InputError, match="Encoder: features of topic counts and features"):
             require_comparable(named, each)
 
 

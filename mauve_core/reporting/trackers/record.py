@@ -148,7 +148,8 @@ def _settings(run: Run, keys: Mapping[str, str]) -> dict[str, Setting]:
 def _of_encoder(comparison: Comparison) -> dict[str, Setting | None]:
     encoder = comparison.config.encoder
     if encoder is None:
-        return {"encoder": "none, features were given"}
+        unknown = comparison.config.features_from is None
+        return {"encoder": "none, features were given" if unknown else comparison.config.made_by}
     own = encoder.as_dict()
     model = own.pop("model")
     return {

@@ -36,7 +36,7 @@ def _normalize(run: Run, found: Preflight) -> None:
     encoder = run.comparison.config.encoder
     if encoder is None:
         st.caption(
-            "This run's features were given. To compare normalized texts, name an encoder: "
+            "This run has no encoder of its own. To compare normalized texts, name one: "
             f"`mauve-lens runs again {run.id} --normalize STEP,... --encoder MODEL`."
         )
         return

@@ -62,12 +62,11 @@ def facts(summary: RunSummary) -> str:
     names = [escaped(name) for name in summary.candidates[:NAMED_CANDIDATES]]
     more = len(summary.candidates) - len(names)
     candidates = ", ".join(names) + (f" and {more} more" if more else "")
-    encoder = escaped(summary.encoder) if summary.encoder else "features given"
     when = f"{summary.created[:10]} {summary.created[11:16]} UTC"
     parts = [
         when,
         f"{summary.n:,} {kind_of(summary.kind).words.reference_items}",
-        encoder,
+        escaped(summary.made_by),
         file_size(summary.bytes),
         candidates,
     ]
