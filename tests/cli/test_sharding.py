@@ -161,6 +161,19 @@ def test_scores_do_not_need_the_shards_again(folder: Path, capsys: pytest.Captur
     assert main([*call, "--out", "mended"]) == 0
 
 
+def test_the_table_of_passes_says_how_many_tasks_the_command_did(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["shard-run", "1/3", *TEXTS, *SCORES, "--work", "work", "--quiet"]) == 0
+    for encoded, labeled, table in (("4 of 6", "6", SAME), ("0 of 6", "0 of 6", [*SAME, "--out", "again"])):
+        capsys.readouterr()
+        assert main(["shard-merge", "--work", "work", *table]) == 0
+        out = capsys.readouterr().out
+        assert re.search(rf"^encode +{encoded}  ", out, re.MULTILINE)
+        assert re.search(rf"^label +{labeled}  ", out, re.MULTILINE)
+    assert re.search(r"^encode +0 of 6 +done before", out, re.MULTILINE)
+
+
 def test_names_from_texts_do_not_control_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["compare", "--engine", "local", *TEXTS[:2], "--model", "o\x1b[31murs=texts/model", *TEXTS[4:], *SCORES]
     assert main([*call, *SAME]) == 0
