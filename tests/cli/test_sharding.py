@@ -19,6 +19,7 @@ from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.cli.cluster_output import MOST
 from mauve_core.cli.outputs import schema_of, shape_of
 from mauve_core.cli.shard_costs import _TITLES, costs_sentences
+from mauve_core.cli.sharding import PAGES_LEFT, RUN_LEFT
 from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
 from mauve_core.reporting.blocks import Remarks
 from mauve_core.reporting.over_shards_section import over_shards_blocks
@@ -172,6 +173,41 @@ def test_the_table_of_passes_says_how_many_tasks_the_command_did(
         assert re.search(rf"^encode +{encoded}  ", out, re.MULTILINE)
         assert re.search(rf"^label +{labeled}  ", out, re.MULTILINE)
     assert re.search(r"^encode +0 of 6 +done before", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("step", "run", "said"), [("derive", "mine", PAGES_LEFT), ("RunStore", None, RUN_LEFT)], ids=["pages", "run"]
+)
+def test_scores_are_printed_when_what_follows_them_is_stopped(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    run: str | None,
+    said: str,
+) -> None:
+    call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--out", "mine", *SAME]
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"mauve_core.tasks.comparison.{step}", stopped)
+        assert main([*call, "--json"]) == 130
+    out, err = capsys.readouterr()
+    assert said in err
+    found = json.loads(out)
+    assert (found["run"], [each.id for each in RunStore().list()]) == (run, [run] if run else [])
+    with monkeypatch.context() as patch:
+        patch.setattr(f"mauve_core.tasks.comparison.{step}", stopped)
+        assert main([*call[:-4], "--out", "other", *SAME]) == 130
+    out, err = capsys.readouterr()
+    assert f"Digest: {found['digest']}" in out
+    assert ("stored as run other:" in out) is (run is not None)
+    assert said in err
+    assert main([*call, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run"] == "mine"
+    assert len(RunStore().list()) == (2 if run else 1)
 
 
 def test_names_from_texts_do_not_control_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
