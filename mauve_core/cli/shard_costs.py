@@ -120,14 +120,15 @@ def estimated(args: argparse.Namespace, work: Work, engine: Engine, tasks: Seque
     Raises
     ------
     InputError
-        Shards cannot be read, or the disk is too small for what is to come.
+        Shards cannot be read, there are fewer texts than clusters, or the disk is too small for what is to come.
     """
-    from mauve_core.shards.checking import require_readable
+    from mauve_core.shards.checking import require_enough_rows, require_readable
     from mauve_core.shards.estimate import estimate, require_room
 
     progress = titled(progress_of(args))
     with results_only():
         require_readable(work, tasks, progress)
+        require_enough_rows(work)
         found = estimate(work, engine, tasks, device=args.device, always=args.estimate, progress=progress)
     if found is None:
         if args.estimate:

@@ -323,6 +323,17 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
     assert re.search(r"Free on its disk +1 kB +too little", capsys.readouterr().out)
 
 
+@pytest.mark.parametrize("call", [["compare", "--engine", "local"], ["shard-run", "2/2"]])
+def test_too_many_clusters_are_refused_before_anything_is_encoded(
+    folder: Path, capsys: pytest.CaptureFixture[str], call: list[str]
+) -> None:
+    assert main([*call, *TEXTS, "--k", "481", "--work", "work", "--quiet"]) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert "Too few different texts for this many clusters" in err
+    assert "at most 480 that can be told apart" in err
+    assert not (folder / "work/encoded").exists()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
