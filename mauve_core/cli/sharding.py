@@ -316,7 +316,7 @@ def _add_estimate_option(parser: argparse._ActionsContainer) -> None:
         "--estimate",
         action="store_true",
         help="only time samples of some shards, and print texts, tokens and time of encoding, with 95%% intervals, "
-        "time of an iteration of k-means, and disk; --json is that of shard-run",
+        "time of an iteration of k-means and of counting phrases, and disk; --json is that of shard-run",
     )
 
 
