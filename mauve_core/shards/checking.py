@@ -66,8 +66,8 @@ def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = sil
             for task, look in zip(left, looks, strict=True):
                 source, index, _ = task.args
                 try:
-                    fields, rows[task.output] = look.result()
-                    found.setdefault(source, {})[work.plan.sides[source][index]] = fields
+                    own, rows[task.output] = look.result()
+                    found.setdefault(source, {})[work.plan.sides[source][index]] = own
                 except ShardError as error:
                     errors.append(error)
                 advance()
@@ -87,7 +87,9 @@ def require_enough_rows(work: Work) -> None:
     until there are as many as clusters.
     """
     k = work.plan.score.k
-    for candidate in () if k is None else work.plan.candidates:
+    if k is None:
+        return
+    for candidate in work.plan.candidates:
         shards = ((source, index) for source in (HUMAN, candidate) for index in range(len(work.plan.sides[source])))
         rows, left = 0.0, COUNTED_BYTES
         while rows < k and (shard := next(shards, None)) is not None:
