@@ -61,7 +61,7 @@ class Shape:
 SHAPES = (
     Shape(3, "run_output:RunJson", ("compare", "study", "runs show", "runs again")),
     Shape(1, "sharding_output:ShardedJson", ("shard-merge",)),
-    Shape(1, "shard_costs:ShardCostsJson", ("shard-run",)),
+    Shape(2, "shard_costs:ShardCostsJson", ("shard-run",)),
     Shape(1, "mauve_core.reporting.gate_summary:GateJson", ("gate",)),
     Shape(1, "measuring:MeasureJson", ("measure",)),
     Shape(1, "methods:MethodsJson", ("methods",)),

@@ -70,6 +70,8 @@ class ShardCostsJson(TypedDict):
         Those of these shards whose beginning was read and timed, 0 to ``shards``.
     texts : SpanJson
         Number of texts in all these shards, finished ones too.
+    most_texts : int or None
+        Most texts that these shards can have, by footers of Parquet and headers of features; null for other shards.
     tokens : SpanJson
         Number of tokens that the encoder reads of these texts; 0 for shards of features.
     worker_seconds : SpanJson
@@ -90,6 +92,8 @@ class ShardCostsJson(TypedDict):
         Number of clusters of the largest partition.
     iteration_worker_seconds : float
         Seconds for which workers are busy in an iteration of k-means over all rows, added up.
+    counting_worker_seconds : SpanJson
+        Seconds for which workers count phrases, added up, if all texts are in clusters whose phrases are counted.
     disk_bytes : float
         Bytes that the work folder will yet take, for the shards of all parts.
     free_bytes : int
@@ -100,6 +104,7 @@ class ShardCostsJson(TypedDict):
     finished: Count
     sampled: Count
     texts: SpanJson
+    most_texts: Count | None
     tokens: SpanJson
     worker_seconds: SpanJson
     wall_seconds: SpanJson
@@ -110,6 +115,7 @@ class ShardCostsJson(TypedDict):
     components: Count
     k: Count
     iteration_worker_seconds: NotNegative
+    counting_worker_seconds: SpanJson
     disk_bytes: NotNegative
     free_bytes: Count
 
@@ -120,14 +126,15 @@ def estimated(args: argparse.Namespace, work: Work, engine: Engine, tasks: Seque
     Raises
     ------
     InputError
-        Shards cannot be read, or the disk is too small for what is to come.
+        Shards cannot be read, there are fewer texts than clusters, or the disk is too small for what is to come.
     """
-    from mauve_core.shards.checking import require_readable
+    from mauve_core.shards.checking import require_enough_rows, require_readable
     from mauve_core.shards.estimate import estimate, require_room
 
     progress = titled(progress_of(args))
     with results_only():
         require_readable(work, tasks, progress)
+        require_enough_rows(work)
         found = estimate(work, engine, tasks, device=args.device, always=args.estimate, progress=progress)
     if found is None:
         if args.estimate:
@@ -161,11 +168,13 @@ def costs_json(found: Estimate) -> dict[str, Any]:
         "tokens": found.tokens,
         "worker_seconds": found.seconds,
         "wall_seconds": found.wall,
+        "counting_worker_seconds": found.counting,
     }
     return {
         "shards": found.shards,
         "finished": found.finished,
         "sampled": found.sampled,
+        "most_texts": found.most,
         **{name: span._asdict() for name, span in spans.items()},
         "encoders": found.encoders,
         "workers": found.workers,
@@ -186,9 +195,9 @@ def announce(found: Estimate) -> None:
 
 
 def costs_sentences(found: Estimate) -> str:
-    """Say how much there is to encode, how long that and an iteration take, and what the disk will hold."""
+    """Say how much there is to encode, how long that, an iteration and phrases take, and what the disk will hold."""
     parts = [f"{found.finished:,} of {found.shards:,} shards are encoded."] if found.finished else []
-    what = f"{amount(found.texts.value)} texts{_margin(found.texts)}"
+    what = _texts(found)
     if found.device:
         parts.append(f"{what}, about {amount(found.tokens.value)} tokens.")
         parts.append(
@@ -200,6 +209,8 @@ def costs_sentences(found: Estimate) -> str:
     workers = "" if found.workers == found.encoders else f" with {plural(found.workers, 'worker')}"
     iteration = _hours(found.iteration_seconds / found.workers)
     parts.append(f"k-means{workers}: {iteration} an iteration over all texts.")
+    if found.counting.value:
+        parts.append(f"Counting phrases: at most {_hours(found.counting.value / found.workers)}.")
     parts.append(f"Work folder: {file_size(found.disk)} of the {file_size(found.free)} that are free.")
     return " ".join(parts)
 
@@ -209,7 +220,8 @@ def costs_table(found: Estimate) -> str:
     rows = [("In all", "Estimate", "95% interval")]
     done = f", {found.finished:,} of them encoded" if found.finished else ""
     rows.append(("Shards", f"{found.shards:,}{done}", f"from samples of {found.sampled:,}"))
-    rows.append(("Texts", amount(found.texts.value), _ends(found.texts, amount)))
+    at_most = "at most " if _none_left_out(found) else ""
+    rows.append(("Texts", f"{at_most}{amount(found.texts.value)}", _ends(found.texts, amount)))
     if found.device:
         rows.append(("Tokens", amount(found.tokens.value), _ends(found.tokens, amount)))
         left = " what is left" if found.finished else ""
@@ -220,17 +232,33 @@ def costs_table(found: Estimate) -> str:
     iteration = f"k-means, each iteration, {plural(found.workers, 'worker')}"
     rows.append((iteration, _hours(found.iteration_seconds / found.workers), shape))
     rows.append(("k-means, time of all workers", _hours(found.iteration_seconds), ""))
+    if found.counting.value:
+        counting = found.counting.times(1 / found.workers)
+        what = f"Counting phrases, at most, {plural(found.workers, 'worker')}"
+        rows.append((what, _hours(counting.value), _ends(counting, _hours)))
     rows.append(("Work folder", file_size(found.disk), ""))
     enough = "" if found.disk <= found.free else "too little"
     rows.append(("Free on its disk", file_size(found.free), enough))
     return aligned([tuple(map(printable, map(with_plain_spaces, row))) for row in rows])
 
 
+def _texts(found: Estimate) -> str:
+    """Format "15,032 texts (±1%)"; or "At most 15,032 texts" where shards say their rows and samples leave out none."""
+    texts = f"{amount(found.texts.value)} texts"
+    return f"At most {texts}" if _none_left_out(found) else f"{texts}{_margin(found.texts)}"
+
+
+def _none_left_out(found: Estimate) -> bool:
+    """Whether texts are counted as rows of shards that are yet to be encoded, of which some may be left out."""
+    return bool(found.device) and found.finished < found.shards and found.texts.value == found.most
+
+
 def _hours(seconds: float) -> str:
     if seconds < HOURS_FROM:
         return format_seconds(seconds)
     hours = seconds / 3600
-    return f"{significant(hours, 2 if hours < 10 else 3)} hours"
+    said = significant(hours, 2 if hours < 10 else 3)
+    return f"{said} hour{'' if said == '1' else 's'}"
 
 
 def _range(span: Span) -> str:
@@ -250,4 +278,6 @@ def _margin(span: Span) -> str:
 
 
 def _ends(span: Span, form: Any) -> str:
-    return "" if span.low is None or span.high is None else f"{form(span.low)} to {form(span.high)}"
+    if span.low is None or span.high is None or span.low == span.high:
+        return ""
+    return f"{form(span.low)} to {form(span.high)}"

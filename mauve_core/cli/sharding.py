@@ -38,10 +38,13 @@ from mauve_core.shards.plan import RUN_TEXTS, StoredAs
 from mauve_core.shards.result import PARTS
 
 if TYPE_CHECKING:
+    from mauve_core.experiments.clusters_over_shards import ClustersOverAll
     from mauve_core.shards.engines import Engine
     from mauve_core.shards.plan import Plan, Work
+    from mauve_core.shards.result import ShardedComparison
     from mauve_core.shards.tasks import Task
     from mauve_core.shards.texts import Named
+    from mauve_core.store import Run
 
 _SHARDS = (
     "a quoted pattern, folder, .manifest or one file of Parquet, JSONL or .npy shards, here or at a URL "
@@ -49,6 +52,9 @@ _SHARDS = (
 )
 MOST_NAMED = 3
 """Files that a message names."""
+
+PAGES_LEFT = "Stopped before all pages of the run were prepared: each is when you open it."
+RUN_LEFT = "Stopped before the run was stored: the same command stores it, and encodes nothing again."
 
 _NOT_IN_SHARDS = ("file", "by", "reference", "features", "normalize", "equalize", "metadata_field")
 
@@ -156,12 +162,12 @@ def _merge(args: argparse.Namespace) -> int:
 
 def _finish(args: argparse.Namespace, work: Work) -> int:
     from mauve_core.experiments.clusters_over_shards import clusters_over_all
-    from mauve_core.experiments.over_shards import is_sample
     from mauve_core.shards.compare import compare_shards, encode_tasks
     from mauve_core.shards.engines import engine_for
     from mauve_core.tasks.over_shards import store_sample, stored_before
 
     progress, run = titled(progress_of(args)), None
+    stored: list[Run] = []
     if not args.engine.startswith("ray"):
         require_device(args.device)
     if work.plan.encoder is not None and not args.no_map and not args.estimate:
@@ -173,20 +179,36 @@ def _finish(args: argparse.Namespace, work: Work) -> int:
             found = compare_shards(work, engine, device=args.device, progress=progress)
     with results_only():
         clusters = clusters_over_all(work)
+    try:
         if work.plan.encoder is not None:
-            name = args.out or f"{HUMAN} vs {', '.join(work.plan.candidates)}"
-            run = stored_before(name, work, found, clusters, projection=not args.no_map)
-            run = run or store_sample(name, work, found, clusters, projection=not args.no_map, progress=progress)
-    if args.json:
-        write_json(sharded_json(found, clusters, run), "shard-merge")
-    else:
-        write(sharded_table(found, clusters, run))
-    if run is not None and not args.json:
-        what = "In the sample that is stored" if is_sample(run, found) else "With all texts, stored"
-        write(f"\n{what} as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
+            name, with_map = args.out or f"{HUMAN} vs {', '.join(work.plan.candidates)}", not args.no_map
+            with results_only():
+                run = stored_before(name, work, found, clusters, projection=with_map) or store_sample(
+                    name, work, found, clusters, projection=with_map, progress=progress, stored=stored.append
+                )
+    except KeyboardInterrupt:
+        _print_results(args, found, clusters, next(iter(stored), None))
+        sys.stderr.write(f"{PAGES_LEFT if stored else RUN_LEFT}\n")
+        raise
+    _print_results(args, found, clusters, run)
     if found.texts_missing is not None:
         raise InputError(f"The scores are complete; texts or phrases of clusters are missing: {found.texts_missing}")
     return 0
+
+
+def _print_results(
+    args: argparse.Namespace, found: ShardedComparison, clusters: ClustersOverAll, run: Run | None
+) -> None:
+    """Print the scores over all texts, and those of the stored run if there is one."""
+    from mauve_core.experiments.over_shards import is_sample
+
+    if args.json:
+        write_json(sharded_json(found, clusters, run), "shard-merge")
+        return
+    write(sharded_table(found, clusters, run))
+    if run is not None:
+        what = "In the sample that is stored" if is_sample(run, found) else "With all texts, stored"
+        write(f"\n{what} as run {run.id}:\n\n{run_table(run)}\n\nIn the browser: mauve-lens app")
 
 
 def _option(name: str) -> str:
@@ -294,7 +316,7 @@ def _add_estimate_option(parser: argparse._ActionsContainer) -> None:
         "--estimate",
         action="store_true",
         help="only time samples of some shards, and print texts, tokens and time of encoding, with 95%% intervals, "
-        "time of an iteration of k-means, and disk; --json is that of shard-run",
+        "time of an iteration of k-means and of counting phrases, and disk; --json is that of shard-run",
     )
 
 

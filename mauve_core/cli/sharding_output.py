@@ -109,10 +109,15 @@ def sharded_table(found: ShardedComparison, clusters: ClustersOverAll, run: Run 
     lines = [sentences_text(answers_over_all(found, run)), "", side_lines(found.sides), "", over_all_table(found)]
     for each in clusters.candidates:
         lines += cluster_lines(found, each)
-    passes = [(one.name, f"{one.tasks:,}", *_taken(one)) for one in found.passes]
+    passes = [(one.name, _tasks(one), *_taken(one)) for one in found.passes]
     lines += ["", aligned([("Pass", "Tasks", "Time", "Most memory of a process"), *passes])]
     lines += ["", f"Engine: {found.engine}. Digest: {found.digest()}"]
     return "\n".join(lines)
+
+
+def _tasks(one: Pass) -> str:
+    """How many tasks of a pass this command carried out: "40", or "12 of 40" if others were done before."""
+    return f"{one.tasks - one.done_before:,} of {one.tasks:,}" if one.done_before else f"{one.tasks:,}"
 
 
 def _taken(one: Pass) -> tuple[str, str]:

@@ -7,27 +7,34 @@ shard before had, the first rows are read as encoding reads them, so nothing is 
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TypeAlias
 
+from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, counted, silent
-from mauve_core.shards.encoding import table_of
+from mauve_core.numerics.kmeans.clustering import too_few
+from mauve_core.shards.encoding import info_path, shard_info, table_of
 from mauve_core.shards.failures import ShardError, about_one_shard, error_of
-from mauve_core.shards.places import LOOK_BYTES, is_url, opened_shard
+from mauve_core.shards.places import LOOK_BYTES, is_url, opened_shard, suffix_of
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.readings import require_same_fields
-from mauve_core.shards.sizes import header_of
+from mauve_core.shards.sizes import header_of, lines_until
 from mauve_core.shards.stamps import require_unchanged
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.texts import Named, first_fields, layout_of
 
-_Layout: TypeAlias = tuple[Named, tuple[str, ...]]
+_Columns: TypeAlias = tuple[Named, tuple[str, ...]]
 _Fields: TypeAlias = tuple[str | None, ...]
 
 AT_ONCE = 32
 """Shards that are looked at at once, because stores and network disks take their time to answer."""
+
+COUNTED_BYTES = 2**26
+"""Unpacked bytes of lines that are counted to see whether there are as many texts as clusters."""
 
 
 def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = silent) -> None:
@@ -49,8 +56,9 @@ def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = sil
     left = [task for task in remaining(tasks) if task.output not in work.looked_at]
     if not left:
         return
-    errors, known = list[InputError](), dict[_Layout, _Fields]()
+    errors, known = list[InputError](), dict[_Columns, _Fields]()
     found: dict[str, dict[str, _Fields]] = {}
+    rows: dict[Path, int | None] = {}
     advance = counted(progress, "check", len(left))
     with ThreadPoolExecutor(AT_ONCE) as threads:
         looks = [threads.submit(_look, work.plan, task, known) for task in left]
@@ -58,7 +66,8 @@ def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = sil
             for task, look in zip(left, looks, strict=True):
                 source, index, _ = task.args
                 try:
-                    found.setdefault(source, {})[work.plan.sides[source][index]] = look.result()
+                    own, rows[task.output] = look.result()
+                    found.setdefault(source, {})[work.plan.sides[source][index]] = own
                 except ShardError as error:
                     errors.append(error)
                 advance()
@@ -68,31 +77,67 @@ def require_readable(work: Work, tasks: Sequence[Task], progress: Progress = sil
         raise error_of(errors, len(tasks))
     for source, fields in found.items():
         require_same_fields(source, fields)
-    work.looked_at.update(task.output for task in left)
+    work.looked_at.update(rows)
 
 
-def _look(plan: Plan, task: Task, known: dict[_Layout, _Fields]) -> _Fields:
-    """The fields of a shard; ShardError if it cannot be read. ``known`` has those of the columns of other shards."""
+def require_enough_rows(work: Work) -> None:
+    """Raise InputError if k is larger than the number of texts, as far as that is cheap to say before encoding.
+
+    Footers and headers say how many rows there are at most. Lines are counted, of ``COUNTED_BYTES`` at most. Both only
+    until there are as many as clusters.
+    """
+    k = work.plan.score.k
+    if k is None:
+        return
+    for candidate in work.plan.candidates:
+        shards = ((source, index) for source in (HUMAN, candidate) for index in range(len(work.plan.sides[source])))
+        rows, left = 0.0, COUNTED_BYTES
+        while rows < k and (shard := next(shards, None)) is not None:
+            more, read = _most_rows(work, *shard, k - rows, left)
+            rows, left = rows + more, left - read
+        if rows < k or work.plan.sample_rows < k:
+            raise too_few(int(min(rows, work.plan.sample_rows)), k, at_most=True)
+
+
+def _most_rows(work: Work, source: str, index: int, enough: float, most_bytes: int) -> tuple[float, int]:
+    """Rows that a shard has at most, infinite if that is not known, and bytes of lines that were read."""
+    if info_path(work, source, index).exists():
+        return shard_info(work, source, index).n, 0
+    shard, rows = work.plan.sides[source][index], work.looked_at.get(info_path(work, source, index))
+    try:
+        if rows is None and work.plan.encoder is None:
+            rows = _rows_of_table(shard)
+        elif rows is None and suffix_of(shard) == ".parquet":
+            rows = layout_of(shard).rows
+        return lines_until(shard, enough, most_bytes) if rows is None else (rows, 0)
+    except InputError:  # a shard of another part, which says so
+        return math.inf, 0
+
+
+def _look(plan: Plan, task: Task, known: dict[_Columns, _Fields]) -> tuple[_Fields, int | None]:
+    """The fields of a shard, and its rows, None for lines; ShardError if it cannot be read.
+
+    ``known`` has the fields of the columns of other shards.
+    """
     source, index, _ = task.args
     shard, named = plan.sides[source][index], plan.named_of(source)
     with about_one_shard():
         require_unchanged(shard, plan.stamps)
         if plan.encoder is None:
-            _require_table(shard)
-            return ()
-        layout = named, layout_of(shard)
-        if layout not in known:
-            known[layout] = first_fields(shard, named)
-        return known[layout]
+            return (), _rows_of_table(shard)
+        columns, rows = layout_of(shard)
+        if (named, columns) not in known:
+            known[named, columns] = first_fields(shard, named)
+        return known[named, columns], rows
 
 
-def _require_table(shard: str) -> None:
-    """Raise InputError if a shard is not a whole table of features."""
+def _rows_of_table(shard: str) -> int:
+    """The rows of a shard of features; InputError if it is not a whole table of them."""
     if not is_url(shard):
-        table_of(shard)
-        return
+        return len(table_of(shard))
     with opened_shard(shard, LOOK_BYTES) as stream:
         (rows, width), _, dtype = header_of(stream, shard)
         due, size = stream.tell() + rows * width * dtype.itemsize, stream.seek(0, io.SEEK_END)
     if size < due:
         raise InputError(f"The shard {shard} is cut off", allowed=f"{due:,} bytes", received=f"{size:,}")
+    return rows

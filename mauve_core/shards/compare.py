@@ -31,7 +31,7 @@ from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.scoring.result import Difference
 from mauve_core.scoring.streams import stream
 from mauve_core.shards import clustering, collecting
-from mauve_core.shards.checking import require_readable
+from mauve_core.shards.checking import require_enough_rows, require_readable
 from mauve_core.shards.clustering import JOINT
 from mauve_core.shards.encoding import info_path, model_device, shard_info
 from mauve_core.shards.engines import Engine
@@ -153,6 +153,7 @@ def _compared(work: Work, engine: Engine, device: str, progress: Progress) -> Sh
     passes = Passes(work, engine, progress)
     tasks = encode_tasks(work, device)
     require_readable(work, tasks, progress)
+    require_enough_rows(work)
     passes.run("encode", tasks)
     _require_one_model(work)
     readings = Readings(work)

@@ -1,8 +1,8 @@
 """What a comparison over shards will take, from timed samples of a few shards: before the hours of encoding begin.
 
 Bytes of all shards are listed, a few shards are sampled by the engine's workers (:mod:`mauve_core.shards.timing`), and
-what was seen is extrapolated by bytes, each side and format by its own samples. Samples stay in the work folder, so
-that a command that is given again times nothing again.
+what was seen is extrapolated by bytes, each side and format by its own samples; texts of shards that say how many rows
+they have by these rows. Samples stay in the work folder, so that a command that is given again times nothing again.
 """
 
 from __future__ import annotations
@@ -27,14 +27,18 @@ from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_se
 from mauve_core.shards.failures import ShardError
 from mauve_core.shards.footprint import bytes_to_write
 from mauve_core.shards.passes import await_outputs
-from mauve_core.shards.places import format_of
+from mauve_core.shards.places import FEATURE_SUFFIXES, format_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.sizes import sizes_of
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.timing import TIMED_SHARE, ShardSample, read_sample, sample_info_path, sample_moments_path
+from mauve_core.shards.wording import total_path
 
 SHARDS = 8
 """Most shards that are sampled."""
+
+SAYING_ROWS = (".parquet", *FEATURE_SUFFIXES)
+"""Formats whose footer or header says how many rows there are."""
 
 LEAST_BYTES = 2**20
 """Bytes of shards below which nothing is timed unasked: some thousand texts, of which samples would take the most."""
@@ -53,6 +57,8 @@ class Estimate:
         Shards that the command encodes, those of them that are encoded already, and those that were sampled.
     texts, tokens : Span
         Of all these shards; tokens are 0 for features.
+    most : int or None
+        Texts that there are at most: rows of shards that are not encoded, texts of others. None if lines are not.
     seconds : Span
         For which workers encode what is left; 0 for features.
     wall : Span
@@ -66,6 +72,8 @@ class Estimate:
         count them; most clusters of a partition.
     iteration_seconds : float
         For which workers are busy in one iteration of k-means over all rows, of all partitions and seeds.
+    counting : Span
+        Seconds for which workers count phrases, if all texts are in the clusters in which they do; 0 if that is done.
     disk : float
         Bytes that the work folder will yet take, for all shards of the plan.
     free : int
@@ -76,6 +84,7 @@ class Estimate:
     finished: int
     sampled: int
     texts: Span
+    most: int | None
     tokens: Span
     seconds: Span
     wall: Span
@@ -86,6 +95,7 @@ class Estimate:
     components: int
     k: int
     iteration_seconds: float
+    counting: Span
     disk: float
     free: int
 
@@ -97,6 +107,10 @@ class _Shard(NamedTuple):
     finished: bool
     stratum: str
     """Side and format: only shards with the same ones are alike."""
+    says_rows: bool
+    """Whether shards of the format say how many rows they have."""
+    rows: int | None
+    """What it says, if it was looked at (``checking.require_readable``)."""
 
 
 def estimate(
@@ -200,11 +214,15 @@ def _shards(work: Work) -> list[_Shard]:
     stamps = work.plan.stamps
     unknown = [shard for shard in shards if shard not in stamps]
     sizes = {shard: stamp.size for shard, stamp in stamps.items()} | dict(zip(unknown, sizes_of(unknown), strict=True))
-    return [
-        _Shard(source, index, sizes[shard], info_path(work, source, index).exists(), f"{source} {format_of(shard)}")
-        for source in work.plan.sources
-        for index, shard in enumerate(sides[source])
-    ]
+    found = []
+    for source in work.plan.sources:
+        for index, shard in enumerate(sides[source]):
+            path, form = info_path(work, source, index), format_of(shard)
+            rows = work.looked_at.get(path)
+            found.append(
+                _Shard(source, index, sizes[shard], path.exists(), f"{source} {form}", form in SAYING_ROWS, rows)
+            )
+    return found
 
 
 def _chosen(work: Work, own: Sequence[_Shard], kind: str) -> list[_Shard]:
@@ -247,6 +265,21 @@ class _Seen:
             totals[one.stratum] = totals.get(one.stratum, 0.0) + one.size
         return extrapolated(self._pairs(what), totals)
 
+    def texts(self, shards: Sequence[_Shard]) -> Span:
+        """Texts of shards: a share of their rows where these are known, else extrapolated by bytes."""
+        rows: dict[str, float] = {}
+        for one in shards:
+            if one.rows is not None:
+                rows[one.stratum] = rows.get(one.stratum, 0.0) + one.rows
+        most = sum(rows.values())
+        samples = [
+            Sampled(one.stratum, sample.rows, sample.shard_texts)
+            for one, sample in zip(self.shards, self.samples, strict=True)
+            if one.says_rows
+        ]
+        counted = extrapolated(samples, rows).at_most(most) if samples else Span(most, None, None)
+        return counted.and_(self.over([one for one in shards if one.rows is None], "shard_texts"))
+
     def by_shard(self, shards: Sequence[_Shard], what: str) -> Iterator[float]:
         """The attribute of each shard."""
         pairs = self._pairs(what)
@@ -282,16 +315,22 @@ def _found(
 ) -> Estimate:
     score = work.plan.score
     left = [one for one in own if not one.finished]
-    known = [shard_info(work, one.source, one.place) for one in own if one.finished]
+    known = {(one.source, one.place): shard_info(work, one.source, one.place) for one in own if one.finished}
+    encoded = sum(info.n for info in known.values())
+    rows_left = [one.rows for one in left if one.rows is not None]
     seconds = seen.over(left, "shard_seconds")
     filled = seen.filled()
     loading = max(sample.load_seconds for _, sample in filled)
     wall = wall_seconds(seen.by_shard(left, "shard_seconds"), encoders) + loading
     unfinished = [one for one in everything if not one.finished]
     texts = {
-        source: seen.over([one for one in everything if one.source == source], "shard_texts").value
+        source: seen.texts(
+            [one for one in everything if one.source == source and (source, one.place) not in known]
+        ).value
+        + sum(info.n for (side, _), info in known.items() if side == source)
         for source in work.plan.sources
     }
+    counted = all(total_path(work, candidate).exists() for candidate in work.plan.candidates)
     partitions: dict[str, tuple[float, ...]] = {name: (texts[HUMAN], texts[name]) for name in work.plan.candidates}
     if len(partitions) > 1:
         partitions[JOINT] = tuple(texts.values())
@@ -306,8 +345,9 @@ def _found(
         shards=len(own),
         finished=len(known),
         sampled=len(seen.samples),
-        texts=seen.over(left, "shard_texts").plus(sum(info.n for info in known)),
-        tokens=seen.over(left, "shard_tokens").plus(sum(info.tokens for info in known)),
+        texts=seen.texts(left).plus(encoded),
+        most=encoded + sum(rows_left) if len(rows_left) == len(left) else None,
+        tokens=seen.over(left, "shard_tokens").plus(sum(info.tokens for info in known.values())),
         seconds=seconds,
         wall=seconds.times(wall / seconds.value) if seconds.value else seconds,
         encoders=encoders,
@@ -317,8 +357,9 @@ def _found(
         components=components,
         k=max(clusters.values()),
         iteration_seconds=pace * components * score.seeds * sum(rows[name] * clusters[name] for name in rows),
+        counting=seen.over([] if counted else everything, "shard_counting_seconds"),
         disk=bytes_to_write(
-            work.plan, seen.over(unfinished, "shard_texts").value, len(unfinished), rows, clusters, width, components
+            work.plan, seen.texts(unfinished).value, len(unfinished), rows, clusters, width, components
         ),
         free=shutil.disk_usage(work.folder).free,
     )

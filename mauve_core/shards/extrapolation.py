@@ -32,6 +32,21 @@ class Span(NamedTuple):
         """With a number that is known."""
         return Span(*(None if each is None else each + known for each in self))  # type: ignore[arg-type]
 
+    def and_(self, other: Span) -> Span:
+        """The span of the sum with an independent one; a span of 0 leaves the other as it is."""
+        if not self.value or not other.value:
+            return other if not self.value else self
+        value = self.value + other.value
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return Span(value, None, None)
+        down = math.hypot(self.value - self.low, other.value - other.low)
+        up = math.hypot(self.high - self.value, other.high - other.value)
+        return Span(value, value - down, value + up)
+
+    def at_most(self, most: float) -> Span:
+        """The span of a number that is known to be at most so large."""
+        return Span(min(self.value, most), self.low, None if self.high is None else min(self.high, most))
+
     def times(self, factor: float) -> Span:
         """The span of a multiple."""
         return Span(*(None if each is None else each * factor for each in self))  # type: ignore[arg-type]

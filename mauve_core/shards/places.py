@@ -11,7 +11,7 @@ import fnmatch
 import gzip
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -72,8 +72,13 @@ def list_shards(where: str | Path) -> tuple[str, ...]:
     """
     where = str(where)
     found = _listed_in_store(where) if is_url(where) else _listed_on_disk(Path(where).absolute())
+    named, found = found, [name for name in found if _is_shard(name)]
     if not found:
-        raise InputError(f"There are no shards at {where}", allowed=", ".join((*TEXT_SUFFIXES, *FEATURE_SUFFIXES)))
+        raise InputError(
+            f"There are no shards at {where}",
+            allowed=", ".join((*TEXT_SUFFIXES, *FEATURE_SUFFIXES)),
+            todo=_about_json(named),
+        )
     if len(found) > MOST_SHARDS:
         raise InputError(
             f"There are too many shards at {where}", allowed=f"at most {MOST_SHARDS:,}", received=f"{len(found):,}"
@@ -139,11 +144,11 @@ def _listed_on_disk(path: Path) -> list[str]:
     if path.suffix == MANIFEST_SUFFIX:
         return _listed_in_manifest(path)
     if path.is_dir():
-        return sorted(str(each) for each in path.rglob("*") if each.is_file() and _is_shard(str(each)))
+        return sorted(str(each) for each in path.rglob("*") if each.is_file())
     if WILD.search(str(path)) and not path.exists():
         fixed = Path(*[part for part, wild in _parts_before_pattern(path) if not wild])
         pattern = str(path.relative_to(fixed))
-        return sorted(str(each) for each in fixed.glob(pattern) if each.is_file() and _is_shard(str(each)))
+        return sorted(str(each) for each in fixed.glob(pattern) if each.is_file())
     if not path.exists():
         raise InputError(f"{path} does not exist", todo="Check the name and the folder")
     if not _is_shard(str(path)):
@@ -151,6 +156,7 @@ def _listed_on_disk(path: Path) -> list[str]:
             f"{path} is not a shard",
             allowed=f"{', '.join((*TEXT_SUFFIXES, *FEATURE_SUFFIXES))}, a folder or pattern, or {MANIFEST_SUFFIX}",
             received=repr(path.suffix),
+            todo=_about_json([str(path)]),
         )
     return [str(path)]
 
@@ -174,7 +180,8 @@ def _listed_in_manifest(path: Path) -> list[str]:
     wrong = sorted(repeated) or [shard for shard in shards if not _is_shard(shard)]
     if wrong:
         what = "names shards twice" if repeated else "names files that are not shards"
-        raise InputError(f"The manifest {path} {what}", received=", ".join(wrong[:3]))
+        todo = "" if repeated else _about_json(wrong)
+        raise InputError(f"The manifest {path} {what}", received=", ".join(wrong[:3]), todo=todo)
     for shard in filter(is_url, shards):
         _checked_url(shard)
     return shards
@@ -195,7 +202,7 @@ def _listed_in_store(where: str) -> list[str]:
         raise unreadable(where, error) from error
     wanted = [*parts, "**", "*"] if wild == len(parts) else parts
     names = sorted(info.path for info in infos if info.is_file and _matches(info.path.split("/"), wanted))
-    return [urlunsplit((url.scheme, "", f"//{name}", url.query, "")) for name in names if _is_shard(name)]
+    return [urlunsplit((url.scheme, "", f"//{name}", url.query, "")) for name in names]
 
 
 def _matches(parts: list[str], pattern: list[str]) -> bool:
@@ -261,6 +268,16 @@ def format_of(shard: str) -> str:
 def _is_shard(shard: str) -> bool:
     name = PurePosixPath(name_of(shard)).name
     return not name.startswith((".", "_")) and suffix_of(shard) in (*TEXT_SUFFIXES, *FEATURE_SUFFIXES)
+
+
+def _about_json(names: Sequence[str]) -> str:
+    """Say how files named .json become shards, if there are any among ``names``; else nothing."""
+    if not any(suffix_of(name) == ".json" and not PurePosixPath(name).name.startswith((".", "_")) for name in names):
+        return ""
+    return (
+        "Rename .json files that hold one object per line to .jsonl; split one that holds an array into lines with: "
+        "jq -c '.[]' FILE.json > FILE.jsonl"
+    )
 
 
 def suffix_of(shard: str) -> str:

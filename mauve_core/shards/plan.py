@@ -198,8 +198,9 @@ class Work:
         Shards of each side that hold anything, once they are known (``encoding.filled``).
     fetched : bool
         Whether texts of clusters are known to be read (``collecting.collect``).
-    looked_at : set of Path
-        Outputs of tasks whose shards were found to be readable (``checking.require_readable``).
+    looked_at : dict of Path to (int or None)
+        Rows of shards that were found to be readable, by the outputs of their tasks (``checking.require_readable``);
+        None for lines, which do not say how many they are.
     """
 
     def __init__(self, folder: Path, plan: Plan) -> None:
@@ -207,7 +208,7 @@ class Work:
         self.root = folder.parent.parent
         self.filled: dict[str, list[int]] = {}
         self.fetched = False
-        self.looked_at: set[Path] = set()
+        self.looked_at: dict[Path, int | None] = {}
 
     @classmethod
     def begin(cls, root: str | Path, plan: Plan) -> Work:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -53,6 +54,28 @@ def rows_of(shard: str, size: int) -> float:
             if read >= MOST_BYTES or (read >= LINES_BYTES and stream.tell() >= PACKED_BYTES):
                 return lines * size / stream.tell()
         return float(lines + (last != b"\n"))
+
+
+def lines_until(shard: str, enough: float, most_bytes: int) -> tuple[float, int]:
+    """Count the lines of a shard until there are enough, or so many unpacked bytes are read.
+
+    Returns
+    -------
+    lines, bytes : tuple of float and int
+        The lines are infinite if the bytes do not suffice to say that they are too few.
+
+    Raises
+    ------
+    InputError
+        The shard has vanished or is damaged.
+    """
+    lines, read, last = 0, 0, b"\n"
+    with refusals(Path(name_of(shard))), opened_shard(shard) as content:
+        while lines < enough and (chunk := content.read(_CHUNK)):
+            lines, read, last = lines + chunk.count(b"\n"), read + len(chunk), chunk[-1:]
+            if read > most_bytes:
+                return math.inf, read
+    return lines + (last != b"\n"), read
 
 
 def first_rows(shard: str, most: int) -> NDArray[np.floating]:

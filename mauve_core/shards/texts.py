@@ -107,8 +107,23 @@ def texts_of(shard: str, named: Named, tally: Tally) -> Iterator[Texts]:
                 yield found
 
 
-def layout_of(shard: str) -> tuple[str, ...]:
-    """Return the columns and their types as the footer of a shard says, or the fields of its first row; little is read.
+class Layout(NamedTuple):
+    """What the footer of a shard, or its first row, says.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        With their types in Parquet; of lines, the fields of the first one.
+    rows : int or None
+        None for lines, which do not say how many they are.
+    """
+
+    columns: tuple[str, ...]
+    rows: int | None
+
+
+def layout_of(shard: str) -> Layout:
+    """Return what the footer of a shard says, or its first row; little is read.
 
     Raises
     ------
@@ -119,8 +134,9 @@ def layout_of(shard: str) -> tuple[str, ...]:
     with refusals(path), opened_shard(shard, LOOK_BYTES) as stream:
         if path.suffix.lower() == ".parquet":
             with parquet_refusals(path):
-                return tuple(map(str, read_metadata(stream, path).schema.to_arrow_schema()))
-        return next((table.columns for table in _tables(stream, path, rows=1) if table.rows), ())
+                footer = read_metadata(stream, path)
+                return Layout(tuple(map(str, footer.schema.to_arrow_schema())), footer.num_rows)
+        return Layout(next((table.columns for table in _tables(stream, path, rows=1) if table.rows), ()), None)
 
 
 def first_fields(shard: str, named: Named) -> tuple[str | None, ...]:

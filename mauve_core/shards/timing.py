@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.files import write_atomically
+from mauve_core.corpus.phrases import phrases_in
 from mauve_core.numerics.feature_space.moments import Moments, added
 from mauve_core.numerics.kmeans.clustering import MOST_CLUSTERS
 from mauve_core.numerics.kmeans.lloyd import sums_by_label
@@ -63,6 +64,8 @@ class ShardSample(NamedTuple):
         Seconds of an iteration of k-means for one row, one center and one column.
     device : str
         Where texts were encoded.
+    counting_seconds_a_text : float
+        Seconds in which a text is read and its phrases are found; 0 for features.
     """
 
     size: int
@@ -75,6 +78,7 @@ class ShardSample(NamedTuple):
     load_seconds: float
     seconds_a_product: float
     device: str
+    counting_seconds_a_text: float = 0.0
 
     @property
     def shard_texts(self) -> float:
@@ -90,6 +94,11 @@ class ShardSample(NamedTuple):
     def shard_seconds(self) -> float:
         """Seconds for which the whole shard keeps a worker."""
         return self.shard_tokens * self.seconds_a_token
+
+    @property
+    def shard_counting_seconds(self) -> float:
+        """Seconds for which a worker counts the phrases of all texts of the shard."""
+        return self.shard_texts * self.counting_seconds_a_text
 
 
 def sample_info_path(work: Work, source: str, index: int, kind: str) -> Path:
@@ -147,8 +156,8 @@ def _encoded(
         features_of(encoder, *first, shard, before=0)
         load_seconds = time.perf_counter() - began
         parts: list[Moments] = []
-        texts = tokens = largest = 0
-        spent, pace, piece, where = 0.0, 0.0, first, ""
+        texts = tokens = 0
+        spent, pace, piece, where, largest = 0.0, 0.0, first, "", first[0]
         while piece[0]:
             began = time.perf_counter()
             found = features_of(encoder, *piece, shard, before=texts)
@@ -157,14 +166,25 @@ def _encoded(
             seconds, size = time.perf_counter() - began, len(piece[0])
             own = int(found.lengths.sum(dtype=np.int64))
             texts, tokens, spent, where = texts + size, tokens + own, spent + seconds, found.device
-            if size >= largest:
-                largest, pace = size, (seconds + size * reader.seconds_a_text) / max(own, 1)
+            if size >= len(largest):
+                largest, pace = piece[0], (seconds + size * reader.seconds_a_text) / max(own, 1)
             if texts >= most or spent >= TIMED_SECONDS:
                 break
             piece = reader.take(min(2 * size, most))
         usable = reader.texts / (reader.texts + reader.left_out)
+        counting = reader.seconds_a_text + _phrase_seconds(largest)
     moments = added(parts)
-    return ShardSample(0, 0.0, usable, moments.total.size, texts, tokens, pace, load_seconds, 0.0, where), moments
+    width = moments.total.size
+    return ShardSample(0, 0.0, usable, width, texts, tokens, pace, load_seconds, 0.0, where, counting), moments
+
+
+def _phrase_seconds(texts: list[str]) -> float:
+    """Seconds in which the phrases of a text are found."""
+    phrases_in(texts[0])  # loads what that needs
+    began = time.perf_counter()
+    for text in texts:
+        phrases_in(text)
+    return (time.perf_counter() - began) / len(texts)
 
 
 def _seconds_a_product(k: int, width: int) -> float:

@@ -38,6 +38,7 @@ DIGESTS = {
     "mauve-lens/gate/1": "37ebe95930043581",
     "mauve-lens/shard-merge/1": "bb85e4aeed33627b",
     "mauve-lens/shard-run/1": "5a568bbd5b6f0920",
+    "mauve-lens/shard-run/2": "2d2bca6855b40dc3",
     "mauve-lens/measure/1": "f6c03b7ee331aff4",
     "mauve-lens/methods/1": "cdb7beaa26d128d8",
     "mauve-lens/encoders/1": "87d41583e3e56441",

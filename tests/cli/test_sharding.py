@@ -10,6 +10,8 @@ import types
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -19,6 +21,7 @@ from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.cli.cluster_output import MOST
 from mauve_core.cli.outputs import schema_of, shape_of
 from mauve_core.cli.shard_costs import _TITLES, costs_sentences
+from mauve_core.cli.sharding import PAGES_LEFT, RUN_LEFT
 from mauve_core.experiments.clusters_over_shards import stored_clusters_over_all
 from mauve_core.reporting.blocks import Remarks
 from mauve_core.reporting.over_shards_section import over_shards_blocks
@@ -161,6 +164,54 @@ def test_scores_do_not_need_the_shards_again(folder: Path, capsys: pytest.Captur
     assert main([*call, "--out", "mended"]) == 0
 
 
+def test_the_table_of_passes_says_how_many_tasks_the_command_did(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["shard-run", "1/3", *TEXTS, *SCORES, "--work", "work", "--quiet"]) == 0
+    for encoded, labeled, table in (("4 of 6", "6", SAME), ("0 of 6", "0 of 6", [*SAME, "--out", "again"])):
+        capsys.readouterr()
+        assert main(["shard-merge", "--work", "work", *table]) == 0
+        out = capsys.readouterr().out
+        assert re.search(rf"^encode +{encoded}  ", out, re.MULTILINE)
+        assert re.search(rf"^label +{labeled}  ", out, re.MULTILINE)
+    assert re.search(r"^encode +0 of 6 +done before", out, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("step", "run", "said"), [("derive", "mine", PAGES_LEFT), ("RunStore", None, RUN_LEFT)], ids=["pages", "run"]
+)
+def test_scores_are_printed_when_what_follows_them_is_stopped(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    run: str | None,
+    said: str,
+) -> None:
+    call = ["compare", "--engine", "local", *TEXTS, *SCORES, "--out", "mine", *SAME]
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"mauve_core.tasks.comparison.{step}", stopped)
+        assert main([*call, "--json"]) == 130
+    out, err = capsys.readouterr()
+    assert said in err
+    found = json.loads(out)
+    assert (found["run"], [each.id for each in RunStore().list()]) == (run, [run] if run else [])
+    with monkeypatch.context() as patch:
+        patch.setattr(f"mauve_core.tasks.comparison.{step}", stopped)
+        assert main([*call[:-4], "--out", "other", *SAME]) == 130
+    out, err = capsys.readouterr()
+    assert f"Digest: {found['digest']}" in out
+    assert ("stored as run other:" in out) is (run is not None)
+    assert said in err
+    assert main([*call, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["run"] == "mine"
+    assert len(RunStore().list()) == (2 if run else 1)
+
+
 def test_names_from_texts_do_not_control_the_terminal(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call = ["compare", "--engine", "local", *TEXTS[:2], "--model", "o\x1b[31murs=texts/model", *TEXTS[4:], *SCORES]
     assert main([*call, *SAME]) == 0
@@ -193,7 +244,8 @@ def test_an_estimate_is_printed_and_nothing_is_encoded(
     out, err = capsys.readouterr()
     texts = FEATURES[1] not in call
     assert ("Encoding, 1 worker on cpu" in out) is texts
-    assert re.search(r"^Texts +\d+ ", out, re.MULTILINE)
+    assert re.search(r"^Texts +\d+", out, re.MULTILINE)
+    assert (re.search(r"^Counting phrases, at most, 1 worker +\d+ s", out, re.MULTILINE) is not None) is texts
     assert "k = 10, " in out
     assert "Timing shards: 0 of" in err
     assert not (folder / "work/encoded").exists()
@@ -204,7 +256,23 @@ def test_an_estimate_is_printed_and_nothing_is_encoded(
     Draft202012Validator(schema_of(shape_of("shard-run"))).validate(found)
     whole = 240 if "shard-run" in call else 480 if texts else 600
     assert found["texts"]["value"] == pytest.approx(whole, rel=0.01)
+    assert found["most_texts"] == (None if texts else 600)
+    assert (found["counting_worker_seconds"]["value"] > 0) is texts
     assert (found["workers"], found["k"], found["finished"]) == (1, 10, 0)
+
+
+def test_rows_of_parquet_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for path in list((folder / "texts").rglob("*.jsonl")):
+        table = pa.Table.from_pylist([json.loads(line) for line in path.read_text().splitlines()])
+        pq.write_table(table, path.with_suffix(".parquet"))
+        path.unlink()
+    call = ["shard-run", "1/1", "--human", "texts/human", *TEXTS[2:], *SCORES, "--work", "work", "--estimate"]
+    assert main([*call, "--quiet"]) == 0
+    assert re.search(r"^Texts +at most 480$", capsys.readouterr().out, re.MULTILINE)
+    assert main([*call, "--json", "--quiet"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["texts"] == {"value": 480, "low": 480, "high": 480}
+    assert found["most_texts"] == 480
 
 
 def test_an_estimate_before_the_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -212,7 +280,7 @@ def test_an_estimate_before_the_merge(folder: Path, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert main(["shard-merge", "--work", "work", "--estimate", "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["shards"], found["finished"], found["schema"]) == (6, 3, "mauve-lens/shard-run/1")
+    assert (found["shards"], found["finished"], found["schema"]) == (6, 3, "mauve-lens/shard-run/2")
 
 
 def test_what_is_to_come_is_said_before_it_begins(
@@ -226,7 +294,7 @@ def test_what_is_to_come_is_said_before_it_begins(
     (said,) = [line for line in err.splitlines() if "tokens. " in line]
     assert re.fullmatch(
         r"480 texts( \(±[\d.]+%\))?, about 2,880 tokens\. Encoding with 1 worker on cpu: \d+ s( \(\d+ to \d+ s\))?; "
-        r"\d+ s of one worker\. k-means: 1 s an iteration over all texts\. "
+        r"\d+ s of one worker\. k-means: 1 s an iteration over all texts\. Counting phrases: at most \d+ s\. "
         r"Work folder: [\d.]+ [kM]B of the 1 TB that are free\.",
         said,
     )
@@ -246,14 +314,22 @@ def test_what_is_to_come_is_said_before_it_begins(
         ({"finished": 12}, ["12 of 640 shards are encoded. 100 million texts"]),
         ({"texts": Span(1e8, None, None), "wall": Span(12e3, None, None)}, ["100 million texts, about", "3.3 hours; "]),
         ({"wall": Span(5000.0, 3000.0, 7000.0)}, ["1.4 hours (50 min to 1.9 hours); "]),
-        ({"device": ""}, ["100 million texts (±2%), whose features need no encoding. k-means: 5 hours an iteration"]),
+        ({"most": 10**8}, ["At most 100 million texts, about 13.1 billion tokens."]),
+        ({"most": 101_000_000}, ["100 million texts (±2%), about"]),
+        ({"most": 10**8, "finished": 640}, ["640 of 640 shards are encoded. 100 million texts (±2%), about"]),
+        ({}, ["k-means: 5 hours an iteration over all texts. Counting phrases: at most 1 hour. Work folder"]),
+        (
+            {"device": "", "most": 10**8},
+            ["100 million texts (±2%), whose features need no encoding. k-means: 5 hours an iteration"],
+        ),
     ],
 )
 def test_sentences_about_what_is_to_come(change: dict[str, object], parts: list[str]) -> None:
     found = Estimate(
-        shards=640, finished=0, sampled=8, texts=Span(1e8, 0.98e8, 1.02e8), tokens=Span(1.31e10, 1.2e10, 1.4e10),
-        seconds=Span(47.4e3, 44e3, 50e3), wall=Span(11.9e3, 11.1e3, 12.6e3), encoders=4, workers=4, device="cuda",
-        width=1280, components=860, k=5000, iteration_seconds=72e3, disk=7.2e11, free=int(1.1e12),
+        shards=640, finished=0, sampled=8, texts=Span(1e8, 0.98e8, 1.02e8), most=None,
+        tokens=Span(1.31e10, 1.2e10, 1.4e10), seconds=Span(47.4e3, 44e3, 50e3), wall=Span(11.9e3, 11.1e3, 12.6e3),
+        encoders=4, workers=4, device="cuda", width=1280, components=860, k=5000, iteration_seconds=72e3,
+        counting=Span(14.4e3, 12e3, 16e3), disk=7.2e11, free=int(1.1e12),
     )  # fmt: skip
     said = with_plain_spaces(costs_sentences(replace(found, **change)))  # type: ignore[arg-type]
     for part in parts:
@@ -272,6 +348,17 @@ def test_a_disk_that_is_too_small_is_refused_before_anything_is_encoded(
     assert not (folder / "work/encoded").exists()
     assert main([*call, "--estimate"]) == 0
     assert re.search(r"Free on its disk +1 kB +too little", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("call", [["compare", "--engine", "local"], ["shard-run", "2/2"]])
+def test_too_many_clusters_are_refused_before_anything_is_encoded(
+    folder: Path, capsys: pytest.CaptureFixture[str], call: list[str]
+) -> None:
+    assert main([*call, *TEXTS, "--k", "481", "--work", "work", "--quiet"]) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert "Too few different texts for this many clusters" in err
+    assert "at most 480 that can be told apart" in err
+    assert not (folder / "work/encoded").exists()
 
 
 @pytest.mark.parametrize(

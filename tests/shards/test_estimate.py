@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import math
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from mauve_core.base.config import HUMAN
+from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.shards import estimate as estimating
 from mauve_core.shards import sizes, timing
+from mauve_core.shards.checking import require_readable
 from mauve_core.shards.compare import encode_tasks, plan_of
 from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Done
@@ -30,7 +32,8 @@ from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import first_rows, rows_of, sizes_of
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.timing import read_sample, sample_info_path
-from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features
+from tests.word_files import by_topic
 
 
 class Counting(Inline):
@@ -261,6 +264,94 @@ def test_a_sample_ends_by_time_or_by_number(
     seen = read_sample(work, HUMAN, 0, "cpu")
     assert (seen.texts, seen.tokens, seen.rows) == (texts, 6 * texts, 240)
     assert seen.shard_tokens == 6 * 240
+
+
+def uneven_parquet(folder: Path, change: Callable[[int, dict[str, Any]], None] = lambda *_: None) -> Plan:
+    """Texts of two sides in 20 Parquet shards each, whose bytes say little of their rows."""
+    rng = np.random.default_rng(2)
+    words = by_topic(folder / "words.txt")
+    for side, rows in made_texts(600).items():
+        (folder / side).mkdir()
+        ends = np.sort(rng.choice(np.arange(4, 600), 19, replace=False))
+        for index, places in enumerate(np.split(np.arange(600), ends)):
+            own = [{**rows[place], "more": rng.bytes(int(rng.integers(1000))).hex()} for place in places]
+            for number, row in enumerate(own):
+                change(number, row)
+            pq.write_table(pa.Table.from_pylist(own), folder / side / f"{index:02}.parquet")
+    return plan_of(folder / HUMAN, {"model": folder / "model"}, encoder=EncoderConfig(str(words)), score=SCORE)
+
+
+def test_rows_of_parquet_are_not_extrapolated(tmp_path: Path) -> None:
+    work = Work.begin(tmp_path / "work", uneven_parquet(tmp_path))
+    by_bytes = asked(work)
+    assert by_bytes.most is None
+    assert by_bytes.texts.high is not None
+    assert by_bytes.texts.high - by_bytes.texts.value > 100
+    require_readable(work, encode_tasks(work))
+    found = asked(work)
+    assert (found.texts, found.most) == (Span(1200, 1200, 1200), 1200)
+    Inline().run(work.folder, encode_tasks(work)[::3], lambda *_: None)
+    assert (asked(work).texts, asked(work).most) == (Span(1200, 1200, 1200), 1200)
+
+
+def test_of_rows_that_may_be_left_out_a_share_is_extrapolated(tmp_path: Path) -> None:
+    def change(number: int, row: dict[str, Any]) -> None:
+        if number % 4 == 1:
+            row["text"] = ""
+
+    work = Work.begin(tmp_path / "work", uneven_parquet(tmp_path, change))
+    require_readable(work, encode_tasks(work))
+    found = asked(work)
+    true = sum(side.n for side in carried_out(work.plan, work.folder).sides)
+    assert true < 950
+    assert found.most == 1200
+    assert found.texts.low is not None
+    assert found.texts.high is not None
+    assert found.texts.low <= true <= found.texts.high < 1200
+    assert found.texts.value == pytest.approx(true, rel=0.05)
+
+
+def test_lines_of_one_side_are_extrapolated_beside_rows_of_the_other(tmp_path: Path) -> None:
+    plan = uneven_parquet(tmp_path)
+    for path in (tmp_path / "model").iterdir():
+        lines = pq.read_table(path).drop_columns(["more"]).to_pandas().to_json(orient="records", lines=True)
+        path.with_suffix(".jsonl").write_text(lines)
+        path.unlink()
+    plan = plan_of(tmp_path / HUMAN, {"model": tmp_path / "model"}, encoder=plan.encoder, score=SCORE)
+    work = Work.begin(tmp_path / "work", plan)
+    require_readable(work, encode_tasks(work))
+    found = asked(work)
+    assert found.most is None
+    assert found.texts.low is not None
+    assert found.texts.low <= 1200
+    assert found.texts.value == pytest.approx(1200, rel=0.03)
+
+
+def test_counting_phrases_is_timed_with_the_samples(
+    text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = text_plan(20)
+    work = Work.begin(tmp_path / "work", plan)
+    assert asked(work).counting.value > 0
+
+    def slow(text: str) -> set[str]:
+        time.sleep(0.002)
+        return set()
+
+    monkeypatch.setattr(timing, "phrases_in", slow)
+    found = asked(Work.begin(tmp_path / "slow", plan)).counting
+    assert found.value > 480 * 0.002
+    carried_out(plan, tmp_path / "work")
+    assert asked(work).counting.value == 0  # it is done
+
+
+def test_spans_of_sums() -> None:
+    one, other = Span(10.0, 7.0, 13.0), Span(20.0, 16.0, 24.0)
+    assert one.and_(other) == Span(30.0, 25.0, 35.0)
+    assert one.and_(Span(0.0, None, None)) == Span(0.0, 0.0, 0.0).and_(one) == one
+    assert one.and_(Span(5.0, None, None)) == Span(15.0, None, None)
+    assert one.at_most(12) == Span(10.0, 7.0, 12)
+    assert Span(10.0, None, None).at_most(9) == Span(9, None, None)
 
 
 def test_features_need_no_encoding(made_up: MadeUp, tmp_path: Path) -> None:

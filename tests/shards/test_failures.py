@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from importlib.util import find_spec
@@ -18,16 +19,18 @@ import pytest
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.encoders.tokenizing import NoFeaturesError
+from mauve_core.numerics.kmeans.clustering import too_few
 from mauve_core.shards import checking, encoding, failures, sizes
-from mauve_core.shards.checking import require_readable
+from mauve_core.shards.checking import require_enough_rows, require_readable
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.engines import LocalEngine, engine_for
 from mauve_core.shards.failures import REPAIR, Failures, ShardError, error_of
 from mauve_core.shards.plan import Plan, Work
+from mauve_core.shards.sizes import lines_until
 from mauve_core.shards.stamps import stamps_of
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.texts import Named
-from tests.sharded import SCORE, Inline, carried_out, made_sides, made_texts, written_features
+from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, made_texts, written_features
 from tests.word_files import by_topic
 
 SHARDS = 6
@@ -219,6 +222,56 @@ def test_what_encoding_takes_is_not_refused(planned: Callable[..., Plan], tmp_pa
     pq.write_table(pa.table({"id": pa.array([], pa.string())}), tmp_path / "model/92.parquet")
     found = carried_out(planned(named={"model": Named(text="text")}), tmp_path / "work")
     assert found.sides[1].n == 140
+
+
+@pytest.mark.parametrize("names", ["*.parquet", "*.jsonl", "*"])
+def test_fewer_rows_than_clusters_are_refused_before_anything_is_encoded(
+    planned: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: str
+) -> None:
+    planned()
+    encoder, sides = EncoderConfig(str(tmp_path / "words.txt")), {"model": tmp_path / "model" / names}
+
+    def work(k: int) -> Work:
+        score = dataclasses.replace(SCORE, k=k)
+        plan = plan_of(tmp_path / "human" / names, sides, encoder=encoder, score=score)
+        return Work.begin(tmp_path / f"work-{k}", plan)
+
+    rows = 240 if names == "*" else 120
+    with pytest.raises(InputError) as caught:
+        compare_shards(work(rows + 1), Inline())
+    assert str(caught.value) == str(too_few(rows, rows + 1, at_most=True))
+    assert not begun(work(rows + 1))
+    require_enough_rows(work(rows))
+    part = work(rows + 1)
+    Inline().run(part.folder, encode_tasks(part, part=(0, 2)), lambda *_: None)
+    with pytest.raises(InputError, match=f"at most {rows} that can be told apart"):
+        require_enough_rows(part)  # whatever was encoded, and by which part
+    monkeypatch.setattr(checking, "COUNTED_BYTES", 100)
+    other = work(rows + 2)
+    if names == "*.parquet":
+        with pytest.raises(InputError, match="Too few different texts"):
+            require_enough_rows(other)
+    else:
+        require_enough_rows(other)  # it would take more reading to say so
+
+
+def test_more_clusters_than_sampled_rows_and_fewer_rows_of_features(made_up: MadeUp, tmp_path: Path) -> None:
+    for change, rows in (({"sample_rows": 500}, 500), ({}, 1200)):
+        plan = dataclasses.replace(made_up.plan, score=dataclasses.replace(SCORE, k=rows + 1), **change)
+        work = Work.begin(tmp_path / str(rows), plan)
+        with pytest.raises(InputError, match=f"at most {rows} that can be told apart"):
+            compare_shards(work, Inline())
+        assert not begun(work)
+
+
+def test_lines_are_counted_until_there_are_enough(planned: Callable[..., Plan], tmp_path: Path) -> None:
+    path = str(tmp_path / "human/00.jsonl")
+    planned()
+    assert lines_until(path, math.inf, 10**6) == (20, Path(path).stat().st_size)
+    Path(path).write_text(Path(path).read_text().rstrip("\n"))
+    assert lines_until(path, math.inf, 10**6)[0] == 20
+    assert lines_until(path, 5, 10**6)[0] >= 5
+    assert lines_until(path, 21, 10)[0] == math.inf
 
 
 def test_features_that_are_cut_off(tmp_path: Path) -> None:

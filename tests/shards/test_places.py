@@ -78,6 +78,15 @@ def test_places_without_shards(tree: Path, where: str, message: str) -> None:
     assert "abc" not in str(caught.value)
 
 
+@pytest.mark.parametrize("where", ["a.json", "a.json.gz", "", "*.json*", "all.manifest"])
+def test_json_files_are_refused_with_what_to_do(tmp_path: Path, where: str) -> None:
+    for name in ("a.json", "a.json.gz"):
+        (tmp_path / name).write_text('{"text": "One."}\n')
+    (tmp_path / "all.manifest").write_text("a.json\n")
+    with pytest.raises(InputError, match=r"Rename \.json files that hold one object per line to \.jsonl"):
+        list_shards(tmp_path / where)
+
+
 def test_kinds_of_shards_are_not_mixed(tree: Path) -> None:
     (tree / "inner/e.npy").write_text("")
     with pytest.raises(InputError, match="different kinds"):

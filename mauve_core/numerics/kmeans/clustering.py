@@ -212,11 +212,11 @@ def _centred(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     return rows if float(mean @ mean) <= spread else rows - mean.astype(np.float32)
 
 
-def too_few(distinct: int, k: int) -> InputError:
-    """The error for fewer rows that can be told apart than clusters."""
+def too_few(distinct: int, k: int, *, at_most: bool = False) -> InputError:
+    """The error for fewer rows that can be told apart than clusters; ``at_most`` if there may be fewer still."""
     return InputError(
         "Too few different texts for this many clusters",
         allowed=f"at least {k} texts with different features for k = {k}",
-        received=f"{distinct} that can be told apart",
+        received=f"{'at most ' if at_most else ''}{distinct} that can be told apart",
         todo="Choose a smaller k, or give more different texts",
     )
