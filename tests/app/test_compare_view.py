@@ -210,7 +210,7 @@ def test_the_matrix_says_that_the_test_decides_where_an_interval_suggests_otherw
     )
     saved_as(stored_run, dataclasses.replace(stored_run.comparison, differences=differences))
     pairs = len(differences) // len(SCORES)
-    said = f"Where interval and test disagree ({pairs} pairs), the test decides:"
+    said = f"does not tell the two apart ({pairs} pairs), the test decides:"
     assert sum(said in caption.value for caption in open_page(run="changed").caption) == 1
 
 
@@ -706,7 +706,8 @@ def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
     run = make_run(own_home, n=60, seeds=2, projection=False)
     whole = over_shards_example(run)
     sides = tuple(dataclasses.replace(side, n=5_000_000) for side in whole.sides)
-    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(dataclasses.replace(whole, sides=sides)))
+    whole = dataclasses.replace(whole, sides=sides)
+    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(whole))
     app = open_page(run=run.id)
     assert "Over all texts" in [header.value for header in app.header]
     assert any("a sample of 60 of 5,000,000 texts a side" in text.value for text in app.caption)
