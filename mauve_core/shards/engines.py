@@ -136,6 +136,8 @@ class LocalEngine:
                 raise
             except BaseException:  # an interruption: tasks are not waited for
                 self.close()
+                wait(running)  # a worker that had just answered was neither busy nor idle
+                self.close()
                 raise
         failures.raise_any()
 
