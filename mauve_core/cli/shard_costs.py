@@ -210,7 +210,8 @@ def costs_sentences(found: Estimate) -> str:
     iteration = _hours(found.iteration_seconds / found.workers)
     parts.append(f"k-means{workers}: {iteration} an iteration over all texts.")
     if found.counting.value:
-        parts.append(f"Counting phrases: at most {_hours(found.counting.value / found.workers)}.")
+        most = found.counting.value if found.counting.high is None else found.counting.high
+        parts.append(f"Counting phrases: at most {_hours(most / found.workers)}.")
     parts.append(f"Work folder: {file_size(found.disk)} of the {file_size(found.free)} that are free.")
     return " ".join(parts)
 

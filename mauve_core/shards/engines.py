@@ -135,8 +135,8 @@ class LocalEngine:
                 wait(running)
                 raise
             except BaseException:  # an interruption: tasks are not waited for
-                self.close()
-                wait(running)  # a worker that had just answered was neither busy nor idle
+                self._stop()
+                wait(running)  # until every worker is idle or has ended: one that has just answered is neither yet
                 self.close()
                 raise
         failures.raise_any()
@@ -184,11 +184,15 @@ class LocalEngine:
         )
 
     def close(self) -> None:
+        self._stop()
+        self._release()
+        self._seats = ()
+
+    def _stop(self) -> None:
+        """Kill the workers that have a task, also those that start meanwhile."""
         self._stopped = True
         for worker in tuple(self._busy):
             worker.kill()
-        self._release()
-        self._seats = ()
 
     def _release(self) -> None:
         """End the workers that have no task."""

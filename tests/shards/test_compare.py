@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import itertools
 import os
 import pickle
 import shutil
@@ -15,6 +16,7 @@ import time
 import types
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,6 +215,36 @@ def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path, worke
     found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine)
     engine.close()
     assert found.digest() == made_up.compared(tmp_path / "undisturbed").digest()
+
+
+def test_an_interruption_ends_a_worker_that_has_just_answered(
+    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a worker has no task any more, and its seat is not free yet."""
+    engine, held, seen = LocalEngine(2), threading.Event(), []
+    answer, answered = engine._answer, itertools.count()
+
+    def late(seat: Any, folder: Path, task: Task) -> int:
+        found = answer(seat, folder, task)
+        if next(answered) == 0:
+            seen.append(seat.worker.process)
+            held.set()
+            while not engine._stopped:
+                time.sleep(0.01)
+            time.sleep(0.5)  # until the others are ended
+        return found
+
+    def interrupt(name: str, done: int, total: int) -> None:
+        if name == "encode" and done:
+            assert held.wait(60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine, "_answer", late)
+    with pytest.raises(KeyboardInterrupt):
+        compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine, progress=interrupt)
+    (process,) = seen
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
 
 
 def test_what_a_task_prints_is_no_answer_and_an_error_that_cannot_be_read_is_told(tmp_path: Path) -> None:

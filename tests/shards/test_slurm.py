@@ -91,8 +91,8 @@ def free_ports(count: int) -> list[int]:
 @pytest.fixture(scope="module")
 def configuration(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Path]:
     """Two nodes of a core each, and what they need."""
-    os.environ["PATH"] += ":/usr/sbin"
-    if not all(map(shutil.which, DAEMONS)):
+    path_of = {name: shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") for name in DAEMONS}
+    if not all(path_of.values()):
         missing(pytestconfig, NO_SLURM)
     folder = tmp_path_factory.mktemp("slurm")
     key = folder / "munge.key"
@@ -114,7 +114,8 @@ def configuration(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest
     with ExitStack() as running:
         log = running.enter_context((folder / "daemons.log").open("wb"))
         for command in commands:
-            daemon = running.enter_context(subprocess.Popen(command, stdout=log, stderr=log))
+            program = [str(path_of[command[0]]), *command[1:]]
+            daemon = running.enter_context(subprocess.Popen(program, stdout=log, stderr=log))
             running.callback(daemon.terminate)
             time.sleep(1)
         yield path
