@@ -317,7 +317,7 @@ def test_what_is_to_come_is_said_before_it_begins(
         ({"most": 10**8}, ["At most 100 million texts, about 13.1 billion tokens."]),
         ({"most": 101_000_000}, ["100 million texts (±2%), about"]),
         ({"most": 10**8, "finished": 640}, ["640 of 640 shards are encoded. 100 million texts (±2%), about"]),
-        ({}, ["k-means: 5 hours an iteration over all texts. Counting phrases: at most 1 hour. Work folder"]),
+        ({}, ["k-means: 5 hours an iteration over all texts. Counting phrases: at most 1.1 hours. Work folder"]),
         (
             {"device": "", "most": 10**8},
             ["100 million texts (±2%), whose features need no encoding. k-means: 5 hours an iteration"],
