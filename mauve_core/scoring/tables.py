@@ -122,7 +122,8 @@ def tests_sentence(differences: Sequence[Difference], words: Words) -> str:
     within = "" if not paired else " within prompts" if paired == len(differences) else " within prompts they share"
     return words.said(
         f"Told apart: exchanging texts between two candidates{within} rarely gives a difference as large as theirs "
-        f"(p at most {SIGNIFICANT:g} after Holm's correction for all pairs), in clusters of the human texts with both."
+        f"(p at most {SIGNIFICANT:g} after Holm's correction for all pairs), in clusters of the human texts with both, "
+        "and the interval of the difference excludes 0."
     )
 
 
