@@ -123,7 +123,7 @@ def tests_sentence(differences: Sequence[Difference], words: Words) -> str:
     return words.said(
         f"Told apart: exchanging texts between two candidates{within} rarely gives a difference as large as theirs "
         f"(p at most {SIGNIFICANT:g} after Holm's correction for all pairs), in clusters of the human texts with both, "
-        "and the interval of the difference excludes 0."
+        "and the interval of the difference lies wholly on the same side of 0."
     )
 
 
