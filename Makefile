@@ -22,11 +22,12 @@ app: setup
 test: setup-dev browser latex lint
 	$(PYTEST) -m "not trial"
 
-# What takes minutes more: in the browser, all but uploads, links to every page, hostile files and headers; layouts, two
-# tabs, the keyboard; workers and servers killed at random, hostile corpora and axe-core through every view, how often
-# statistical tests are wrong, the demo made anew, batch scripts on a small Slurm of this machine.
+# What is slow and rarely finds anything: journeys, layouts and axe-core in the browser, processes killed at random,
+# how often statistical tests are wrong, the demo made anew, batch scripts on a small Slurm of this machine. CI leaves
+# out those marked `rare`.
+TRIALS := trial
 trials: setup-dev browser slurm axe
-	$(PYTEST) -m trial
+	$(PYTEST) -m "$(TRIALS)"
 
 # The package beside the oldest torch and transformers that it takes, some between and the newest: each is installed
 # from the index into an environment of its own (6 GB of disk at a time), where the features must be the same. ROWS
@@ -46,7 +47,7 @@ soak: setup-dev browser
 	$(BIN)/python benchmarks/soak.py --home $(SOAK_HOME) --minutes $(MINUTES) --out benchmarks/results/soak.md
 
 check: setup-dev lint
-	$(PYTEST) -q -m "$(FAST)" --hypothesis-profile check
+	$(PYTEST) -q -m "$(FAST)"
 
 # The same of what changed, the nearest first and none begun later than after these seconds.
 QUICK_S := 30

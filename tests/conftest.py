@@ -13,9 +13,8 @@ from hypothesis import settings
 
 # A property is a claim about numbers, not about time: a busy machine must not fail it. CI draws the same examples
 # every time; elsewhere they vary, and what they find becomes a test.
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.register_profile("check", deadline=None, max_examples=40)  # for make check; make test draws 100
+settings.register_profile("default", deadline=None, max_examples=25)
+settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports huggingface_hub, which reads it once
