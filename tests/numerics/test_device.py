@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import SeedSequence
 
@@ -61,7 +61,6 @@ def test_all_seeds_at_once_find_the_partitions_of_numpy(n, k, restarts, device):
     require_same(together[2], kmeans(x, k, restarts=restarts, seed=2, device=device))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(1, 4), st.integers(1, 6))
 def test_rows_with_copies_end_with_every_row_at_its_nearest_center(seed, k, restarts, most):
     x = np.round(topics(60, 2, seed))  # many rows are equal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import beta, expit, xlogy
 
@@ -81,7 +81,6 @@ class TestClosedForms:
 
 class TestArea:
     @given(pairs(), st.sampled_from(SCALES))
-    @settings(max_examples=25)
     @pytest.mark.slow
     def test_against_brute_force(self, pair, scale):
         p, q = pair
@@ -192,7 +191,6 @@ class TestLawsOfMauve:
         assert mauve(p, q, scale) == pytest.approx(float(mauve(q, p, scale)), abs=1e-10)
 
     @given(pairs(), st.sampled_from(SCALES))
-    @settings(max_examples=30)
     def test_range_and_swap_of_the_area(self, pair, scale):
         p, q = pair
         area = mauve_area(p, q, scale)

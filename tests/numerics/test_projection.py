@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
@@ -129,7 +129,6 @@ def test_a_placed_row_is_at_the_median_of_its_neighbours():
         np.testing.assert_array_equal(found[row], np.median(positions[near], axis=0))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=400), st.integers(5, 100), st.integers(0, 99))
 def test_every_stratum_is_sampled_in_proportion(strata, most, seed):
     groups = np.array(strata)

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -122,7 +122,6 @@ def test_discounts_by_hand():
     assert estimated_discounts([1] * 10 + [2] + [3] * 30) is None  # D_2 = 2 - 3 (10/12) 30 < 0
 
 
-@settings(deadline=None, max_examples=60)
 @given(texts_of_few_tokens, texts_of_few_tokens, st.integers(1, 5))
 def test_dictionaries_say_the_same(fitted, scored, order):
     model, twin = KneserNey.fit(fitted, 5, order), Dictionaries(fitted, 5, order)

@@ -40,7 +40,6 @@ def small_pair(seed: int, k: int = 7) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 class TestWeights:
-    @settings(max_examples=40)
     @given(labelled(), st.sampled_from(["none", "krichevsky-trofimov"]))
     def test_whole_weights_are_texts_repeated_or_left_out(self, drawn, smoothing):
         p, q, weights = drawn
