@@ -107,7 +107,7 @@ class TestBandwidth:
 
     @pytest.mark.parametrize(("d", "shift"), [(1, 1.0), (4, 1.0), (4, 3.0)])
     def test_no_other_has_a_smaller_loss(self, d, shift):
-        x_p, x_q = Pair(d, shift=shift).draw(60, 80, 0)
+        x_p, x_q = Pair(d, shift=shift).draw(30, 40, 0)
         chosen = width_of(kde_ratios(x_p, x_q))
         tried = scott_bandwidth(x_p, x_q) * 2 ** np.arange(-2, 3.01, 0.125)
         least = min(plain_loss(x_p, x_q, width) for width in tried)
