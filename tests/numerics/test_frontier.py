@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import beta, expit, xlogy
 
@@ -81,6 +81,7 @@ class TestClosedForms:
 
 class TestArea:
     @given(pairs(), st.sampled_from(SCALES))
+    @settings(max_examples=10)
     @pytest.mark.slow
     def test_against_brute_force(self, pair, scale):
         p, q = pair

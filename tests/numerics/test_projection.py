@@ -152,7 +152,10 @@ def test_strata_must_fit_the_rows():
             map_of(np.ones((5, 3)), strata, seed=0)
 
 
-@pytest.mark.parametrize("first", ["import torch; before = torch.get_num_threads()", "before = 1"])
+@pytest.mark.parametrize(
+    "first",
+    ["import torch; before = torch.get_num_threads()", pytest.param("before = 1", marks=pytest.mark.trial)],
+)
 def test_a_map_leaves_torch_the_threads_it_was_given(first):
     script = f"""
 {first}

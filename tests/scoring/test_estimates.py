@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import get_args
 
 import numpy as np
@@ -29,7 +30,9 @@ ROUNDING = 1e-12
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    return make_comparison()
+    made = make_comparison()
+    score = dataclasses.replace(made.config.score, bootstrap=100)
+    return dataclasses.replace(made, config=dataclasses.replace(made.config, score=score))
 
 
 def plain_twin(counts: CountSamples, scale: float, smoothing: str, confidence: float) -> dict[str, Estimate]:
