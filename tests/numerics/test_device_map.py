@@ -176,7 +176,7 @@ def test_the_map_lies_as_umap_lays_it():
     assert upright > max(mirrored) + 0.3
 
 
-@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (4, 1), (16, 4), (40, 1), (40, 2), (60, 10)])
+@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (16, 4), (40, 1)])
 def test_every_size_gives_finite_positions(shape):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     positions = project(x, seed=0, device=DEVICE)
@@ -191,9 +191,9 @@ def test_copies_do_not_break_the_map(device):
 
 
 def test_equal_seeds_give_equal_maps_and_other_seeds_others(device):
-    x = topics(150)[0]
-    np.testing.assert_array_equal(project(x, seed=3, device=device), project(x, seed=3, device=device))
-    assert not np.array_equal(project(x, seed=3, device=device), project(x, seed=4, device=device))
+    first, again, other = (project(topics(60)[0], seed=seed, device=device) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
 
 
 def test_rows_that_were_not_fitted_stand_among_their_own():

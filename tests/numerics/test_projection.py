@@ -19,7 +19,7 @@ from mauve_core.numerics.feature_space.stacked import Stacked
 pytestmark = pytest.mark.slow  # the first call on a machine compiles
 
 
-@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (4, 1), (16, 4), (40, 1), (60, 10)])
+@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (16, 4), (40, 1)])
 def test_every_size_gives_finite_positions(shape):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     positions = project(x, seed=0)
@@ -29,9 +29,10 @@ def test_every_size_gives_finite_positions(shape):
 
 
 def test_equal_seeds_give_equal_maps_and_other_seeds_others():
-    x = np.random.default_rng(0).normal(size=(120, 8)).astype(np.float32)
-    np.testing.assert_array_equal(project(x, seed=3), project(x, seed=3))
-    assert not np.array_equal(project(x, seed=3), project(x, seed=4))
+    x = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
+    first, again, other = (project(x, seed=seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
 
 
 def test_separated_groups_stay_apart():
