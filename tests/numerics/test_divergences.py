@@ -92,7 +92,7 @@ class TestHandValues:
 
 
 class TestNearlyEqualHistograms:
-    @pytest.mark.parametrize(("seed", "epsilon"), enumerate(EPSILONS))
+    @pytest.mark.parametrize(("seed", "epsilon"), [*enumerate(EPSILONS)])
     def test_signed_shares_against_sixty_digits(self, seed, epsilon):
         p, q = near_pair(epsilon, seed)
         for weight in WEIGHTS:
@@ -107,7 +107,7 @@ class TestNearlyEqualHistograms:
             for side, truth in zip(error_shares(p, q, weight), exact_shares(p, q, weight), strict=True):
                 assert abs(mpmath.mpf(float(side.sum())) - mpmath.fsum(truth)) < SUMMED, power
 
-    @pytest.mark.parametrize(("seed", "epsilon"), enumerate(EPSILONS))
+    @pytest.mark.parametrize(("seed", "epsilon"), [*enumerate(EPSILONS)])
     def test_terms_against_sixty_digits(self, seed, epsilon):
         p, q = near_pair(epsilon, seed)
         for weight in WEIGHTS:
@@ -115,7 +115,7 @@ class TestNearlyEqualHistograms:
             for side, truth in zip(found, exact_shares(p, q, weight), strict=True):
                 assert max(map(relative_error, side, truth)) < RELATIVE
 
-    @pytest.mark.parametrize(("seed", "epsilon"), enumerate(EPSILONS))
+    @pytest.mark.parametrize(("seed", "epsilon"), [*enumerate(EPSILONS)])
     def test_sums_against_sixty_digits(self, seed, epsilon):
         p, q = near_pair(epsilon, seed)
         type_1, type_2 = exact_shares(p, q, 0.5)

@@ -111,7 +111,7 @@ class TestBandwidth:
         chosen = width_of(kde_ratios(x_p, x_q))
         tried = scott_bandwidth(x_p, x_q) * 2 ** np.arange(-2, 3.01, 0.125)
         least = min(plain_loss(x_p, x_q, width) for width in tried)
-        assert plain_loss(x_p, x_q, chosen) == pytest.approx(least, abs=1e-4)
+        assert plain_loss(x_p, x_q, chosen) <= least + 1e-4
         assert tried[0] < chosen < tried[-1]
 
     def test_it_moves_by_less_than_a_step_when_a_text_is_left_out(self):

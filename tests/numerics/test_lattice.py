@@ -99,7 +99,7 @@ def test_a_batch_of_copies_has_a_finite_loss_and_slope():
 
 
 def test_training_lowers_the_objective_and_uses_more_bins_than_a_random_net():
-    random, begun, trained = (Lattice(epochs=epochs).fit(groups(), seed=0) for epochs in (0, 5, 20))
+    random, begun, trained = (Lattice(epochs=epochs).fit(groups(), seed=0) for epochs in (0, 5, 40))
     assert random.objective > begun.objective > trained.objective
     assert len(np.unique(trained.labels)) > 2 * len(np.unique(random.labels))
 
