@@ -279,8 +279,15 @@ class TestIntervals:
             intervals(np.zeros((2, 2)))
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("studies", [50, pytest.param(200, marks=pytest.mark.trial)])
-    @pytest.mark.parametrize(("players", "per_pair", "spread"), [(5, 10, 40), (5, 90, 40), (9, 20, 30), (9, 90, 30)])
+    @pytest.mark.parametrize(
+        ("players", "per_pair", "spread", "studies"),
+        [
+            (5, 10, 40, 50),
+            (9, 90, 30, 50),
+            *(pytest.param(*each, 200, marks=pytest.mark.trial)
+              for each in ((5, 10, 40), (5, 90, 40), (9, 20, 30), (9, 90, 30))),
+        ],
+    )  # fmt: skip
     def test_intervals_cover_the_true_scores_as_often_as_they_claim(self, players, per_pair, spread, studies):
         rng = np.random.default_rng(players * per_pair)
         covered = []

@@ -158,6 +158,7 @@ def test_neighbors_are_kept_as_by_umap(device):
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_the_map_lies_as_umap_lays_it():
     """From one start, groups end up about where they do with UMAP, not as in a mirror.
 

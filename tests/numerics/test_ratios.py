@@ -286,7 +286,7 @@ class TestDirect:
             assert np.isfinite(found.type_1).all()
             assert np.isfinite(found.type_2).all()
 
-    @pytest.mark.parametrize("distance", [200.0, 1e4, np.inf])
+    @pytest.mark.parametrize("distance", [200.0, np.inf])
     def test_separate_sides_have_the_area_of_figure_10(self, distance):
         """Its scores start at pi / 4: with c = 1/2 the curve is a quarter of a circle, on the published grid or not."""
         rng = np.random.default_rng(0)
