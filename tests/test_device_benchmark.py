@@ -62,17 +62,11 @@ def test_every_way_has_a_row_and_none_fails(tmp_path: Path) -> None:
         assert float(row["trustworthiness"]) > 0.8, row
 
 
-@pytest.mark.slow
+@pytest.mark.trial
+@pytest.mark.rare
 def test_what_runs_out_of_time_says_so(tmp_path: Path) -> None:
     page = measured(tmp_path, "--seconds", "5.2")
     assert page.count("out of time after") == 11  # all parts
-
-
-@pytest.mark.slow
-def test_some_parts_run_alone(tmp_path: Path) -> None:
-    found = rows_by_title(measured(tmp_path, "--parts", "kmeans_large"))
-    assert [*found] == ["Matrix products", "k-means alone"]
-    assert {row["case"] for row in found["k-means alone"]} == {"500 x 8, k = 8"}
 
 
 def test_libraries_that_only_devices_have_are_asked_as_they_take_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,41 +55,25 @@ def run(script: str, *arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_child_computes_what_its_parent_computed() -> None:
-    assert run("first = score(); print(in_child(lambda: score() == first), score() == first)") == "0 True"
-
-
-@pytest.mark.slow
-def test_a_pool_of_forked_workers_computes() -> None:
+def test_children_compute_what_their_parent_computed() -> None:
+    """Forked by itself, by a pool, while another thread computes, and while it holds BLAS itself."""
     script = """
 import multiprocessing
+usual = blas_threads()
 first = score()
+print(in_child(lambda: score() == first), score() == first)
 with multiprocessing.get_context("fork").Pool(2, initializer=signal.alarm, initargs=(60,)) as pool:
     print(set(pool.map(score, range(4))) == {first})
-"""
-    assert run(script) == "True"
 
-
-@pytest.mark.slow
-def test_a_process_may_fork_while_another_thread_computes() -> None:
-    script = """
-usual = blas_threads()
-first, begun, over = score(), threading.Barrier(4), threading.Event()
+begun, over = threading.Barrier(4), threading.Event()
 at_work = threading.Thread(target=threads.parallel_map, args=(lambda _: (begun.wait(), over.wait()), range(3)))
 at_work.start()
-begun.wait()  # all of the pool is busy, and BLAS is held to one thread
+begun.wait()  # all of the threads are busy, and BLAS is held to one of its own
 print(blas_threads(), in_child(lambda: blas_threads() == usual and score() == first and blas_threads() == usual))
 over.set()
 at_work.join()
 print(blas_threads() == usual)
-"""
-    assert run(script).splitlines() == ["{1} 0", "True"]
 
-
-@pytest.mark.slow
-def test_a_process_may_fork_while_it_holds_blas_itself() -> None:
-    script = """
-usual = blas_threads()
 def check():
     score()
     return blas_threads() == {1}  # the block around the fork goes on in the child
@@ -98,7 +82,7 @@ with threads.single_threaded_blas():
     print(in_child(check))
 print(blas_threads() == usual)
 """
-    assert run(script).splitlines() == ["0", "True"]
+    assert run(script).splitlines() == ["0 True", "True", "{1} 0", "True", "0", "True"]
 
 
 @pytest.mark.trial

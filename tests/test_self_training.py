@@ -110,7 +110,7 @@ def test_the_first_generation_that_is_apart(
     assert paging.first_apart(made, "x") == expected
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_the_page_has_every_measure_of_every_generation(study: ModuleType, paging: ModuleType, tmp_path: Path) -> None:
     encoder = str(by_topic(tmp_path / "vectors.txt"))
     arms: dict[str, list] = {name: [] for name in study.ARMS}

@@ -7,23 +7,13 @@ differ clearly and a wrong token, layer or mask cannot hide in the rounding.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
-
-import torch
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import (
-    BertConfig,
-    BertForMaskedLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    LlamaConfig,
-    LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-    RobertaConfig,
-    RobertaForMaskedLM,
-)
+from typing import TYPE_CHECKING, Any
 
 from mauve_core.encoders.older_transformers import is_older
+
+if TYPE_CHECKING:  # seconds to load, and most who import this module for a sentence or a name make no model
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
 
 POSITIONS = 64
 """Longest sequence that every tiny model takes, special tokens included."""
@@ -51,6 +41,8 @@ def make_gpt2(folder: Path, *, seed: int = 0, width: int = WIDTH, layers: int = 
 
     A wider and deeper one takes its time.
     """
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     tokenizer = _byte_level((GPT2_END,))
     wrapped = _wrap(tokenizer, bos_token=GPT2_END, eos_token=GPT2_END, unk_token=GPT2_END)
     config = GPT2Config(
@@ -68,6 +60,9 @@ def make_gpt2(folder: Path, *, seed: int = 0, width: int = WIDTH, layers: int = 
 
 def make_llama(folder: Path, *, seed: int = 0) -> Path:
     """A Llama with grouped key-value heads whose tokenizer puts <s> before each text."""
+    from tokenizers import processors
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     tokenizer = _byte_level(("<s>", "</s>"))
     tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
     wrapped = _wrap(tokenizer, bos_token="<s>", eos_token="</s>")
@@ -88,6 +83,9 @@ def make_llama(folder: Path, *, seed: int = 0) -> Path:
 
 def make_roberta(folder: Path, *, seed: int = 0) -> Path:
     """A RoBERTa with <s> and </s> around each text and positions that start after the padding id, as the real one."""
+    from tokenizers import processors
+    from transformers import RobertaConfig, RobertaForMaskedLM
+
     tokenizer = _byte_level(ROBERTA_SPECIAL)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
@@ -100,6 +98,9 @@ def make_roberta(folder: Path, *, seed: int = 0) -> Path:
 
 def make_bert(folder: Path, *, seed: int = 0) -> Path:
     """A BERT with a lower-casing WordPiece tokenizer and [CLS], [SEP] around each text."""
+    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import BertConfig, BertForMaskedLM
+
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -129,6 +130,8 @@ MAKERS = {"gpt2": make_gpt2, "llama": make_llama, "roberta": make_roberta, "bert
 
 
 def _byte_level(special: tuple[str, ...]) -> Tokenizer:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -143,6 +146,8 @@ def _byte_level(special: tuple[str, ...]) -> Tokenizer:
 
 
 def _wrap(tokenizer: Tokenizer, **special: str) -> PreTrainedTokenizerFast:
+    from transformers import PreTrainedTokenizerFast
+
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=POSITIONS, **special)
 
 
@@ -159,6 +164,8 @@ def _encoder_sizes(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
 
 
 def _save(model_class: Any, config: Any, tokenizer: PreTrainedTokenizerFast, folder: Path, seed: int) -> Path:
+    import torch
+
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = model_class(config)

@@ -50,26 +50,34 @@ class Bomb:
     read: Callable[[Path], object]
 
 
-def bytes_(name: str, *parts: bytes) -> Callable[[Path], Path]:
+Data = bytes | Callable[[], bytes]
+"""A function makes what is large or slow to make, since every run of the tests imports this module."""
+
+
+def data_of(given: Data) -> bytes:
+    return given if isinstance(given, bytes) else given()
+
+
+def bytes_(name: str, *parts: Data) -> Callable[[Path], Path]:
     """A file of these bytes."""
 
     def make(folder: Path) -> Path:
         path = folder / name
-        path.write_bytes(b"".join(parts))
+        path.write_bytes(b"".join(map(data_of, parts)))
         return path
 
     return make
 
 
-def packed(name: str, block: bytes, times: int, head: bytes = b"") -> Callable[[Path], Path]:
+def packed(name: str, block: Data, times: int, head: bytes = b"") -> Callable[[Path], Path]:
     """A gzip file of a megabyte or so that unpacks to a head and then the block so often."""
 
     def make(folder: Path) -> Path:
-        path = folder / name
+        path, data = folder / name, data_of(block)
         with gzip.open(path, "wb", 9) as stream:
             stream.write(head)
             for _ in range(times):
-                stream.write(block)
+                stream.write(data)
         return path
 
     return make
@@ -111,13 +119,13 @@ def array(shape: object, dtype: str = "<f4", data: bytes = b"") -> bytes:
     return b"\x93NUMPY\x02\x00" + struct.pack("<I", len(header) + 1) + header + b"\n" + data
 
 
-def model(**files: bytes) -> Callable[[Path], Path]:
+def model(**files: Data) -> Callable[[Path], Path]:
     """A sound model's folder with these files in place of its own; ``__`` stands for a dot."""
 
     def make(folder: Path) -> Path:
         path = samples.model(folder)
         for name, data in files.items():
-            (path / name.replace("__", ".")).write_bytes(data)
+            (path / name.replace("__", ".")).write_bytes(data_of(data))
         return path
 
     return make
@@ -149,13 +157,13 @@ def gguf_string(text: bytes, length: int | None = None) -> bytes:
     return struct.pack("<Q", len(text) if length is None else length) + text
 
 
-def archive(entries: Iterator[tuple[str, int]], manifest: bytes) -> Callable[[Path], Path]:
+def archive(entries: Iterator[tuple[str, int]], manifest: Data) -> Callable[[Path], Path]:
     """An archive with such a manifest and entries of so many zeros."""
 
     def make(folder: Path) -> Path:
         path = folder / "run.zip"
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
-            written.writestr(MANIFEST, manifest)
+            written.writestr(MANIFEST, data_of(manifest))
             for name, size in entries:
                 with written.open(name, "w", force_zip64=True) as stream:
                     for _ in range(size >> 20):
@@ -201,11 +209,13 @@ TEXTS = {
     "a Parquet file of 10 GB, in bzip2": members("a.parquet.bz2", bz2.compress, bytes(1 << 20), 100, b"PAR1"),
     "a million brackets deep": bytes_("a.jsonl", b'{"text": ', b"[" * DEEP, b"]" * DEEP, b"}\n"),
     "a million objects deep": bytes_("a.json", b'{"a":' * DEEP, b"1", b"}" * DEEP),
-    "a million columns": bytes_("a.csv", b",".join(b"c%d" % i for i in range(DEEP)), b"\n", b"," * (DEEP - 1), b"\n"),
-    "a million keys in each of a thousand rows, gzipped": packed(
-        "b.jsonl.gz", json.dumps({f"k{i}": i for i in range(100_000)}).encode() + b"\n", 1000
+    "a million columns": bytes_(
+        "a.csv", lambda: b",".join(b"c%d" % i for i in range(DEEP)), b"\n", b"," * (DEEP - 1), b"\n"
     ),
-    "a number of ten million digits": bytes_("a.jsonl", b'{"text": "a", "n": ', b"9" * 10_000_000, b"}\n"),
+    "a million keys in each of a thousand rows, gzipped": packed(
+        "b.jsonl.gz", lambda: json.dumps({f"k{i}": i for i in range(100_000)}).encode() + b"\n", 1000
+    ),
+    "a number of ten million digits": bytes_("a.jsonl", b'{"text": "a", "n": ', lambda: b"9" * 10_000_000, b"}\n"),
     "a quote that does not end": packed("q.tsv.gz", b"\n" * (1 << 20), 200, b'text\n"'),
     "8 GB of zeros": sparse("a.txt", b"text\n", 8 * GB),
     "8 GB of zeros called Parquet": sparse("a.parquet", b"PAR1", 8 * GB),
@@ -236,7 +246,7 @@ MODELS = {
         )
     ),
     "weights of half a million tensors": model(
-        model__safetensors=weights(
+        model__safetensors=lambda: weights(
             json.dumps(
                 {f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(500_000)}
             ).encode()
@@ -263,16 +273,18 @@ ARCHIVES = {
     "an entry of 10 GB": archive(iter([("features-0.npy", 10 * GB)]), _LISTED),
     "an entry that says it is small": lying_archive,
     "ten thousand entries": archive(((f"texts-{i}.parquet", 0) for i in range(10_000)), _LISTED),
-    "a manifest of 1 GB": archive(iter([]), b" " * GB),
+    "a manifest of 1 GB": archive(iter([]), lambda: b" " * GB),
     "a manifest a million brackets deep": archive(iter([]), b"[" * DEEP),
     "a manifest of a million files": archive(
         iter([]),
-        json.dumps(
+        lambda: json.dumps(
             {"format": 1, "id": "a", "files": {f"a{i}": {"size": 0, "sha256": ""} for i in range(DEEP)}}
         ).encode(),
     ),
 }
-RATINGS = {"a cell of 100 MB": bytes_("r.csv", b'rater,left,right,option\n"', b"a" * 100_000_000, b'",a,b,tie\n')}
+RATINGS = {
+    "a cell of 100 MB": bytes_("r.csv", b'rater,left,right,option\n"', lambda: b"a" * 100_000_000, b'",a,b,tie\n')
+}
 
 
 def _sparse_in(folder: Path, name: str) -> Path:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import SeedSequence
 
@@ -55,13 +55,12 @@ def require_same(here, there) -> None:
 @pytest.mark.parametrize(("n", "k", "restarts"), [(300, 8, 2), (2000, 50, 5), (6000, 40, 5), (6000, 40, 1)])
 def test_all_seeds_at_once_find_the_partitions_of_numpy(n, k, restarts, device):
     x = topics(n, 20)  # 6,000 rows are more than a sample for several restarts
-    together = cluster_on(device, x, k, [SeedSequence(seed) for seed in range(4)], restarts=restarts)
+    together = cluster_on(device, x, k, [SeedSequence(seed) for seed in range(2)], restarts=restarts)
     for seed, there in enumerate(together):
         require_same(kmeans(x, k, restarts=restarts, seed=seed), there)
-    require_same(together[2], kmeans(x, k, restarts=restarts, seed=2, device=device))
+    require_same(together[1], kmeans(x, k, restarts=restarts, seed=1, device=device))
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(1, 4), st.integers(1, 6))
 def test_rows_with_copies_end_with_every_row_at_its_nearest_center(seed, k, restarts, most):
     x = np.round(topics(60, 2, seed))  # many rows are equal

@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, fisher_exact
 
@@ -31,7 +31,6 @@ TEXTS = st.lists(st.tuples(st.booleans(), st.booleans(), st.integers(0, 3)), min
 
 
 @given(texts=TEXTS)
-@settings(deadline=None)
 def test_all_exchanges_are_counted(texts):
     has, of_p, blocks = map(list, zip(*texts, strict=True))
     assert exchange_test(has, of_p, blocks)[0] == pytest.approx(plain(has, of_p, blocks))

@@ -81,7 +81,7 @@ class TestClosedForms:
 
 class TestArea:
     @given(pairs(), st.sampled_from(SCALES))
-    @settings(max_examples=25)
+    @settings(max_examples=10)
     @pytest.mark.slow
     def test_against_brute_force(self, pair, scale):
         p, q = pair
@@ -192,7 +192,6 @@ class TestLawsOfMauve:
         assert mauve(p, q, scale) == pytest.approx(float(mauve(q, p, scale)), abs=1e-10)
 
     @given(pairs(), st.sampled_from(SCALES))
-    @settings(max_examples=30)
     def test_range_and_swap_of_the_area(self, pair, scale):
         p, q = pair
         area = mauve_area(p, q, scale)

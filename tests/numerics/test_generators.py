@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
@@ -278,13 +278,11 @@ class TestGenerators:
 
 class TestLaws:
     @given(pairs())
-    @settings(max_examples=40)
     def test_range(self, pair):
         for generator in ALL:
             assert 0 <= f_divergence(*pair, generator) <= generator.at_zero + generator.conjugate_at_zero
 
     @given(pairs())
-    @settings(max_examples=40)
     def test_swap_of_the_sides(self, pair):
         p, q = pair
         for generator in ALL:
@@ -304,7 +302,6 @@ class TestLaws:
             assert (abs(there / back - 1) < RELATIVE) == generator.symmetric, generator.name
 
     @given(pairs(), st.data())
-    @settings(max_examples=60)
     def test_merging_bins_never_raises_a_divergence(self, pair, data):
         p, q = pair
         k = p.size
@@ -316,7 +313,6 @@ class TestLaws:
             assert f_divergence(*merged, generator) <= bound, generator.name
 
     @given(pairs())
-    @settings(max_examples=30)
     def test_a_bin_that_is_empty_on_both_sides_changes_nothing(self, pair):
         p, q = pair
         for generator in ALL:

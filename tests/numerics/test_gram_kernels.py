@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
@@ -44,7 +44,6 @@ def prose(count, seed, *, length=60, words=400):
     return [rng.choice(words, size=rng.integers(length // 2, length), p=chances / chances.sum()) for _ in range(count)]
 
 
-@settings(deadline=None, max_examples=60)
 @given(short_texts, st.integers(1, 4), st.sampled_from([0.1, 0.5, 0.9, 1.0]))
 def test_every_subsequence_counted_one_by_one(texts, n, decay):
     found = subsequence_gram(texts, n, decay).kernel

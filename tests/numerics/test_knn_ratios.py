@@ -113,7 +113,7 @@ class TestLaws:
 
 class TestTruth:
     @pytest.mark.slow
-    @pytest.mark.parametrize("pair", [Pair(2, shift=1.0), Pair(2, scale=1.5)])
+    @pytest.mark.parametrize("pair", [Pair(2, shift=1.0), pytest.param(Pair(2, scale=1.5), marks=pytest.mark.trial)])
     def test_error_shrinks_with_the_sample(self, pair):
         """k grows as the root of n, as the bound of theorem 17 wants: neighbourhoods shrink and counts grow."""
         small = mid_error(lambda x_p, x_q: knn_ratios(x_p, x_q, k=12), pair, 150, 8)

@@ -51,9 +51,8 @@ SCATTER: dict[str, Callable[[Rng], NDArray[np.float64]]] = {
 
 
 @pytest.mark.parametrize("scatter", SCATTER)
-@pytest.mark.parametrize("seed", range(3))
-def test_answers_that_scatter_without_modes_have_none(scatter: str, seed: int) -> None:
-    rng = np.random.default_rng(seed)
+def test_answers_that_scatter_without_modes_have_none(scatter: str) -> None:
+    rng = np.random.default_rng(0)
     x = unit_answers(rng.normal(size=(200, 1, DIMENSION)) + SCATTER[scatter](rng))
     gap = gap_between_modes([x])
     assert gap is None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
@@ -19,7 +19,7 @@ from mauve_core.numerics.feature_space.stacked import Stacked
 pytestmark = pytest.mark.slow  # the first call on a machine compiles
 
 
-@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (4, 1), (16, 4), (40, 1), (60, 10)])
+@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (3, 3), (16, 4), (40, 1)])
 def test_every_size_gives_finite_positions(shape):
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
     positions = project(x, seed=0)
@@ -29,9 +29,10 @@ def test_every_size_gives_finite_positions(shape):
 
 
 def test_equal_seeds_give_equal_maps_and_other_seeds_others():
-    x = np.random.default_rng(0).normal(size=(120, 8)).astype(np.float32)
-    np.testing.assert_array_equal(project(x, seed=3), project(x, seed=3))
-    assert not np.array_equal(project(x, seed=3), project(x, seed=4))
+    x = np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
+    first, again, other = (project(x, seed=seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
 
 
 def test_separated_groups_stay_apart():
@@ -129,7 +130,6 @@ def test_a_placed_row_is_at_the_median_of_its_neighbours():
         np.testing.assert_array_equal(found[row], np.median(positions[near], axis=0))
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=400), st.integers(5, 100), st.integers(0, 99))
 def test_every_stratum_is_sampled_in_proportion(strata, most, seed):
     groups = np.array(strata)
@@ -153,7 +153,10 @@ def test_strata_must_fit_the_rows():
             map_of(np.ones((5, 3)), strata, seed=0)
 
 
-@pytest.mark.parametrize("first", ["import torch; before = torch.get_num_threads()", "before = 1"])
+@pytest.mark.parametrize(
+    "first",
+    ["import torch; before = torch.get_num_threads()", pytest.param("before = 1", marks=pytest.mark.trial)],
+)
 def test_a_map_leaves_torch_the_threads_it_was_given(first):
     script = f"""
 {first}

@@ -286,9 +286,8 @@ class TestDirect:
             assert np.isfinite(found.type_1).all()
             assert np.isfinite(found.type_2).all()
 
-    @pytest.mark.parametrize("distance", [200.0, 1e4, np.inf])
-    @pytest.mark.parametrize("expectation", ["union", "own"])
-    def test_separate_sides_have_the_area_of_figure_10(self, distance, expectation):
+    @pytest.mark.parametrize("distance", [200.0, np.inf])
+    def test_separate_sides_have_the_area_of_figure_10(self, distance):
         """Its scores start at pi / 4: with c = 1/2 the curve is a quarter of a circle, on the published grid or not."""
         rng = np.random.default_rng(0)
         own_p, own_q = -100 * rng.random(40), -100 * rng.random(60)
@@ -296,9 +295,10 @@ class TestDirect:
         scale = SCALES["direct"]
         assert mauve_area(*ratio_atoms(ratios), scale) == pytest.approx(np.pi / 4, abs=1e-6)
         assert float(mauve(*ratio_atoms(ratios), scale)) == pytest.approx(np.pi / 4, abs=2e-3)
-        curve = ratio_frontier(ratios, weights=np.linspace(0, 1, 4001)[1:-1], expectation=expectation).curve(scale)
-        np.testing.assert_allclose(np.hypot(*curve), 1, rtol=1e-12)
-        assert trapezoid_area(*curve) == pytest.approx(np.pi / 4, abs=1e-5)
+        for expectation in ("union", "own"):
+            curve = ratio_frontier(ratios, weights=np.linspace(0, 1, 4001)[1:-1], expectation=expectation).curve(scale)
+            np.testing.assert_allclose(np.hypot(*curve), 1, rtol=1e-12)
+            assert trapezoid_area(*curve) == pytest.approx(np.pi / 4, abs=1e-5)
 
     @pytest.mark.parametrize("c", sorted({0.25, 1.0, *SCALES.values()}))
     def test_the_least_area_by_its_closed_form(self, c):

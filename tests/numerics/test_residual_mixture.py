@@ -23,9 +23,14 @@ def rows(n: int = 200, d: int = 4, seed: int = 0) -> np.ndarray:
     return (2 * np.random.default_rng(1).normal(size=(10, d))[groups] + rng.normal(size=(n, d))).astype(np.float32)
 
 
-def test_the_joint_density_is_that_of_a_slow_twin():
+@pytest.fixture(scope="module")
+def mixture():
+    """Of :func:`rows`."""
+    return fit_mixture(rows(), SMALL, seed=0)
+
+
+def test_the_joint_density_is_that_of_a_slow_twin(mixture):
     x = rows()
-    mixture = fit_mixture(x, SMALL, seed=0)
     found = log_joint(mixture, x[:20].astype(np.float64))
     assert found.shape == (20, 27)
     for number, path in enumerate(itertools.product(range(3), repeat=3)):
@@ -35,9 +40,8 @@ def test_the_joint_density_is_that_of_a_slow_twin():
         np.testing.assert_allclose(found[:, number], mixture.log_prior[number] + twin, rtol=1e-11)
 
 
-def test_probabilities_of_paths_sum_to_one_and_favour_those_that_rows_take():
+def test_probabilities_of_paths_sum_to_one_and_favour_those_that_rows_take(mixture):
     x = rows()
-    mixture = fit_mixture(x, SMALL, seed=0)
     # 27 products of float64 numbers.
     assert np.exp(mixture.log_prior).sum() == pytest.approx(1, rel=1e-12)
     wide = ResidualMixtureQuantiser(layers=3, components=5, epochs=4)
@@ -64,9 +68,8 @@ def test_the_objective_is_the_mean_log_density_of_the_rows_copies_counted():
     assert SMALL.fit(x, seed=0).objective == negative_log_likelihood(mixture, x)
 
 
-def test_a_bin_is_the_likeliest_path():
+def test_a_bin_is_the_likeliest_path(mixture):
     x = rows()
-    mixture = fit_mixture(x, SMALL, seed=0)
     np.testing.assert_array_equal(SMALL.fit(x, seed=0).labels, log_joint(mixture, x.astype(np.float64)).argmax(axis=1))
 
 

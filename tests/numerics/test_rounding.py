@@ -6,7 +6,7 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
@@ -86,7 +86,6 @@ def test_equal_values_of_the_reference_may_be_equal_or_not():
     assert found == pytest.approx([0.5, 1.5 / np.sqrt(3), 1], abs=EXACT)
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables)
 def test_all_orders_are_found_and_no_others(drawn):
     figures, _, target, reference = drawn
@@ -94,7 +93,6 @@ def test_all_orders_are_found_and_no_others(drawn):
     assert found == pytest.approx(twin(figures, reference, target), abs=EXACT)
 
 
-@settings(max_examples=25, deadline=None)
 @given(tables.filter(lambda drawn: len(drawn[0]) <= 4))
 def test_the_worst_case_range_is_that_of_all_patterns(drawn):
     figures, sd, target, reference = drawn
@@ -106,7 +104,6 @@ def test_the_worst_case_range_is_that_of_all_patterns(drawn):
     assert high == pytest.approx(lowest_top, abs=EXACT) if target is None else high <= lowest_top + EXACT
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables, st.integers(0, 1000))
 def test_no_figures_that_round_to_the_printed_ones_leave_the_limits(drawn, seed):
     figures, sd, target, reference = drawn

@@ -240,14 +240,14 @@ def partitions(x: NDArray[np.float32], ks: tuple[int, ...], seed: int) -> list[N
     return [kmeans(x, k, restarts=1, seed=child).labels for k, child in zip(ks, children, strict=True)]
 
 
-FITS, SPLITS = 10, 20
+SPLITS = 10
 
 
-@pytest.fixture(scope="module")
-def null() -> tuple[NDArray[np.float64], NDArray[np.str_]]:
-    """(splits, k) p-values and labels of random halves of human texts against each other."""
+@pytest.fixture(scope="module", params=[4, pytest.param(20, marks=pytest.mark.trial)])
+def null(request: pytest.FixtureRequest) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+    """(splits, k) p-values and labels of random halves of human texts against each other, of so many collections."""
     p, label = [], []
-    for fit in range(FITS):
+    for fit in range(request.param):
         rng = np.random.default_rng(fit)
         _, x = mixture(np.ones(COMPONENTS), 600, rng)
         rows = partitions(x, (30, 30, 30, 20), fit)
@@ -264,10 +264,9 @@ class TestCalibration:
     def test_halves_of_one_collection_have_hardly_a_stable_cluster(self, null):
         _, label = null
         stable = label == "stable"
-        assert len(label) == 200
         assert stable.mean() <= 0.05
         # Adjusted p-values hold more than that: a split with any stable cluster at all is rare. Five standard errors.
-        assert stable.any(axis=1).mean() <= LEVEL + 5 * np.sqrt(LEVEL * (1 - LEVEL) / 200)
+        assert stable.any(axis=1).mean() <= LEVEL + 5 * np.sqrt(LEVEL * (1 - LEVEL) / len(label))
 
     def test_p_values_of_halves_are_uniform(self, null):
         p, _ = null
@@ -278,10 +277,11 @@ class TestCalibration:
             assert shares.mean() <= level + 4 * error
             assert shares.mean() >= 0.7 * level - 4 * error  # counts are whole, so levels are not reached exactly
 
-    def test_pairs_of_one_prompt_hold_their_level(self):
+    @pytest.mark.parametrize("fits", [15, pytest.param(60, marks=pytest.mark.trial)])
+    def test_pairs_of_one_prompt_hold_their_level(self, fits):
         # Both texts of a prompt lie near each other, so that sides differ less than two free samples would.
         shares = []
-        for fit in range(60):
+        for fit in range(fits):
             rng = np.random.default_rng(fit)
             _, middle = mixture(np.ones(COMPONENTS), 300, rng)
             x, y = (middle + rng.normal(size=middle.shape).astype(np.float32) for _ in range(2))
@@ -295,9 +295,16 @@ class TestCalibration:
         assert abs(blocked - 0.2) <= 4 * error[0]
         assert free < 0.2 - 4 * error[1]  # without blocks the test is blind to what pairs tell
 
-    @pytest.mark.parametrize(("factor", "texts"), [(2.0, 2000), (3.0, 1000)])
-    def test_a_planted_topic_is_stable(self, factor, texts):
-        found, repeats = 0, 60
+    @pytest.mark.parametrize(
+        ("factor", "texts", "repeats"),
+        [
+            (3.0, 1000, 10),
+            pytest.param(3.0, 1000, 60, marks=pytest.mark.trial),
+            pytest.param(2.0, 2000, 60, marks=pytest.mark.trial),
+        ],
+    )
+    def test_a_planted_topic_is_stable(self, factor, texts, repeats):
+        found = 0
         for repeat in range(repeats):
             rng = np.random.default_rng(100 + repeat)
             weights = np.ones(COMPONENTS)
@@ -309,7 +316,7 @@ class TestCalibration:
             home = np.bincount(rows[0][component == 0]).argmax()
             stability = cluster_stability(rows, texts, seed=repeat)
             found += stability.label[home] == "stable" and stability.excess[home] < 0
-        assert found / repeats >= 0.95
+        assert found >= 0.95 * repeats - (repeats < 60)  # of ten, one may be missed
 
 
 def test_draws_as_far_as_the_sides_themselves_count():

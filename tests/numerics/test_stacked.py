@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
@@ -27,7 +27,6 @@ def plain(arrays):
     return np.concatenate([array.astype(np.float32) for array in arrays])
 
 
-@settings(max_examples=200, deadline=None)
 @given(piles(), st.data())
 def test_blocks_and_rows_are_those_of_one_array(arrays, data):
     whole, table = plain(arrays), Stacked(arrays)
@@ -44,7 +43,6 @@ def test_blocks_and_rows_are_those_of_one_array(arrays, data):
     np.testing.assert_array_equal(np.asarray(table, dtype=np.float64), whole.astype(np.float64))
 
 
-@settings(max_examples=200, deadline=None)
 @given(piles(), st.data())
 def test_chosen_rows_are_those_of_one_array(arrays, data):
     whole, table = plain(arrays), Stacked(arrays)

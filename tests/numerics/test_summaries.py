@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
@@ -153,7 +153,6 @@ class TestIntegral:
 
     @pytest.mark.parametrize("base", ["kl", "chi2", "total-variation"])
     @given(pair=pairs())
-    @settings(max_examples=25)
     def test_quadrature_against_the_closed_form(self, base, pair):
         closed = float(frontier_integral_f(*pair, base))
         assert integrated_frontier(*pair, base) == pytest.approx(closed, rel=QUADRATURE)
@@ -194,7 +193,6 @@ class TestIntegral:
 
 class TestRanges:
     @given(st.sampled_from(list(FRAMED.values())), pairs())
-    @settings(max_examples=60)
     def test_nothing_leaves_its_range_and_sides_may_be_swapped(self, generator, pair):
         p, q = pair
         bounds = ranges(generator)
@@ -233,7 +231,6 @@ class TestRanges:
         assert mid_f(p, q, generator) == pytest.approx(bounds["mid"][1], rel=RELATIVE)
 
     @given(st.sampled_from(list(FRAMED.values())), pairs(), st.data())
-    @settings(max_examples=60)
     def test_merging_bins_never_raises_a_summary(self, generator, pair, data):
         p, q = pair
         k = p.size

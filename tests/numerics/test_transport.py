@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import block_array, eye_array, kron
@@ -201,7 +201,6 @@ class TestQuantised:
         assert quantised_cost(p, q, SIMPLEX) == pytest.approx(np.abs(p - q).sum() / 2, rel=1e-12)
 
     @given(st.integers(0, 10_000), st.integers(1, 8))
-    @settings(max_examples=40)
     def test_its_root_is_a_distance(self, seed, k):
         rng = np.random.default_rng(seed)
         sides, centres = rng.dirichlet(np.ones(k), size=3), rng.normal(size=(k, 2))
@@ -254,7 +253,6 @@ class TestLinearFrontier:
         assert area == pytest.approx((1 + 5 * cost) * np.exp(-5 * cost), abs=1e-4)
 
     @given(st.integers(0, 10_000))
-    @settings(max_examples=25)
     def test_bounds_and_ends(self, seed):
         p, q, centres = histograms(7, seed)
         whole = quantised_cost(p, q, centres)

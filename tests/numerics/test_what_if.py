@@ -40,7 +40,6 @@ def small_pair(seed: int, k: int = 7) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 class TestWeights:
-    @settings(max_examples=40)
     @given(labelled(), st.sampled_from(["none", "krichevsky-trofimov"]))
     def test_whole_weights_are_texts_repeated_or_left_out(self, drawn, smoothing):
         p, q, weights = drawn
@@ -154,7 +153,7 @@ def brute_force(p, q, action: str, score: str, steps: int) -> list[tuple[int, fl
 class TestGreedy:
     @pytest.mark.parametrize("action", ACTIONS)
     @pytest.mark.parametrize("score", BEST)
-    @pytest.mark.parametrize("seed", range(4))
+    @pytest.mark.parametrize("seed", range(2))
     def test_against_trying_everything(self, action, score, seed):
         p, q = small_pair(seed)
         found = greedy(p, q, action=action, score=score, steps=5)

@@ -150,7 +150,8 @@ def test_same_inputs_give_the_same_numbers_and_another_seed_gives_others(inputs,
         assert first.scores == second.scores
         assert first.joint_scores == second.joint_scores
     other = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, seed=1))
-    changed = compare(human, candidates, other, features=features)
+    close = {"close": candidates["close"]}
+    changed = compare(human, close, other, features={name: features[name] for name in (HUMAN, "close")})
     assert changed.candidates[0].scores["mauve"].values != comparison.candidates[0].scores["mauve"].values
 
 
@@ -252,14 +253,12 @@ def test_refuses_more_clusters_than_distinct_texts(inputs):
     refuse(human, {"close": corpus}, {HUMAN: features, "close": features}, "60", config=config)
 
 
-def test_too_many_clusters_for_the_texts_are_warned_of(inputs):
+def test_too_many_clusters_for_the_texts_are_warned_of(inputs, comparison):
     human, candidates, features = inputs
     config = dataclasses.replace(CONFIG, score=dataclasses.replace(SCORE, k=80, seeds=2))
     result = compare(human, {"close": candidates["close"]}, config, features={n: features[n] for n in (HUMAN, "close")})
     assert any("2.0 texts per cluster" in warning for warning in result.warnings)
-    assert not any(
-        "per cluster:" in warning for warning in compare(human, candidates, CONFIG, features=features).warnings
-    )
+    assert not any("per cluster:" in warning for warning in comparison.warnings)
 
 
 @pytest.mark.slow

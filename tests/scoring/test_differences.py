@@ -357,6 +357,7 @@ def test_one_pair_needs_no_adjustment_and_one_candidate_no_test() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_the_size_of_the_blocks_of_draws_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     comparison = made(PARTLY)
     whole, sizes = differences_in(comparison), []

@@ -140,18 +140,15 @@ def replicates_by_hand(comparison: Comparison, name: str) -> dict[str, NDArray[n
     rates = [sides.exchange_rate(score.bootstrap) for sides in generation_sides(comparison, "pairwise", name)]
     rng = np.random.default_rng(stream(score.seed, "bootstrap"))
     widest = max(width_of(groups_by_hand(names, each, g)) for each in names for g in range(count_of(each)))
-    found: dict[str, list[float]] = {each: [] for each in SCORES}
-    for _ in range(score.bootstrap):
-        numbers, values = rng.random(widest), []
-        for generation, (own, rate) in enumerate(zip(groups, rates, strict=True)):
-            on_p, on_q = plain_resample(own, rate, numbers[: width_of(own)])
-            for part in comparison.candidate(name).partitions:
-                labels = [*part.labels[HUMAN], *(part.labels[name][i] for i in texts_of(name, generation))]
-                p, q = ([sum(labels[i] == c for i in side) for c in range(part.k)] for side in (on_p, on_q))
-                values.append(score_counts(p, q, scale=score.scale))
-        for each in SCORES:
-            found[each].append(float(np.mean([value[each] for value in values])))
-    return {each: np.array(values) for each, values in found.items()}
+    drawn, values = [rng.random(widest) for _ in range(score.bootstrap)], []
+    for generation, (own, rate) in enumerate(zip(groups, rates, strict=True)):
+        resamples = [plain_resample(own, rate, numbers[: width_of(own)]) for numbers in drawn]
+        for part in comparison.candidate(name).partitions:
+            labels = [*part.labels[HUMAN].tolist(), *part.labels[name][texts_of(name, generation)].tolist()]
+            p, q = ([[[labels[i] for i in on].count(c) for c in range(part.k)] for on in side]
+                    for side in zip(*resamples, strict=True))  # fmt: skip
+            values.append(score_counts(p, q, scale=score.scale))
+    return {each: np.mean([value[each] for value in values], axis=0) for each in SCORES}
 
 
 @pytest.mark.parametrize("name", ["many", "also", "gaps", "once", "fewer"])
@@ -186,19 +183,16 @@ def blocks_by_hand(first: str, second: str) -> list[object]:
 def joint_by_hand(comparison: Comparison, first: str, second: str, rows: NDArray[np.int32]) -> dict[str, list[float]]:
     """Mean over generations and seeds of the first's scores less that of the second's, for each row of slots."""
     ones, others = count_of(first), count_of(second)
-    found: dict[str, list[float]] = {score: [] for score in SCORES}
-    for row in rows:
-        sums = dict.fromkeys(SCORES, 0.0)
-        for part in comparison.joint:
-            labels = np.concatenate([part.labels[first], part.labels[second]])
-            p = histogram(part.labels[HUMAN], part.k, [1] * PROMPTS)
-            for slot in range(ones + others):
-                value = score_counts(p, histogram(labels, part.k, [int(own == slot) for own in row]))
-                for score in SCORES:
-                    sums[score] += float(value[score]) / ones if slot < ones else -float(value[score]) / others
-        for score in SCORES:
-            found[score].append(sums[score] / len(comparison.joint))
-    return found
+    sums = {score: np.zeros(len(rows)) for score in SCORES}
+    for part in comparison.joint:
+        labels = np.concatenate([part.labels[first], part.labels[second]]).tolist()
+        p = histogram(part.labels[HUMAN], part.k, [1] * PROMPTS)
+        for slot in range(ones + others):
+            q = [histogram(labels, part.k, [int(own == slot) for own in row]) for row in rows.tolist()]
+            value = score_counts(p, q)
+            for score in SCORES:
+                sums[score] += value[score] / ones if slot < ones else -value[score] / others
+    return {score: (total / len(comparison.joint)).tolist() for score, total in sums.items()}
 
 
 @pytest.mark.parametrize(

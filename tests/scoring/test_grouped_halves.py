@@ -73,15 +73,15 @@ def test_scores_are_those_of_a_plain_loop_over_texts(n: int) -> None:
 
 
 def test_who_writes_as_people_do_scores_as_human_texts_do() -> None:
-    """Like for like, over 40 pairs of samples of one distribution, and far below for another one."""
+    """Like for like, over 20 pairs of samples of one distribution, and far below for another one."""
     score = ScoreConfig(bootstrap=100, seeds=1)
     ahead = []
-    for seed in range(40):
+    for seed in range(20):
         p, q = (side(shares(1), 1500, 100 + 2 * seed + which, seeds=1) for which in (0, 1))
         own = found(p, q, score)
         human, candidate = (spreads_of(each, 5.0)["mauve_star"].values[0] for each in (own.human, own.candidate))
         ahead.append(candidate - human)
-    assert abs(np.mean(ahead)) < 3 * np.std(ahead) / np.sqrt(40)
+    assert abs(np.mean(ahead)) < 3 * np.std(ahead) / np.sqrt(20)
     other = found(side(shares(1), 1500, 5), side(shares(9), 1500, 6))
     human, candidate = (spreads_of(each, 5.0)["mauve_star"].values.mean() for each in (other.human, other.candidate))
     assert candidate < human - 0.1

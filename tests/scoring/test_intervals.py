@@ -30,6 +30,9 @@ N = 60
 
 PROMPTS = ("shared", "none", "repeated")
 
+BOOTSTRAP = {"shared": 240, "none": 100, "repeated": 100}
+"""Resamples of each; the rate is found from at most 200 of them."""
+
 
 def with_prompts(name: str, corpus: Corpus, how: str) -> Corpus:
     """The texts with prompts that every side answers once, or none shares, or with one to three answers of a side."""
@@ -52,13 +55,13 @@ def made(how: str) -> Comparison:
     human, candidates, features = make_comparison_inputs(n=N)
     del candidates["collapsed"], features["collapsed"]
     candidates = {name: with_prompts(name, corpus, how) for name, corpus in candidates.items()}
-    config = CompareConfig(encoder=None, score=ScoreConfig(), projection=False)
+    score = ScoreConfig(seeds=2, restarts=2, bootstrap=BOOTSTRAP[how])
+    config = CompareConfig(encoder=None, score=score, projection=False)
     return compare(with_prompts(HUMAN, human, how), candidates, config, features=features)
 
 
 @pytest.fixture(scope="module")
 def comparisons() -> dict[str, Comparison]:
-    """With the settings that are the default."""
     return {how: made(how) for how in PROMPTS}
 
 
@@ -175,7 +178,7 @@ def test_resamples_have_the_divergence_of_the_texts_on_average(
     for comparison in comparisons.values():
         for candidate in comparison.candidates:
             sides = two_sides(comparison, kind, candidate.name)
-            rate = sides.exchange_rate(500)
+            rate = sides.exchange_rate(200)
             draws = Draws(sides.groups, 200, np.random.default_rng(sides.seed))
             observed = candidate.estimate("frontier_integral", kind).mean
             # The rate is known to 1/256.
@@ -195,7 +198,7 @@ def test_all_candidates_draw_the_same_prompts(comparisons: dict[str, Comparison]
     drawn = {}
     for candidate in comparison.candidates:
         sides = two_sides(comparison, kind, candidate.name)
-        on_p, on_q = Draws(sides.groups, 50, np.random.default_rng(sides.seed)).weights(sides.exchange_rate(500))
+        on_p, on_q = Draws(sides.groups, 50, np.random.default_rng(sides.seed)).weights(sides.exchange_rate(200))
         codes = np.concatenate([comparison.prompts[side] for side in (HUMAN, candidate.name)])
         drawn[candidate.name] = np.array([np.bincount(codes, row, minlength=N) for row in on_p + on_q])
     np.testing.assert_array_equal(drawn["close"], drawn["shifted"])
@@ -211,13 +214,13 @@ def test_resamples_draw_the_prompts_of_the_intervals_and_no_text_changes_sides(
     humans = []
     for name in ("close", "shifted"):
         found = resamples(comparison, name)
-        assert {side: weights.shape for side, weights in found.items()} == {HUMAN: (500, N), name: (500, N)}
+        assert {side: weights.shape for side, weights in found.items()} == {HUMAN: (240, N), name: (240, N)}
         assert all((weights.sum(axis=1) == N).all() for weights in found.values())
         human, model = (found[side][:, np.argsort(comparison.prompts[side])] for side in (HUMAN, name))
         np.testing.assert_array_equal(human, model)
         humans.append(human)
         sides = two_sides(comparison, "pairwise", name)
-        at_half = Draws(sides.groups, 500, np.random.default_rng(sides.seed)).weights(0.5)
+        at_half = Draws(sides.groups, 240, np.random.default_rng(sides.seed)).weights(0.5)
         np.testing.assert_array_equal(sum(at_half), np.hstack([found[HUMAN], found[name]]))
     np.testing.assert_array_equal(*humans)
 
