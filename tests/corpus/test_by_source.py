@@ -12,12 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import read_corpus, read_table
 from mauve_core.corpus.by_source import MOST_SOURCES, reference_among, sources_of, split_by
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.corpus.table import Table
-from mauve_core.tasks.comparison import TextFile
 
 
 def lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
@@ -63,22 +61,11 @@ def test_values_may_be_numbers_or_missing(tmp_path: Path) -> None:
     assert "1 rows without a value of 't' were left out." in parts["1"].notes
 
 
-def test_a_dotted_path_names_sources(tmp_path: Path) -> None:
-    parts = split_by(table(tmp_path, *({"m": {"name": n}, "text": f"by {n}"} for n in "ab")), "m.name")
-    assert {name: part.texts for name, part in parts.items()} == {"a": ("by a",), "b": ("by b",)}
-
-
 def test_bad_columns_are_refused(tmp_path: Path) -> None:
     whole = table(tmp_path, *({"g": i, "e": "", "l": [i], "text": f"t {i}"} for i in range(MOST_SOURCES + 1)))
     for column, wrong in (("x", "'text'"), ("g", "not one of ids"), ("e", "empty in every row"), ("l", "list")):
         with pytest.raises(InputError, match=wrong):
             sources_of(whole, column)
-
-
-def test_a_source_without_text_is_named(tmp_path: Path) -> None:
-    whole = table(tmp_path, {"g": "a", "text": "one text"}, {"g": "empty", "text": " "}, {"g": "empty"})
-    with pytest.raises(InputError, match="'empty' in the field 'g' have no text"):
-        split_by(whole, "g")
 
 
 def test_the_reference_is_guessed_only_if_one_value_looks_human(tmp_path: Path) -> None:
@@ -90,15 +77,6 @@ def test_the_reference_is_guessed_only_if_one_value_looks_human(tmp_path: Path) 
     for names, given in ((("human", "gold"), None), (("a", "b", "b"), None), (("a", "human"), "c")):
         with pytest.raises(InputError, match=rf"'{names[0]}' \(1\), '{names[1]}' \("):
             reference_among(sources(*names), given)
-
-
-def test_a_stored_file_without_a_source_stays_as_it_is() -> None:
-    old = dataclass_to_json(TextFile("/a.jsonl"))
-    assert "by" not in old
-    assert "source" not in old
-    assert from_json(TextFile, old) == TextFile("/a.jsonl")
-    part = TextFile("/a.jsonl", by="g", source="a")
-    assert from_json(TextFile, dataclass_to_json(part)) == part
 
 
 def test_a_source_without_the_chosen_ids_is_numbered() -> None:

@@ -25,8 +25,7 @@ from datasets import (
 )
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.extras import MissingPackageError
-from mauve_core.corpus import read_corpus, read_table
+from mauve_core.corpus import read_corpus
 from mauve_core.corpus.data_sets import DataSetName, parse_name
 from tests.layouts import N, prompt, text
 
@@ -63,22 +62,13 @@ def splits(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("name", "parts"),
     [
-        ("hf:wikitext", ("wikitext", None, None, None)),
-        ("hf:user/name:train", ("user/name", None, "train", None)),
         ("hf:user/name#raw-v1:test:text", ("user/name", "raw-v1", "test", "text")),
         ("hf:user/name:train[:1000]:text", ("user/name", None, "train[:1000]", "text")),
-        ("hf:user/name:train[10:20]", ("user/name", None, "train[10:20]", None)),
         ("hf:./folder:train:answers.0.text", ("./folder", None, "train", "answers.0.text")),
     ],
 )
 def test_parts_of_a_name(name: str, parts: tuple[str | None, ...]) -> None:
     assert parse_name(name) == DataSetName(*parts)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("name", ["hf:", "hf::train", "hf:name:", "hf:name#", "hf:name:train:"])
-def test_names_of_another_form(name: str) -> None:
-    with pytest.raises(InputError, match="The name of a data set cannot be used"):
-        read_table(name)
 
 
 def test_a_saved_data_set_is_read_like_a_file(saved: Path) -> None:
@@ -99,31 +89,12 @@ def test_the_name_chooses_split_and_column(splits: Path) -> None:
 
 @pytest.mark.parametrize(
     ("split", "places"),
-    [
-        ("train[:7]", range(7)),
-        ("train[20:]", range(20, N)),
-        ("train[25%:50%]", range(N // 4, N // 2)),
-        ("train[:3]+test", (*range(3), *range(5))),
-    ],
+    [("train[:7]", range(7)), ("train[25%:50%]", range(N // 4, N // 2)), ("train[:3]+test", (*range(3), *range(5)))],
 )
 def test_parts_of_splits_that_were_saved(split: str, places: tuple[int, ...], splits: Path) -> None:
     corpus = read_corpus(f"hf:{splits}:{split}:text")
     assert corpus.texts == tuple(text(i) for i in places)
     assert f"split {split}" in corpus.notes[0]
-
-
-def test_a_saved_data_set_without_a_split_is_train(saved: Path) -> None:
-    assert read_corpus(f"hf:{saved}:train[:9]:text").texts == tuple(map(text, range(9)))
-    with pytest.raises(InputError, match=r"no such split. Allowed: train; .*Received: 'validation'"):
-        read_corpus(f"hf:{saved}:validation")
-
-
-def test_paths_that_are_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="nosuch does not exist"):
-        read_corpus(f"hf:{tmp_path / 'nosuch'}")
-    (tmp_path / "a.jsonl").write_text('{"text": "a"}')
-    with pytest.raises(InputError, match="is a file, which is read without hf:"):
-        read_corpus(f"hf:{tmp_path / 'a.jsonl'}")
 
 
 def test_what_a_name_may_not_choose(splits: Path, saved: Path) -> None:
@@ -172,12 +143,6 @@ def test_limits_hold(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAUVE_LENS_MAX_ROWS", "100")
     monkeypatch.setenv("MAUVE_LENS_MAX_CELLS", "50")
     with pytest.raises(InputError, match="too many values"):
-        read_corpus(f"hf:{saved}")
-
-
-def test_the_package_is_asked_for_by_name(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'mauve-lens\[hf\]'"):
         read_corpus(f"hf:{saved}")
 
 

@@ -49,11 +49,6 @@ def test_perturbations_of_other_items_are_refused(name: str) -> None:
         kind_of(name).perturb(bare(name, numbered=True), other, seed=0)
 
 
-@pytest.mark.parametrize(("name", "said"), [("text", "a text"), ("image", "an image"), ("molecule", "a molecule")])
-def test_one_item_has_its_article(name: str, said: str) -> None:
-    assert kind_of(name).words.said("No perturbation changed a text.") == f"No perturbation changed {said}."
-
-
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("numbered", [True, False])
 def test_only_texts_belong_together_by_numbers(name: str, numbered: bool) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import json
 from pathlib import Path
 
@@ -76,14 +74,6 @@ def test_every_part_may_be_inside_of_others(tmp_path: Path) -> None:
     assert (stored.digest, stored.fields) == (corpus.digest, corpus.fields)
 
 
-def test_values_inside_of_structs_are_as_plain_as_those_of_columns(tmp_path: Path) -> None:
-    when, cost = datetime.datetime(2024, 3, 1, 12), decimal.Decimal("1.50")
-    row = {"text": "one text", "when": when, "cost": cost, "meta": {"when": when, "cost": cost}}
-    path = Layout(lambda i: row, suffix=".parquet").write(tmp_path)
-    metadata = read_corpus(path, metadata_fields=["when", "meta.when", "cost", "meta.cost"]).metadata
-    assert metadata.iloc[0].tolist() == ["2024-03-01T12:00:00"] * 2 + ["1.50"] * 2
-
-
 def test_a_path_that_ends_early_leaves_its_row_out(tmp_path: Path) -> None:
     rows = [{"a": [{"b": "one text"}]}, {"a": []}, {"a": None}, {"a": "b"}, {}, {"a": {"0": {"b": "five texts"}}}]
     path = Layout(lambda i: rows[i % len(rows)]).write(tmp_path)
@@ -94,24 +84,12 @@ def test_a_path_that_ends_early_leaves_its_row_out(tmp_path: Path) -> None:
     ]
 
 
-def test_a_column_whose_name_has_dots_comes_first(tmp_path: Path) -> None:
-    row = {"a.b": {"c": "the column's own"}, "a": {"b": {"c": "the inner one"}}, "x.y": "with dots"}
-    table = read_table(Layout(lambda i: row).write(tmp_path))
-    assert table.values("x.y")[0] == "with dots"
-    assert table.values("a.b.c")[0] == "the column's own"
-
-
 @pytest.mark.parametrize(
     ("field", "parts"),
     [
         ("response.body.choices.0.message.contents", (f"Did you mean {PATH!r}?",)),
-        ("response.body.choices.5.message.content", ("no field named", repr(PATH))),
-        ("nothing.at.all", ("no field named", "'custom_id'", repr(PATH))),
         ("response.body.choices.99999999999999999999.message", ("no field named",)),
-        ("response..body", ("no field named",)),
         ("response", ("does not hold text", f"such as {PATH!r}")),
-        ("response.body.choices", ("list at line 1", f"such as {PATH!r}")),
-        ("response.status_code", ("does not hold text", "int at line 1")),
     ],
 )
 def test_paths_that_lead_to_no_text(field: str, parts: tuple[str, ...], tmp_path: Path) -> None:
@@ -135,11 +113,15 @@ def test_wide_and_deep_rows_are_listed_up_to_a_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "req-1", "550e8400-e29b-41d4-a716-446655440000", "9e107d9d372bb6826bd81d3542a419d6", "A1", "-20", "1e-3",
-        "https://example.org/a?b=c", "https://пример.рф/страница", "data/out/0001.txt", "My Documents/a file.txt",
-        "C:\\Users\\Jo Doe\\x.txt", "jo@example.org", "2024-01-31", "2024-01-31T12:00:00Z",
-        "2024-01-31 12:00:00+00:00", "Jan 5, 2024", "Mon, 05 Jan 2024 10:00:00 GMT", "gpt-4o",
-        "meta-llama/Llama-2-7b-hf", "mistral-large", "x" * 301,
+        "req-1",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "-20",
+        "https://example.org/a?b=c",
+        "data/out/0001.txt",
+        "jo@example.org",
+        "2024-01-31 12:00:00+00:00",
+        "gpt-4o",
+        "x" * 301,
     ],
 )  # fmt: skip
 def test_what_looks_like_an_id(value: str) -> None:
@@ -149,15 +131,26 @@ def test_what_looks_like_an_id(value: str) -> None:
 @pytest.mark.parametrize(
     "value",
     [
-        "Hello", "a", "Yes.", "The cat sat.", "Hello, world!", "他在2024年去了北京。", "Don't", "In 2024 we won",
-        "He/she went home. Then/now they left", "Я дома", "1 + 1 is 2", "May I come in?", "May 5 be with you",
+        "Hello",
+        "他在2024年去了北京。",
+        "In 2024 we won",
+        "He/she went home. Then/now they left",
+        "1 + 1 is 2",
     ],
 )  # fmt: skip
 def test_what_does_not_look_like_an_id(value: str) -> None:
     assert not look_like_ids([value])
 
 
-@pytest.mark.parametrize("start", ["1", "1, ", "1,", "a/", "Jan ", "+1", "1 1,1 ", "a.", "\\", "AM "])
+@pytest.mark.parametrize(
+    "start",
+    [
+        "1",
+        "1,",
+        "a/",
+        "1 1,1 ",
+    ],
+)
 def test_no_value_takes_the_pattern_of_ids_long(start: str) -> None:
     assert ID.fullmatch((start * 300)[:298] + " x") is None, "two alternatives for one character would take for ever"
 
@@ -193,18 +186,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["OpenAI batch", "vLLM RequestOutput", "MT-bench answers", "chat"])
-def test_compare_reads_the_field_that_was_guessed_and_says_so(
-    name: str, files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert compared(files, name) == 0
-    printed = json.loads(capsys.readouterr().out)
-    notes = " ".join(printed["candidates"][0]["notes"])
-    assert f"Text was read from the field {LAYOUTS[name].text!r}" in notes
-    assert RunStore().load(printed["run"]).corpora["m"].texts == tuple(map(text, range(N)))
-
-
-@pytest.mark.parametrize("name", ["prediction and reference", "lm-eval samples with written targets", "only ids"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "prediction and reference",
+    ],
+)
 def test_compare_refuses_what_it_cannot_guess(name: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     layout = LAYOUTS[name]
     assert compared(files, name) == 2
@@ -216,26 +203,6 @@ def test_compare_refuses_what_it_cannot_guess(name: str, files: Path, capsys: py
         assert compared(files, name, "--text-field", f"m={layout.chosen}") == 0
         run = json.loads(capsys.readouterr().out)["run"]
         assert RunStore().load(run).corpora["m"].texts == tuple(map(text, range(N)))
-
-
-def test_compare_says_first_that_one_file_was_given_twice(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compared(files, "prediction and reference", "--text-field", "m=prediction", "--text-field", "text") == 0
-    assert "same texts" not in " ".join(json.loads(capsys.readouterr().out)["warnings"])
-    assert compared(files, "prediction and reference", "--text-field", "m=reference", "--text-field", "text") == 0
-    first = json.loads(capsys.readouterr().out)["warnings"][0]
-    assert first == "human and m hold the same texts, so their score is meaningless: was one file given twice?"
-
-
-def test_compare_says_first_that_texts_look_like_ids(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert compared(files, "OpenAI batch", "--text-field", "m=custom_id") == 0
-    first = json.loads(capsys.readouterr().out)["warnings"][0]
-    assert first.startswith("m: Most texts look like ids, numbers or paths, such as 'request-0'")
-
-
-def test_measures_say_which_field_they_read(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    human, model = LAYOUTS["GPT-2 output dataset"].write(files), LAYOUTS["OpenAI batch"].write(files / "m")
-    assert main(["measure", "--human", str(human), "--model", f"m={model}", "--measure", "length", "--quiet"]) == 0
-    assert f"m: Text was read from the field {PATH!r}" in capsys.readouterr().out
 
 
 def test_prompts_are_found_beside_texts_that_are_not(files: Path) -> None:
@@ -260,15 +227,10 @@ def test_a_conversation_without_an_assistant_is_left_out_and_counted(tmp_path: P
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("c.-1.value", "Bye."),
         ("c.assistant.0.value", "Hello."),
         ("c.gpt.-1.value", "It is a walk.\nA slow one."),
-        ("c.user.-1.value", "Bye."),
-        ("c.human.0.value", "Hi."),
         ("c.answered.-1.value", "What is this?"),
-        ("c.system.0.value", "Be kind."),
         ("c.tool.-1.value", None),
-        ("c.gpt.2.value", None),
     ],
 )
 def test_speakers_are_steps_and_parts_are_joined(path: str, told: str | None, tmp_path: Path) -> None:

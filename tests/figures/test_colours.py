@@ -253,11 +253,3 @@ def test_without_human_texts_nothing_is_blue(name: str) -> None:
     assert blue(traces) == 0
     assert HUMAN_COLOUR not in figure.to_json()
     assert HUMAN_COLOUR not in str(base_layout()), "nor are the buttons over it"
-
-
-def test_other_sources_of_probes_have_their_own_colours() -> None:
-    for trace in traces_of(distance_figure(probes(RUN[0]), "mauve", RUN)):
-        if trace["meta"] == "source":
-            assert set(trace["marker"]["color"]) == {HUMAN_COLOUR, *(candidate_colour(RUN, name) for name in RUN[1:])}
-        if trace["meta"] == "perturbation":
-            assert trace["marker"]["color"] == candidate_colour(RUN, RUN[0])

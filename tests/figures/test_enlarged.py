@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import plotly.graph_objects as go
-import pytest
 
 from mauve_core.figures.enlarged import FONT_PX, enlarged
 
@@ -47,13 +46,3 @@ def test_what_is_in_units_of_the_data_stays() -> None:
     assert (large.layout.annotations[0].x, large.layout.annotations[0].axref) == (1, "pixel")
     assert (large.layout.annotations[1].ax, large.layout.annotations[1].ay) == (2, 3), "the arrow is in units of axes"
     assert large.layout.font.color == "#123456"
-
-
-def test_the_figure_itself_is_left_alone_and_a_factor_of_one_changes_nothing() -> None:
-    figure = drawn()
-    enlarged(figure, 3)
-    assert figure.layout.height == 300
-    same = enlarged(figure, 1).to_dict()
-    assert same["data"] == drawn().to_dict()["data"]
-    assert same["layout"]["font"].pop("size") == pytest.approx(FONT_PX)
-    assert same["layout"] == drawn().to_dict()["layout"]

@@ -35,27 +35,6 @@ def test_both_kinds_of_answers_have_their_intervals() -> None:
     assert len(dots) == 1 + 2 * 4
 
 
-def test_candidates_that_never_repeat_have_words_instead_of_a_dot() -> None:
-    figure = diversity_figure(FOUND, ALL)
-    assert [each.text for each in figure.layout.annotations if each.text == "all 8 differ"] == ["all 8 differ"]
-    assert not [trace for trace in figure.data if trace.meta == "other" and trace.xaxis in (None, "x")]
-
-
-def test_an_interval_without_an_upper_limit_says_so() -> None:
-    open_above = replace(OWN, modes=ModeCount(4.0, 3.0, math.inf, 3.5, 0.25))
-    figure = diversity_figure(replace(FOUND, candidates={"other": open_above}), ALL)
-    (dot,) = [trace for trace in figure.data if trace.meta == "other" and trace.xaxis in (None, "x")]
-    assert (dot.error_x.array[0], dot.error_x.arrayminus[0]) == (0, 1)
-    assert [(each.x, each.y) for each in figure.layout.annotations if each.text == "or any more"] == [(4.0, 0)]
-
-
-def test_without_modes_different_answers_are_drawn_and_clusters_left_out() -> None:
-    bare = replace(OWN, modes=None, different=COUNT, clusters=None)
-    figure = diversity_figure(replace(FOUND, candidates={"other": bare}), ALL)
-    titles = [each.text for each in figure.layout.annotations]
-    assert titles == ["Different<br>answers", "Cosine<br>distance", "Vendi<br>score", "Self-BLEU"]
-
-
 def test_the_table_has_every_number() -> None:
     frame = diversity_frame(FOUND)
     assert len(frame) == 2 * (2 + 4)

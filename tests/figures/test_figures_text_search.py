@@ -25,15 +25,3 @@ def test_each_row_has_its_share_interval_and_color() -> None:
     assert "<b>&lt;b&gt;</b>" in says[1]
     assert list(figure.layout.yaxis.ticktext) == [HUMAN, "&lt;b&gt;"]
     assert figure.layout.xaxis.range[1] >= 0.5
-
-
-def test_a_click_names_the_row_and_the_chosen_one_is_shaded() -> None:
-    plain, chosen = (shares_figure(SHARES, NAMES, chosen=name).data[-1] for name in (None, "<b>"))
-    assert [int(row[0]) for row in chosen.customdata] == [0, 1]
-    assert len(set(plain.marker.color)) == 1
-    assert chosen.marker.color[0] == plain.marker.color[0] != chosen.marker.color[1]
-
-
-def test_nothing_found_leaves_an_axis() -> None:
-    figure = shares_figure([SourceShare(HUMAN, 0, 3, 0.0, 0.0)], [])
-    assert figure.layout.xaxis.range[1] > 0

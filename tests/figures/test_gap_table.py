@@ -71,10 +71,6 @@ def test_the_rest_of_a_direction_is_one_row() -> None:
     np.testing.assert_allclose(missed["share"][2], table["cost_share"][5])
 
 
-def test_a_direction_without_clusters_has_no_rows() -> None:
-    assert ledger_rows(costed([2, 3], [2, 3]), "adds").empty
-
-
 def partition(seed: int, human: list[int], model: list[int], k: int) -> Partition:
     return Partition("pairwise", seed, k, 0.0, {HUMAN: np.array(human, np.int32), "m": np.array(model, np.int32)})
 
