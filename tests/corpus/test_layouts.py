@@ -186,13 +186,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "prediction and reference",
-    ],
-)
-def test_compare_refuses_what_it_cannot_guess(name: str, files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_refuses_what_it_cannot_guess(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "prediction and reference"
     layout = LAYOUTS[name]
     assert compared(files, name) == 2
     printed = capsys.readouterr()

@@ -94,13 +94,8 @@ def test_the_human_side_is_p() -> None:
     assert row["type_2"] == pytest.approx(math.log(4 / 3) / 2, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "weight",
-    [
-        0.37,
-    ],
-)
-def test_the_mark_lies_on_its_curve_at_the_weight(weight: float) -> None:
+def test_the_mark_lies_on_its_curve_at_the_weight() -> None:
+    weight = 0.37
     points = curve_points([DISJOINT, NEAR], 5.0)
     figure = frontier_figure(points, weight)
     for curve in (DISJOINT, NEAR):
@@ -131,13 +126,8 @@ def heights_of_names(figure: go.Figure) -> list[float]:
     return [note.y * pixels for note in layout.annotations]
 
 
-@pytest.mark.parametrize(
-    "count",
-    [
-        11,
-    ],
-)
-def test_every_curve_is_named_at_its_end_and_no_name_lies_on_another(count: int) -> None:
+def test_every_curve_is_named_at_its_end_and_no_name_lies_on_another() -> None:
+    count = 11
     figure = frontier_figure(curve_points(crowd(count), 5.0), 0.5)
     notes, heights = figure.layout.annotations, heights_of_names(figure)
     styles = candidate_styles([f"c{place}" for place in range(count)])
@@ -159,14 +149,9 @@ def test_every_curve_is_named_at_its_end_and_no_name_lies_on_another(count: int)
     assert max(heights) <= figure.layout.height - figure.layout.margin.t - figure.layout.margin.b + 1e-9
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "joint",
-    ],
-)
 @pytest.mark.parametrize("smoothing", ["none", "laplace"])
-def test_the_leading_clusters_are_those_with_the_largest_terms(kind: PartitionKind, smoothing: Smoothing) -> None:
+def test_the_leading_clusters_are_those_with_the_largest_terms(smoothing: Smoothing) -> None:
+    kind: PartitionKind = "joint"
     comparison = make_comparison()
     name = comparison.candidates[0].name
     part = comparison.partition(kind, name)

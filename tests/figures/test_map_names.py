@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from mauve_core.figures import map_names
@@ -20,13 +19,8 @@ def scattered(k: int, spread: float) -> tuple[NDArray[np.float32], NDArray[np.in
     return np.repeat(xy, 3, axis=0).astype(np.float32), np.repeat(np.arange(k), 3).astype(np.int32)
 
 
-@pytest.mark.parametrize(
-    "spread",
-    [
-        4.0,
-    ],
-)
-def test_no_name_lies_over_another_and_the_first_has_its_place(spread: float) -> None:
+def test_no_name_lies_over_another_and_the_first_has_its_place() -> None:
+    spread = 4.0
     k = 40
     xy, cluster = scattered(k, spread)
     names = [f"name of cluster number {number}" for number in range(k)]
@@ -54,13 +48,8 @@ def test_names_are_whole_and_escaped() -> None:
     assert " ".join(lines) == "&lt;b&gt;bold&lt;/b&gt; &amp; a name that needs several lines, and every word of it"
 
 
-@pytest.mark.parametrize(
-    "k",
-    [
-        5,
-    ],
-)
-def test_a_name_stands_at_the_median_of_its_texts(k: int) -> None:
+def test_a_name_stands_at_the_median_of_its_texts() -> None:
+    k = 5
     rng = np.random.default_rng(k)
     xy, cluster = rng.normal(size=(300, 2)).astype(np.float32), rng.integers(-1, k, 300).astype(np.int32)
     cluster[cluster == 3] = -1
