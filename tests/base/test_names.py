@@ -70,13 +70,6 @@ def test_names_of_runs_and_models_are_refused_at_once(
     assert not RunStore().list()
 
 
-def test_the_default_name_of_a_run_comes_from_the_file(
-    study: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(arguments(study, "m")) == 0, capsys.readouterr().err
-    assert [run.name for run in RunStore().list()] == ["n\\udce4me-human vs m"]
-
-
 def test_python_refuses_them_too() -> None:
     human, candidates, features = make_comparison_inputs(n=40)
     name, corpus = next(iter(candidates.items()))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -43,15 +41,6 @@ def test_every_stage_has_a_bar_that_ends_with_it(bars: list[Any], capsys: pytest
     bars[1].close()
 
 
-def test_a_stage_that_starts_over_has_a_new_bar(bars: list[Any]) -> None:
-    report = BarProgress()
-    for done in (0, 2, 1, 2, 0):
-        report("Clustering", done, 2)
-    assert len(bars) == 3
-    assert bars[-1].n == 0
-    bars[-1].close()
-
-
 def test_the_choice_is_made_by_name_or_is_a_function() -> None:
     def own(stage: str, done: int, total: int) -> None: ...
 
@@ -61,21 +50,3 @@ def test_the_choice_is_made_by_name_or_is_a_function() -> None:
     assert isinstance(progress_for("console"), ConsoleProgress)
     with pytest.raises(InputError, match=r"'auto', 'tqdm', 'console' or 'none'.*Received: 'bar'"):
         progress_for("bar")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("shell", "kind"), [(None, type(silent)), (object(), BarProgress)])
-def test_by_itself_it_draws_bars_under_ipython_alone(
-    shell: object, kind: type, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module = ModuleType("IPython")
-    module.get_ipython = lambda: shell  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "IPython", module)
-    assert isinstance(progress_for("auto"), kind)
-
-
-def test_bars_without_tqdm_name_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress_bars, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match="pip install tqdm"):
-        progress_for("tqdm")
-    monkeypatch.setattr(progress_bars, "_is_interactive", lambda: True)
-    assert progress_for("auto") is silent

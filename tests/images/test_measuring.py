@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from mauve_core import compare, read_corpus
-from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.sweeps import sweep_run
 from mauve_core.experiments.text_measures import MEASURES
@@ -43,29 +42,9 @@ def test_only_measures_of_features_are_taken_and_no_note_tells_of_the_others(run
     assert row.model.value == pytest.approx(coverage_over_k(*sides, (5,), [(every, every)])[0, 0])
 
 
-def test_a_measure_of_texts_is_refused_by_name(run: Run) -> None:
-    with pytest.raises(InputError, match="The measure zipf cannot be computed: texts are needed"):
-        measure_run(run, ["zipf"])
-
-
 @pytest.mark.parametrize(
     "cut", [lambda run: lengths_run(run, [4]), lambda run: sweep_run(run, "length")], ids=["measures", "sweep"]
 )
 def test_images_are_not_cut_to_a_length(run: Run, cut) -> None:
     with pytest.raises(InputError, match=r"is about texts.*a run of images"):
         cut(run)
-
-
-def test_the_command_speaks_of_images(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["measure", run.id, "--measure", "recall", "--quiet"]) == 0
-    printed = capsys.readouterr().out
-    assert "standard deviation over images" in printed
-    assert "perplexity" not in printed
-
-
-def test_files_of_images_are_not_measured_by_their_descriptions(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    folders = [str(draw_images(tmp_path / name, 4)) for name in ("real", "made")]
-    assert main(["measure", "--human", folders[0], "--model", f"made={folders[1]}", "--quiet"]) != 0
-    assert "Measuring files is about texts" in capsys.readouterr().err

@@ -16,9 +16,9 @@ from PIL import Image
 from mauve_core import compare, read_corpus
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.corpus.kinds import kind_of, parse_perturbation
+from mauve_core.base.errors import InputError
+from mauve_core.corpus import Corpus
+from mauve_core.corpus.kinds import parse_perturbation
 from mauve_core.corpus.perturbations.applying import dosed
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
@@ -77,10 +77,10 @@ def test_images_that_stay_as_they_are_are_counted(corpus: Corpus) -> None:
     assert found.notes == ("1 of 12 chosen images are unchanged: images without color.",)
 
 
-@pytest.mark.parametrize("spec", ["noise-25", "crop-0.5", "hue-90"])
 def test_perturbed_images_are_encoded_and_kept_by_content_and_perturbation(
-    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: str
+    corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    spec = "noise-25"
     encoder, store = ImageEncoder(CONFIG), FeatureStore(tmp_path / "store")
     part = perturb(corpus, parse_perturbation(spec), seed=3).corpus.take([7, 2])
     found = encoder.encode(part, store=store)
@@ -91,15 +91,6 @@ def test_perturbed_images_are_encoded_and_kept_by_content_and_perturbation(
     at_a_dose = perturb(packed, parse_perturbation(f"{spec}@0.9"), seed=3).corpus.take([7, 2])
     monkeypatch.setattr(pixels, "features", None)
     np.testing.assert_array_equal(ImageEncoder(CONFIG).encode(at_a_dose, store=store).array, found.array)
-
-
-def test_equal_images_get_equal_noise(corpus: Corpus) -> None:
-    shutil.copy(Path(corpus.origin) / corpus.ids[0], Path(corpus.origin) / "again.png")
-    found = read_corpus(corpus.origin)
-    twins = [found.ids.index(name) for name in ("again.png", corpus.ids[0])]
-    noise = parse_perturbation("noise-25")
-    first, second, other = (perturbed_image(found, index, noise, 0).tobytes() for index in (*twins, 5))
-    assert first == second != other
 
 
 @pytest.mark.parametrize(
@@ -123,33 +114,6 @@ def test_a_stored_name_leads_to_no_other_file_and_waits_for_none(corpus: Corpus,
     moved = replace(corpus, ids=(name, *corpus.ids[1:]))
     with pytest.raises(InputError, match="is no longer where it was read"):
         perturbed_image(moved, 0, parse_perturbation("flip"), 0)
-
-
-def test_perturbing_can_be_cancelled(corpus: Corpus) -> None:
-    def cancel(stage: str, done: int, total: int) -> None:
-        assert (stage, total) == ("Perturbing: Flipped", 12)
-        if done == 2:
-            raise CancelledError("Stopped")
-
-    with pytest.raises(CancelledError):
-        perturb(corpus, parse_perturbation("flip"), seed=0, progress=cancel)
-
-
-def test_perturbations_are_of_their_kind(corpus: Corpus) -> None:
-    texts = corpus_from_texts(["a", "b"], name="texts")
-    with pytest.raises(InputError, match="drop-articles changes texts, and these are images"):
-        kind_of("image").perturb(corpus, parse_perturbation("drop-articles"), seed=0)
-    with pytest.raises(InputError, match="gray changes images, and these are texts"):
-        kind_of("text").perturb(texts, parse_perturbation("gray"), seed=0)
-    with pytest.raises(InputError, match="has no images"):
-        perturb(texts, parse_perturbation("gray"), seed=0)
-    assert kind_of("image").perturbations.keys() & kind_of("text").perturbations.keys() == {"none"}
-
-
-def test_items_without_perturbations_are_not_probed(run: Run) -> None:
-    human = replace(run.comparison.human, kind="molecule")
-    with pytest.raises(InputError, match="Nothing perturbs molecules"):
-        probe_run(replace(run, comparison=replace(run.comparison, human=human)))
 
 
 def outcomes(table: ProbeTable) -> dict[str, str]:

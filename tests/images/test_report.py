@@ -12,7 +12,6 @@ from mauve_core.base.config import HUMAN
 from mauve_core.corpus.media import SIDES
 from mauve_core.reporting.blocks import Cards, Table
 from mauve_core.reporting.findings_section import findings_section
-from mauve_core.reporting.html_report import html_report
 from mauve_core.reporting.pictures import PICTURES
 from mauve_core.store import Run
 from tests.images.made import make_dark_run
@@ -45,9 +44,3 @@ def test_the_section_says_what_differs_and_shows_both_sides(dark_run: Run) -> No
         assert [each.id for each in side.pictures] == [corpus.ids[row] for row in expected[:PICTURES]]
         data = base64.b64decode(side.pictures[0].url.partition(",")[2])
         assert data == corpus.media.picture(expected[0], SIDES[0])
-
-
-def test_the_page_has_them(dark_run: Run) -> None:
-    page = html_report(dark_run, sections=["findings"]).decode()
-    assert "dark makes darker images" in page
-    assert page.count('src="data:image/webp;base64,') == 2 * PICTURES

@@ -130,19 +130,11 @@ def test_the_device_is_the_one_asked_for(
     [
         (EncoderConfig(), ModelUnavailableError, "does not encode molecules.*chemnet"),
         (EncoderConfig(model="chemnet", pooling="mean"), InputError, "pooling does not apply to molecules"),
-        (EncoderConfig(model="chemnet", dtype="bfloat16"), InputError, "dtype does not apply to molecules"),
-        (EncoderConfig(model="chemnet", max_tokens=5), InputError, "max_tokens does not apply to molecules"),
     ],
 )
 def test_settings_of_other_encoders_are_refused(config: EncoderConfig, error: type[InputError], words: str) -> None:
     with pytest.raises(error, match=words):
         MoleculeEncoder(config)
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kind, "PACKAGE", catalogue.PackagedModel("fcd", "no_such_module", "", "", ""))
-    with pytest.raises(ModelUnavailableError, match="pip install --no-deps fcd"):
-        MoleculeEncoder(CONFIG)
 
 
 def test_damaged_weights_are_named(

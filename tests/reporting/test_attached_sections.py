@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections import Counter
@@ -12,13 +11,9 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.attributes_over_k import AttributeTable
-from mauve_core.figures.attributes import MOST_LINES, TITLES
+from mauve_core.figures.attributes import TITLES
 from mauve_core.figures.theme import as_label, short_name
 from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
-from mauve_core.reporting.attached_sections import attached_section
-from mauve_core.reporting.blocks import Chart, Remarks, Table
 from mauve_core.reporting.html_report import html_report
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
@@ -88,31 +83,6 @@ def test_attributes_have_their_figures_and_every_number(run: Run) -> None:
         assert note in page.text
 
 
-def test_the_topic_that_features_follow_is_what_clusters_capture(run: Run) -> None:
-    """From outside: a text's features are its topic's centre, so that clusters guess topics better than chance."""
-    AttributesTask(run.id, ks=KS, splits=4).compute()
-    rows = Page(html_report(run)).tables["What clusters capture"][1:]
-    (topic,) = [row for row in rows if row[0] == "topic" and row[1] == str(KS[1])]
-    accuracy, baseline = number(topic[3]), number(topic[4])
-    assert accuracy > baseline + 0.2
-
-
-def test_many_columns_are_drawn_in_part_and_listed_in_full(run: Run) -> None:
-    table = AttributesTask(run.id, ks=KS, columns=("topic",), splits=2).compute()
-    first = [row for row in table.rows if row.column == "topic"]
-    many = [vars(row) | {"column": f"column {number}"} for number in range(MOST_LINES + 2) for row in first]
-    record = dataclass_to_json(AttributeTable((), table.settings, ())) | {
-        "rows": json.loads(json.dumps(many, default=vars))
-    }
-    RunStore().attach(run.id, "attributes", record)
-    section = attached_section(run, "captured")
-    assert section is not None
-    chart = next(block for block in section.blocks if isinstance(block, Chart))
-    (numbers,) = [block for block in section.blocks if isinstance(block, Table)]
-    assert f"{MOST_LINES} of {MOST_LINES + 2} columns are drawn" in chart.note
-    assert len(numbers.rows) == (MOST_LINES + 2) * len(KS)
-
-
 def test_ratings_have_a_ranking_for_each_question_and_their_correlations(run: Run) -> None:
     every = {"interesting": lambda index: True, "sensible": lambda index: index % 2 == 0}
     given = rate(run, CLOSER_FIRST, 90, every)
@@ -140,18 +110,6 @@ def test_ratings_have_a_ranking_for_each_question_and_their_correlations(run: Ru
     assert not any(title.endswith(QUESTIONS["human-like"]) for title in page.tables)
 
 
-def test_what_has_no_limit_or_no_place_is_said(run: Run) -> None:
-    rate(run, CLOSER_FIRST, 9, {"sensible": lambda index: index == 0})
-    section = attached_section(run, "judgments")
-    assert section is not None
-    ranking = next(block for block in section.blocks if isinstance(block, Table))
-    scores = [row[2] for row in ranking.rows]
-    assert sorted(score.split("\n")[0] for score in scores) == ["not placed", "not placed", "−∞", "∞"]
-    assert any("group" in column for column in ranking.columns)
-    page = Page(html_report(run))
-    assert "never lost" in page.text
-
-
 def test_measures_join_the_scores_that_are_held_against_people(run: Run) -> None:
     from mauve_core.experiments.text_measures.stored import measure_run
 
@@ -174,37 +132,3 @@ def test_names_and_columns_do_nothing_in_these_sections(own_home: Path) -> None:
     assert as_label(short_name(NAMES[0])) in drawn, "where Plotly takes HTML the names stand escaped"
     templates = [trace.get("hovertemplate") or "" for trace in page.charts["judgments"]["data"]]
     assert not any("%{y}" in template for template in templates), "a name is no template"
-
-
-def test_damaged_ratings_are_said_and_cost_nothing_else(run: Run) -> None:
-    run.ratings_path.write_bytes(b"no database" * 500)
-    page = Page(html_report(run))
-    assert "The stored results cannot be read" in page.text
-    assert "leaderboard" in page.charts
-
-
-def test_gaps_have_ranks_from_tests_and_the_tests_are_folded_below(run: Run) -> None:
-    from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings, ranked_tests
-    from mauve_core.experiments.text_measures.stored import measure_run
-    from mauve_core.reporting.measure_rankings import measure_rankings
-
-    measured = measure_run(run, ["length", "precision"])
-    order = [candidate.name for candidate in run.comparison.candidates]
-    gaps, closest, tests = measure_rankings(measured, order)
-    assert isinstance(gaps, Table)
-    assert isinstance(tests, Table)
-    ranks = {each.row.candidate: each for each in measure_standings(measured, "precision", order)}
-    for row in gaps.rows:
-        label = f"({ranks[row[0]].rank}{'=' if ranks[row[0]].tied else ''})"
-        assert row[1].endswith(f"\n{label}")
-    assert isinstance(closest, Remarks)
-    assert closest.lines[0] == f"Precision. {closest_sentence(measured, 'precision', order)}"
-    assert tests.folded
-    expected = [each for name in measured.measures for each in ranked_tests(measured, name, order)]
-    assert [(row[1], row[2], row[6]) for row in tests.rows] == [
-        (each.first, each.second, "yes" if each.told_apart else "no") for each in expected
-    ]
-    older = dataclasses.replace(measured, differences=None)
-    (alone,) = measure_rankings(older, order)
-    assert isinstance(alone, Table)
-    assert "intervals overlap" in alone.note

@@ -14,7 +14,6 @@ from mauve_core.reporting.blocks import Chart, Remarks, Table
 from mauve_core.reporting.diversity_section import diversity_section
 from mauve_core.reporting.html_report import html_report
 from tests.planted_modes import store_modes
-from tests.synthetic import make_run
 
 
 def test_the_section_has_sentences_picture_and_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,19 +32,3 @@ def test_the_section_has_sentences_picture_and_tables(tmp_path: Path, monkeypatc
     page = with_plain_spaces(html_report(run, sections=("variety",)).decode())
     assert "Answers to one prompt" in page
     assert with_plain_spaces(said.lines[0]) in page
-
-
-def test_a_run_without_its_features_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
-    run = store_modes()
-    for path in run.path.glob("features-*.npy"):
-        path.unlink()
-    section = diversity_section(run)
-    assert section is not None
-    (only,) = section.blocks
-    assert isinstance(only, Remarks)
-    assert "features" in only.lines[0]
-
-
-def test_one_answer_to_a_prompt_has_no_section(tmp_path: Path) -> None:
-    assert diversity_section(make_run(tmp_path, n=60, seeds=2, projection=False)) is None

@@ -15,12 +15,9 @@ from unittest.mock import create_autospec
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.extras import MissingPackageError
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.reporting.trackers import wandb_writer
-from mauve_core.reporting.trackers.log_run import TRACKERS
 from mauve_core.reporting.trackers.mlflow_writer import TAG, without_password
 from mauve_core.reporting.trackers.record import candidate_keys, tracked
 from mauve_core.scoring.compare import compare
@@ -88,31 +85,6 @@ def test_no_score_is_logged_without_its_spread(run: Run) -> None:
     assert found == expected(run)
     assert len(found) == 2 * len(SCORES) * 4
     assert found["close/mauve_low"] <= found["close/mauve"] <= found["close/mauve_high"]
-
-
-def test_the_settings_say_how_the_scores_were_made(run: Run) -> None:
-    found, comparison = tracked(run).settings, run.comparison
-    assert {name: found[name] for name in ("run_id", "seeds", "smoothing", "encoder", "scale")} == {
-        "run_id": "tracked", "seeds": 2, "smoothing": "none", "encoder": "none, features were given", "scale": 5.0,
-    }  # fmt: skip
-    assert found[f"{KEY}/name"] == AWKWARD
-    assert (found[f"{HUMAN}/n"], found["close/n"], found["close/k"]) == (40, 40, 4)
-    assert found["close/texts_sha256"] == comparison.candidates[0].source.digest
-    assert found["mauve_lens_version"] == comparison.environment["versions"]["mauve-lens"]
-
-
-def test_what_made_features_without_an_encoder_is_logged(run: Run) -> None:
-    config = dataclasses.replace(run.comparison.config, features_from="gpt2, from shards")
-    found = tracked(dataclasses.replace(run, comparison=dataclasses.replace(run.comparison, config=config))).settings
-    assert found["encoder"] == "features of gpt2, from shards"
-
-
-def test_an_encoder_is_logged_with_its_settings(run: Run) -> None:
-    encoder = EncoderConfig(model="gpt2", layer=3)
-    config = dataclasses.replace(run.comparison.config, encoder=encoder)
-    found = tracked(dataclasses.replace(run, comparison=dataclasses.replace(run.comparison, config=config))).settings
-    assert (found["encoder"], found["encoder_layer"], found["encoder_dtype"]) == ("gpt2", 3, "float32")
-    assert found["encoder_settings_sha256"] == encoder.digest()
 
 
 def test_keys_are_distinct_and_plain(run: Run) -> None:
@@ -224,36 +196,6 @@ def test_what_wandb_collects_by_itself_is_left_out(run: Run, here: Path) -> None
     assert (begun.host, begun.git.remote_url) == ("", "")
 
 
-def test_a_table_that_wandb_would_cut_is_refused(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import wandb
-
-    monkeypatch.setattr(wandb.Table, "MAX_ROWS", 3)
-    with pytest.raises(InputError, match=r"scores is too long for W&B\. Allowed: up to 3 rows\. Received: 16"):
-        run.log("wandb")
-    assert offline_runs(here) == []
-
-
-@pytest.mark.parametrize("mode", ["disabled", "shared"])
-def test_a_mode_of_wandb_that_keeps_nothing_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    monkeypatch.setenv("WANDB_MODE", mode)
-    with pytest.raises(InputError, match=f"W&B cannot be used with WANDB_MODE={mode}"):
-        run.log("wandb")
-
-
-@pytest.mark.slow
-def test_without_a_login_to_wandb_the_way_out_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
-    monkeypatch.setenv("WANDB_MODE", "online")
-    monkeypatch.setenv("NETRC", str(here / "netrc"))
-    monkeypatch.setattr(sys, "stdin", None)
-    assert main(["log", "tracked", "--to", "wandb"]) == 2
-    said = capsys.readouterr()
-    assert "The run could not be logged to W&B: No API key configured" in said.err
-    assert wandb_writer.WAY_OUT in said.err
-    assert said.out == ""
-
-
 @pytest.fixture
 def client(here: Path) -> Any:
     """A client of the same store, as anyone would use it."""
@@ -324,47 +266,10 @@ def test_a_run_logged_to_mlflow_again_is_found_and_gets_what_it_lacks(run: Run, 
     assert client.get_run(first.id).data.metrics == expected(run)
 
 
-@pytest.mark.slow
-def test_the_environment_names_the_project(run: Run, here: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "from the environment")
-    assert run.log("mlflow").project == "from the environment"
-    monkeypatch.setenv("WANDB_PROJECT", "theirs")
-    assert run.log("wandb").project == "theirs"
-
-
-@pytest.mark.slow
-def test_a_server_of_mlflow_that_does_not_answer_is_wrong_input(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://reader:hidden@127.0.0.1:9")
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    assert main(["log", "tracked", "--to", "mlflow"]) == 2
-    said = capsys.readouterr().err
-    assert "The run could not be logged to MLflow: " in said
-    assert "MLFLOW_TRACKING_URI=sqlite:///mlflow.db" in said
-    assert "hidden" not in said
-
-
 def test_passwords_are_not_shown() -> None:
     assert without_password("postgresql://me:hidden@host:5432/db?a=1") == "postgresql://host:5432/db?a=1"
     for plain in ("http://host:5000", "sqlite:////a/b.db", "databricks"):
         assert without_password(plain) == plain
-
-
-@pytest.mark.parametrize("package", sorted(TRACKERS))
-def test_a_missing_package_is_asked_for(run: Run, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None)
-    with pytest.raises(MissingPackageError, match=rf"pip install 'mauve-lens\[{package}\]'"):
-        run.log(package)
-
-
-def test_wrong_names_are_wrong_input(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match=r"No tracker is named 'neptune'\. Allowed: wandb, mlflow"):
-        run.log("neptune")
-    with pytest.raises(InputError, match="The project has no name"):
-        run.log("mlflow", project=" ")
-    assert main(["log", "unknown", "--to", "mlflow"]) == 2
-    assert "No run has the id 'unknown'" in capsys.readouterr().err
 
 
 @pytest.mark.slow
