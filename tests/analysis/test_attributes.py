@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
-from mauve_core.analysis.attributes import CATEGORICAL, STAGE, SURFACE, Attribute, attributes, category_columns
+from mauve_core.analysis.attributes import CATEGORICAL, SURFACE, Attribute, attributes
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
@@ -48,17 +48,6 @@ def test_clusters_that_are_the_topic_and_clusters_that_are_not() -> None:
     assert size.kind == "number"
     assert size.scores["r2"].mean == pytest.approx(1)
     assert {row.column for row in found if row.kind == "surface"} == set(SURFACE)
-
-
-def test_the_values_of_a_column_keep_their_names() -> None:
-    topic = np.repeat(["a", "b", "c"], [10, 30, 20])
-    clusters = np.repeat([0, 1, 2], [10, 30, 20])
-    clusters[:5] = 1  # half of a's texts stand among b's
-    found = attributes([partition(clusters)], {HUMAN: corpus(topic=topic.tolist())}, seed=0).rows
-    values = by_column(found, "topic")[0].by_value
-    assert [(v.value, v.n) for v in values] == [("b", 30), ("c", 20), ("a", 10)]
-    assert [v.share for v in values] == pytest.approx([0.5, 1 / 3, 1 / 6])
-    assert [v.purity.mean for v in values] == pytest.approx([30 / 35, 1, (1 + 5 / 35) / 2])
 
 
 def test_every_value_is_kept_by_seed_and_split() -> None:
@@ -118,18 +107,6 @@ def test_two_sources_are_looked_at_together() -> None:
     assert {row.column for row in asked.rows} == {"topic", *SURFACE}
 
 
-def test_texts_that_do_not_fit_are_refused() -> None:
-    given = {HUMAN: corpus()}
-    for parts, corpora in (
-        ([], given),
-        ([partition(np.zeros(N - 1, dtype=int))], given),
-        ([partition(np.zeros(N, dtype=int), source="m")], given),
-        ([partition(np.zeros(N, dtype=int))], {}),
-    ):
-        with pytest.raises(InputError):
-            attributes(parts, corpora, seed=0)
-
-
 def test_more_clusters_tell_more_of_topics_that_features_follow() -> None:
     human, _, features = make_comparison_inputs(n=240)
     parts = [
@@ -141,27 +118,3 @@ def test_more_clusters_tell_more_of_topics_that_features_follow() -> None:
     assert few.k < many.k
     assert few.scores["baseline"].mean < few.scores["accuracy"].mean < many.scores["accuracy"].mean
     assert few.scores["ami"].mean < many.scores["ami"].mean
-
-
-def test_values_that_name_prompts_name_texts() -> None:
-    labels = np.arange(N) % 3
-    part = Partition("pairwise", 0, 3, 0.0, {name: labels.astype(np.int32) for name in (HUMAN, "m", "o")})
-    url: list[object] = [f"url {i}" for i in range(N)]
-    topic: list[object] = [f"topic {i}" for i in labels]
-    sides = {name: corpus(name, url=url, topic=topic) for name in part.labels}
-    found = attributes([part], sides, seed=0)
-    # A third of the values of all texts are different, but each text has one that its prompt alone has.
-    assert [note.split(":")[0] for note in found.notes] == ["url"]
-    assert list(category_columns(sides)) == ["topic"]
-    assert category_columns(sides)["topic"].tolist() == topic * 3
-
-
-def test_progress_counts_columns_at_each_k() -> None:
-    seen: list[tuple[str, int, int]] = []
-    given = corpus(topic=[f"topic {i % 3}" for i in range(N)], constant=["x"] * N)
-    parts = [partition(np.arange(N) % k) for k in (2, 3)]
-    attributes(parts, {HUMAN: given}, seed=0, progress=lambda *state: seen.append(state))
-    total = 2 * (2 + len(SURFACE))
-    assert {(stage, of) for stage, _, of in seen} == {(STAGE, total)}
-    done = [done for _, done, _ in seen]
-    assert done == [0, 1, *range(4, total), total]

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from mauve_core.analysis.central_texts import Row, central_texts, paired, side_by_side
+from mauve_core.analysis.central_texts import Row, central_texts, paired
 from mauve_core.analysis.why import WhySource, why_source
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
@@ -42,13 +42,6 @@ def test_empty_clusters_and_no_features(source: WhySource) -> None:
     assert human.tolist() == sorted(human.tolist())
     with pytest.raises(InputError):
         central_texts(source, 4)
-
-
-def test_rows_of_both_sides() -> None:
-    human, model = np.array([4, 1, 2, 3]), np.array([7])
-    assert side_by_side(human, model, 3) == [Row(4, 7), Row(1, None), Row(2, None)]
-    assert side_by_side(model, human, 1) == [Row(7, 4)]
-    assert side_by_side(human[:0], model[:0], 3) == []
 
 
 def test_pairs_prefer_the_cluster_and_take_each_prompt_once() -> None:

@@ -17,7 +17,6 @@ from mauve_core.analysis.main_reason import Reason, main_reason
 from mauve_core.analysis.precomputed import run_cluster_words, run_gap_test, run_main_reason, run_stability
 from mauve_core.analysis.why import WhySource
 from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus.text_properties import PROPERTIES
 from tests.synthetic import make_run
 
@@ -68,19 +67,6 @@ def test_a_property_of_the_sides_within_the_cluster_comes_first() -> None:
     assert (only.p, only.q) == (12 / 60, 40 / 60)
 
 
-def test_of_two_properties_the_one_that_separates_better_is_named() -> None:
-    own = labels(12, 40)
-    model = np.arange(own.size) >= HUMANS
-    distinct = np.where(model, 0.44, 0.93) + noise(own)
-    shorter = np.where(model & (np.arange(own.size) % 12 != 0), 30.0, 90.0) + noise(own)
-    for length, named in ((shorter, "distinct"), (np.where(model, 30.0, 90.0), "length")):
-        reason = found(
-            own, distinct=np.where(named == "length", np.where(shorter < 60, 0.4, 0.9), distinct), length=length
-        )
-        assert reason is not None
-        assert (reason.where, reason.property_name) == ("cluster", named)
-
-
 def test_over_all_texts_comes_second_and_needs_no_stable_cluster() -> None:
     own = labels(0, 20)
     model = np.arange(own.size) >= HUMANS
@@ -90,21 +76,6 @@ def test_over_all_texts_comes_second_and_needs_no_stable_cluster() -> None:
         assert reason is not None
         assert reason.where == "all"
         assert reason.sentence == "ends mid-sentence: 92% of texts against 0%"
-
-
-def test_what_all_texts_show_leads_to_the_costliest_cluster_that_shows_it() -> None:
-    """Of cluster 0 the model writes nothing; its texts of cluster 1 end whole, those of cluster 2 do not."""
-    own = labels(0, 10)
-    own[HUMANS + 10 :] = 2
-    model = np.arange(own.size) >= HUMANS
-    reason = found(own, truncated=(model & (own == 2)).astype(np.float64), length=np.full(own.size, 50.0))
-    assert reason is not None
-    assert (reason.where, reason.cluster, reason.direction) == ("all", 2, "adds")
-    assert reason.share == pytest.approx(table(own)["cost_share"].iloc[2])
-    assert np.argsort(-table(own)["cost"].to_numpy()).tolist() == [0, 1, 2]
-    everywhere = found(own, truncated=model.astype(np.float64))
-    assert everywhere is not None
-    assert everywhere.cluster == 1
 
 
 def test_the_cluster_against_the_rest_comes_third() -> None:
@@ -152,18 +123,6 @@ def test_means_that_point_the_other_way_are_no_reason() -> None:
     assert found(own, ["noise"] * 3, length=length) is not None
     length[-1] = 1e6
     assert found(own, ["noise"] * 3, length=length) is None
-
-
-def test_a_cluster_without_words_has_none() -> None:
-    own = labels(3, 15)
-    assert main_reason(table(own), source(own), STABLE, [[], [], []]) is None
-    assert main_reason(table(own), source(own), STABLE, None) is None
-
-
-def test_a_reason_goes_through_json() -> None:
-    reason = found(labels(3, 15))
-    assert reason is not None
-    assert from_json(Reason, dataclass_to_json(reason)) == reason
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ import pytest
 
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.base.errors import InputError
 from mauve_core.numerics.resampling.stability import Stability, cluster_stability
 from mauve_core.scoring.result import Comparison, Partition
 from tests.handmade import N, make_comparison
@@ -56,23 +55,3 @@ def test_more_partitions_and_prompts(comparison: Comparison) -> None:
     assert found.elsewhere.shape == (2, reference.k)
     assert found.notes == expected.notes
     assert "never change sides" in found.notes[0]
-
-
-def test_the_same_question_gets_the_same_numbers(comparison: Comparison) -> None:
-    first, again = assess_stability(comparison, MODEL), assess_stability(comparison, MODEL)
-    np.testing.assert_array_equal(first.p, again.p)
-    score = dataclasses.replace(comparison.config.score, seed=comparison.config.score.seed + 1)
-    other = dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
-    assert not np.array_equal(first.p, assess_stability(other, MODEL).p)
-    assert assess_stability(comparison, MODEL, permutations=7).permutations == 7
-
-
-def test_what_is_refused(comparison: Comparison) -> None:
-    with pytest.raises(InputError, match="No candidate"):
-        assess_stability(comparison, "other")
-    with pytest.raises(InputError, match="No partition with that seed"):
-        assess_stability(comparison, MODEL, seed=5)
-    with pytest.raises(InputError, match="does not belong to these texts"):
-        assess_stability(comparison, MODEL, others=[comparison.candidates[0].partitions[0]])
-    with pytest.raises(InputError, match="prompts do not match"):
-        assess_stability(comparison, MODEL, prompts={HUMAN: ["a"] * N[HUMAN], MODEL: ["a"]})

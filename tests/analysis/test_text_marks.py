@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,12 +33,6 @@ def test_words_of_repeated_4_grams_are_lined() -> None:
     assert repeated_spans("one two three") == []
 
 
-def test_a_phrase_in_a_repetition_has_both() -> None:
-    shown = marked_text("a b c d x a b c d", ["b c"])
-    assert inner("a b c d x a b c d", "b c").count("<mark>") == 6
-    assert re.search(r'<mark style="[^"]*background:rgba[^"]*wavy[^"]*">b c</mark>', shown)
-
-
 @settings(deadline=None, max_examples=80)
 @given(st.text(alphabet="ab <>&\"'\n*_[]()x\u202eİ", max_size=40), st.sets(st.sampled_from(["a", "a b", "x", "<b"])))
 def test_without_its_tags_it_is_the_text(text: str, phrases: set[str]) -> None:
@@ -53,8 +46,3 @@ def test_every_distinctive_phrase_is_found_in_its_texts() -> None:
     found, _ = distinctive_phrases(first, ["something else entirely"] * 20)
     assert found
     assert all(any("<mark>" in inner(text, phrase.text) for text in first) for phrase in found)
-
-
-@pytest.mark.parametrize("text", ["", " ", "\n\n"])
-def test_nothing_to_mark(text: str) -> None:
-    assert inner(text, "a") == text

@@ -40,41 +40,31 @@ def rows(search: TextSearch, texts: list[str] = TEXTS) -> list[int]:
     ("query", "expected"),
     [
         ("", [0, 1, 2, 3, 4, 5]),
-        ("   ", [0, 1, 2, 3, 4, 5]),
-        ("rain", [0, 1, 2, 3]),
         ("RAIN", [0, 1, 2, 3]),
-        ("rain*", [0, 1, 2, 3]),
         ("raining", [3]),
-        ("rainin*", [3]),
-        ("tra", []),
         ("tra*", [1]),
         ("heavy rain", [0, 3]),
-        ("rain heavy", [0, 3]),
         ('"heavy rain"', [0, 3]),
         ('"rain heavy"', []),
-        ('"heavy rain', [0, 3]),
         ("rain -snow", [0, 1, 3]),
         ('rain -"heavy rain"', [1, 2]),
         ("-rain", [4, 5]),
         ("雨", [4]),
         ("c++", [5]),
-        ("(not", [5]),
         ("*", []),
-        (".", [0, 1, 2, 5]),
-        ('""', [0, 1, 2, 3, 4, 5]),
     ],
 )
 def test_a_query_of_words_finds(query: str, expected: list[int]) -> None:
     assert rows(TextSearch(query)) == expected
 
 
-def test_a_regular_expression_distinguishes_case_and_has_look_around() -> None:
-    assert rows(TextSearch(r"\bRAIN\b", as_pattern=True)) == [1]
-    assert rows(TextSearch(r"(?i)(?<!heavy )rain\b", as_pattern=True)) == [1, 2, 3]
-    assert rows(TextSearch("", as_pattern=True)) == list(range(len(TEXTS)))
-
-
-@pytest.mark.parametrize("pattern", ["(", "a{1000}{1000}", "x" * 1001, "(?P<1>a)"])
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(",
+        "a{1000}{1000}",
+    ],
+)
 def test_an_invalid_expression_is_refused_with_its_reason(pattern: str) -> None:
     with pytest.raises(InputError, match="pattern"):
         rows(TextSearch(pattern, as_pattern=True))
@@ -87,17 +77,6 @@ def test_an_expression_that_backtracks_without_end_is_stopped() -> None:
     with pytest.raises(InputError, match=r"longer than 0\.2 seconds"):
         spans("a" * 5000 + "!", TextSearch("(a|a)*$", as_pattern=True), seconds=0.2)
     assert time.monotonic() - started < 20
-
-
-def test_the_time_is_that_of_all_texts_together() -> None:
-    many = corpus(["a" * 24 + "!" for _ in range(2000)])
-    with pytest.raises(InputError, match="one source"):
-        found_texts({HUMAN: many}, TextSearch("(a|a)*$", as_pattern=True), seconds=0.3)
-
-
-def test_words_have_a_limit_too_and_say_so() -> None:
-    with pytest.raises(InputError, match="fewer words, or choose one source"):
-        found_texts({HUMAN: corpus(["a b"])}, TextSearch("a b"), seconds=0.0)
 
 
 def test_source_length_and_metadata_narrow_it_down_together() -> None:
