@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments import findings as module
 from mauve_core.experiments.encoders import EncoderTable
@@ -60,11 +59,6 @@ def measured(first: float, second: float, sd: float = 0.01) -> Measurements:
     return Measurements(tuple(rows), {})
 
 
-def test_nothing_is_said_without_results(attached: dict[str, Any]) -> None:
-    assert not attached
-    assert findings(run_with(told_apart())) == ()
-
-
 def test_the_last_by_mauve_may_be_the_first_by_a_measure(attached: dict[str, Any]) -> None:
     attached["measurements"] = measured(14.0, 10.1)
     (found,) = findings(run_with(told_apart()))
@@ -113,8 +107,3 @@ def test_encoders_that_tell_two_apart_in_opposite_orders(attached: dict[str, Any
     first, _, third = example().results
     attached["encoders"] = EncoderTable((first, third))
     assert findings(run_with(told_apart())) == ()
-
-
-def test_a_damaged_result_takes_nothing_else_with_it(attached: dict[str, Any]) -> None:
-    attached["measurements"], attached["encoders"] = InputError("damaged"), example()
-    assert [found.page for found in findings(run_with(told_apart()))] == ["encoders"]

@@ -28,18 +28,6 @@ def test_an_article_with_a_human_text_is_left_out_whole():
     assert [each.id for each in unused(found, ["12-4", "9-7"])] == ["120-3", "7-12"]
 
 
-def test_windows_are_the_texts_in_order_and_full(folder):
-    tokenizer = load_model(str(folder), device="cpu").tokenizer
-    found = windows(tokenizer, TEXTS, 8)
-    expected = []
-    for text in TEXTS:
-        expected += [*tokenizer(text)["input_ids"], tokenizer.eos_token_id]
-    assert found.shape[1] == 8
-    assert found.flatten().tolist() == expected[: len(expected) // 8 * 8]
-    with pytest.raises(InputError, match="Too few tokens"):
-        windows(tokenizer, TEXTS[:1], 1000)
-
-
 def test_only_the_last_layer_and_the_final_normalization_learn(folder):
     loaded = load_model(str(folder), device="cpu", with_head=True)
     before = {name: value.clone() for name, value in loaded.model.state_dict().items()}

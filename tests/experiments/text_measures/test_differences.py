@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,16 +10,12 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, Measurements, measure
-from mauve_core.experiments.text_measures.base import MeasureDifference, Row, Value
-from mauve_core.experiments.text_measures.differences import Measured, difference_json, measure_differences
+from mauve_core.experiments.text_measures.differences import Measured, measure_differences
 from mauve_core.experiments.text_measures.ranking import (
     closest_sentence,
     measure_standings,
     measure_tests_sentence,
-    needs_tests,
     ranked_tests,
 )
 from mauve_core.experiments.text_measures.spread import GROUPS, Groups, Replicates, group_of
@@ -229,26 +224,6 @@ def test_no_spread_means_no_test() -> None:
     assert "Smallest gap" not in closest_sentence(twin, "length", twin.candidates)
 
 
-def test_a_candidate_under_two_names_is_not_told_apart_from_itself(sides: dict[str, Collection]) -> None:
-    found = measure(sides["human"], {"a": sides["far"], "b": sides["far"]}, ["length"], context=MeasureContext())
-    assert [each.difference for each in found.differences or ()] == [0, 0]
-    assert not any(each.told_apart for each in found.differences or ())
-
-
-def test_without_a_value_of_people_only_values_are_tested(sides: dict[str, Collection]) -> None:
-    one, other = (Replicates(value, value + np.linspace(-0.01, 0.01, GROUPS)) for value in (0.2, 0.6))
-    groups = Groups(np.full(GROUPS, 4), [np.arange(76)] * GROUPS)
-    human = Measured(sides["human"], groups, None)
-    candidates = {"a": Measured(sides["near"], groups, one), "b": Measured(sides["same"], groups, other)}
-    candidates["c"] = Measured(sides["far"], groups, None)
-    (found,) = measure_differences(MEASURES["sparsemax"], human, candidates)
-    assert (found.of, found.first, found.second) == ("value", "a", "b")
-    assert (found.paired, found.n) == (True, 90), "it reads the human texts, not the candidates'"
-    values = difference_json([found])
-    assert values["gap_difference"] is values["gap_p"] is None
-    assert values["difference"] == pytest.approx(-0.4)
-
-
 def test_intervals_stay_in_the_range_of_the_measure(sides: dict[str, Collection]) -> None:
     left_out = np.linspace(-0.2, 0.2, GROUPS)
     groups = Groups(np.full(GROUPS, 4), [np.arange(76)] * GROUPS)
@@ -260,19 +235,6 @@ def test_intervals_stay_in_the_range_of_the_measure(sides: dict[str, Collection]
         assert each.low is not None
         assert each.high is not None
         assert -1 <= each.low <= each.high <= 1
-
-
-def test_measurements_with_and_without_tests_are_read(measured: Measurements) -> None:
-    values = dataclass_to_json(measured)
-    assert from_json(Measurements, values) == measured
-    del values["differences"]
-    older = from_json(Measurements, values)
-    assert older.differences is None
-    assert older.rows == measured.rows
-    assert needs_tests(older, "length")
-    assert not needs_tests(measured, "length")
-    assert ranked_tests(older, "length", older.candidates) == []
-    assert closest_sentence(older, "length", older.candidates) == ""
 
 
 # Ranks and sentences
@@ -306,12 +268,3 @@ def test_the_sentence_names_who_is_closest_and_who_is_not_told_apart(measured: M
     )
     assert "both T(A) = T(B) and T(P) midway" in measure_tests_sentence(measured.tests("length"))
     assert "midway" not in measure_tests_sentence(measured.tests("length", "value"))
-
-
-def test_tests_of_candidates_without_values_are_refused() -> None:
-    rows = tuple(Row("length", name, Value(1.0), None, None) for name in ("a", "b"))
-    test = MeasureDifference("length", "value", "a", "b", 0.0, None, None, None, None, True, 3)
-    assert Measurements(rows, {}, differences=(test,)).candidates == ("a", "b")
-    for wrong in ({"second": "c"}, {"measure": "zipf"}):
-        with pytest.raises(InputError, match="tests of values that they do not have"):
-            Measurements(rows, {}, differences=(dataclasses.replace(test, **wrong),))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import numpy as np
@@ -10,28 +9,22 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.base.json_codec import dataclass_to_json, from_json
+from mauve_core.base.json_codec import from_json
 from mauve_core.experiments.text_measures import Collection, MeasureContext
-from mauve_core.experiments.text_measures.over_axis import OrderOver, in_words
+from mauve_core.experiments.text_measures.over_axis import OrderOver
 from mauve_core.experiments.text_measures.over_neighbours import (
-    MOST_KS,
     OVER_K,
     USUAL,
     NeighbourTable,
     neighbours,
     neighbours_run,
-    numbers_of_neighbours,
     order_sentence,
     stored_neighbours,
 )
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.figures.measures import value_label
-from mauve_core.figures.neighbours import HUMAN_HALVES, described, neighbours_figure, neighbours_frame, shown_table
 from mauve_core.numerics.feature_space import neighbours as numerics
-from mauve_core.tasks.neighbours import NeighboursTask
-from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run
 
 N = 50
@@ -114,16 +107,6 @@ def test_at_their_own_k_they_are_the_stored_measures_to_the_digit(run):
         assert signs == (test.told_apart and test.difference > 0, test.told_apart and test.difference < 0)
 
 
-def test_each_k_alone_and_all_together_are_equal_with_generations():
-    human = side(HUMAN)
-    models = {"q": side("q", 0.4, n=2 * N, generations=(0,) * N + (1,) * N), "r": side("rr", 0.2)}
-    together = neighbours(human, models, [2, 9])
-    assert together.rows[0].model.generations is not None
-    for k in (2, 9):
-        alone = neighbours(human, models, [k])
-        assert alone.rows == tuple(row for row in together.rows if row.k == k)
-
-
 def test_one_pass_over_the_distances_serves_all_k(monkeypatch):
     human, models, calls = side(HUMAN), {"q": side("q", 0.4)}, []
     real = numerics._squared_distances
@@ -142,22 +125,6 @@ def test_larger_k_gives_larger_precision_recall_and_coverage():
         assert values[0] < values[-1]
 
 
-@pytest.mark.parametrize(
-    ("ks", "names"), [([0], None), ([], None), ([N], None), ([2.0], None), ([True], None), ([1], ["zipf"]), ([1], [])]
-)
-def test_what_cannot_be_used_is_refused(ks, names):
-    with pytest.raises(InputError):
-        neighbours(side(HUMAN), {"q": side("q")}, ks, names)
-
-
-def test_too_many_ks_and_missing_features_are_refused():
-    with pytest.raises(InputError, match="at most 100"):
-        neighbours(side(HUMAN, n=150), {"q": side("q", n=150)}, range(1, MOST_KS + 2))
-    bare = Collection(HUMAN, ("a",), ("a",))
-    with pytest.raises(InputError, match="features of every side"):
-        neighbours(bare, {"q": side("q")}, [1])
-
-
 def test_the_sentence_counts_pairs_that_turn():
     def table(*orders):
         rows = neighbours(side(HUMAN), {"a": side("q"), "b": side("rr")}, [1, 2], ["precision"]).rows
@@ -174,31 +141,6 @@ def test_the_sentence_counts_pairs_that_turn():
     assert order_sentence(table(), "precision") == ""
 
 
-def test_numbers_are_read_and_written():
-    assert numbers_of_neighbours("1-3,7, 20 - 21") == (1, 2, 3, 7, 20, 21)
-    assert in_words((1, 2, 3, 7, 20, 21)) == "1 to 3, 7, 20, 21"
-    for wrong in ("", "a", "3-1", "1-", "-4", "1,,2", "1-101", "1.5", "\u00b2"):
-        with pytest.raises(InputError):
-            numbers_of_neighbours(wrong)
-
-
-def test_caveats_say_whose_they_are():
-    table = neighbours(side(HUMAN), {"q": side("q", 0.4)}, [1, 24, 25], ["precision", "recall"])
-    assert any(note.startswith("Precision of q at k = 25: no T(P)") for note in table.notes)
-
-
-def test_the_task_keeps_its_table_beside_the_run(run):
-    assert stored_neighbours(run) is None
-    task = NeighboursTask(run.id, (1, 5), ("precision",))
-    assert read_task("neighbours", json.loads(json.dumps(task.to_json()))) == task
-    made = task.compute()
-    assert stored_neighbours(run) == from_json(NeighbourTable, json.loads(json.dumps(dataclass_to_json(made))))
-    assert stored_neighbours(run).rows == made.rows
-    for wrong in ({"run": "r", "ks": []}, {"run": "r", "ks": [0]}, {"run": "r", "measures": ["zipf"]}):
-        with pytest.raises(InputError):
-            NeighboursTask.from_json(wrong)
-
-
 def test_the_command_shows_every_k_and_keeps_it(run, capsys):
     assert main(["measure", run.id, "--neighbors", "1-3,5", "--measure", "recall", "--quiet"]) == 0
     said = capsys.readouterr().out
@@ -213,50 +155,3 @@ def test_the_command_shows_every_k_and_keeps_it(run, capsys):
     values = json.loads(capsys.readouterr().out)
     assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/measure/1", run.id)
     assert from_json(NeighbourTable, values).rows == kept.rows
-
-
-@pytest.mark.parametrize(
-    "wrong", [["--neighbors", "x"], ["--neighbors", "0"], ["--neighbors", "60"], ["--neighbors", "2", "--scorer", "m"]]
-)
-def test_wrong_options_end_with_one_line(run, wrong, capsys):
-    assert main(["measure", run.id, "--quiet", *wrong]) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
-    assert stored_neighbours(run) is None
-
-
-def test_the_figure_has_a_line_and_a_band_per_candidate_and_the_halves():
-    human, models = side(HUMAN), {"<q>": side("q", 0.4), "r": side("rr", 0.2)}
-    table = neighbours(human, models, [1, 4, 5, 20, 30], ["precision", "density"])
-    figure = neighbours_figure(table, ["r", "<q>"])
-    lines = [trace for trace in figure.data if trace.mode == "lines" and trace.name]
-    assert [trace.name for trace in lines] == ["r", "&lt;q&gt;", HUMAN_HALVES] * 2
-    assert list(lines[1].y) == [row.model.value for row in table.line("precision", "<q>")]
-    assert list(lines[2].x) == [1, 4, 5, 20]  # at 30, a half has too few texts
-    bands = [trace for trace in figure.data if trace.fill == "toself" and trace.xaxis == "x"]
-    first = table.line("precision", "r")
-    spread = [row for row in first if row.model.low is not None]
-    assert 1 < len(spread) < len(first)  # where all texts are inside, there is none
-    assert list(bands[0].y)[: len(spread)] == [row.model.low for row in spread]
-    assert [shape.x0 for shape in figure.layout.shapes] == [5, 5]
-    frame = neighbours_frame(table)
-    assert len(frame) == 2 * 2 * 5
-    assert frame["human"].isna().sum() == 4
-    shown = shown_table(table, "precision", ["r", "<q>"])
-    assert list(shown) == ["k", HUMAN_HALVES, "r", "<q>"]
-
-
-def test_a_table_from_elsewhere_is_drawn_or_refused():
-    values = dataclass_to_json(neighbours(side(HUMAN), {"q": side("q"), "r": side("rr")}, [1, 5], ["recall"]))
-    odd = from_json(NeighbourTable, json.loads(json.dumps({**values, "settings": {}, "rows": values["rows"][1:]})))
-    renamed = dataclasses.replace(odd, rows=(dataclasses.replace(odd.rows[0], measure="new"), *odd.rows[1:]))
-    for table in (odd, renamed):
-        for order in (["q", "r"], ["other"]):
-            neighbours_figure(table, order)
-            described(table)
-            for measure in table.measures:
-                shown_table(table, measure, order)
-                order_sentence(table, measure)
-    for wrong in ({"rows": 3}, {"rows": [{**values["rows"][0], "k": 0}]}, {"settings": {"own_neighbours": "5"}}):
-        with pytest.raises(InputError):
-            from_json(NeighbourTable, {**values, **wrong})
