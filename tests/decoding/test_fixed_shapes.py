@@ -29,16 +29,18 @@ from tests.decoding.graph_stand_in import Graph, stand_in
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
 WORDS = " ".join(SENTENCES[:5]).split()
-SPECS = ("greedy", "ancestral", "temperature:t=0.7", "top-k:k=5", "nucleus:p=0.9", "typical:tau=0.9")
+SPECS = (
+    "greedy",
+    "ancestral",
+    "nucleus:p=0.9",
+    "typical:tau=0.9",
+)
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 LIKE_LLAMA = {**SIZES, "num_key_value_heads": 2, "max_position_embeddings": 256}
 OTHERS = {
     "gpt_neox": {**SIZES, "max_position_embeddings": 256},
     "opt": {**SIZES, "ffn_dim": 32, "word_embed_proj_dim": 16, "max_position_embeddings": 256},
-    "qwen2": LIKE_LLAMA,
-    "qwen3": {**LIKE_LLAMA, "head_dim": 8},
     "gemma": {**LIKE_LLAMA, "head_dim": 8},
-    "phi": {**SIZES, "max_position_embeddings": 256},
 }
 
 
@@ -133,7 +135,13 @@ def willing(loaded, monkeypatch, likings):
     monkeypatch.setattr(loaded.model, "forward", forward)
 
 
-@pytest.mark.parametrize("minimum", [0, 5, 40])
+@pytest.mark.parametrize(
+    "minimum",
+    [
+        0,
+        5,
+    ],
+)
 def test_texts_end_as_those_of_generate(gpt2, monkeypatch, minimum):
     monkeypatch.setattr(gpt2.model.generation_config, "eos_token_id", [gpt2.tokenizer.eos_token_id, 7])
     willing(gpt2, monkeypatch, {gpt2.tokenizer.eos_token_id: 4.0, 7: 4.0})
@@ -186,61 +194,13 @@ def test_logits_that_are_no_numbers_are_found_at_the_next_look(gpt2, monkeypatch
     ("kind", "sizes"),
     [
         ("mistral", {**LIKE_LLAMA, "sliding_window": 8}),
-        ("gemma2", {**LIKE_LLAMA, "head_dim": 8, "sliding_window": 8}),
         ("bloom", {"hidden_size": 16, "n_layer": 2, "n_head": 4}),
         ("falcon", {**SIZES, "alibi": True}),
-        ("mamba", {"hidden_size": 16, "num_hidden_layers": 2}),
-        ("llama", {**LIKE_LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}),  # the older name
+        ("llama", {**LIKE_LLAMA, "rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}),
     ],
 )
 def test_models_that_cannot_be_recorded_are_told_apart(gpt2, kind, sizes):
     assert not has_fixed_step(like(gpt2, kind, **sizes))
-
-
-def test_a_cache_that_counts_in_python_cannot_be_recorded(gpt2, monkeypatch):
-    """A graph would write each token to the same place."""
-    from transformers import StaticCache
-
-    def counting(config, max_cache_len):
-        cache = StaticCache(config, max_cache_len)
-        for layer in cache.layers:
-            layer.cumulative_length = 0
-        return cache
-
-    monkeypatch.setattr("transformers.StaticCache", counting)
-    told = "cache_position" in inspect.signature(gpt2.model.forward).parameters  # then it need not count
-    assert has_fixed_step(gpt2) is told
-
-
-@pytest.mark.parametrize("name", ["cache", "past_key_values"])
-def test_models_of_other_versions_get_what_they_ask_for(gpt2, monkeypatch, name):
-    """Before transformers 5 a model is told its places in the cache; from 5.24 on the cache has another name."""
-    settings, decoder, places = GenerationSettings(max_new_tokens=5), parse_decoder("ancestral"), []
-    plain = continue_prompts(gpt2, prompts_of(3), decoder, settings)
-    inner, own = gpt2.model.forward, cache_argument(gpt2.model)
-
-    def forward(*, cache_position, **given):
-        places.append(cache_position.tolist())
-        assert given.keys().isdisjoint({"cache", "past_key_values"} - {name})
-        return inner(**{own if key == name else key: value for key, value in given.items()})
-
-    parameters = [
-        each.replace(name=name if each.name == own else each.name, kind=inspect.Parameter.KEYWORD_ONLY)
-        for each in inspect.signature(inner).parameters.values()
-        if each.kind != inspect.Parameter.VAR_KEYWORD and each.name != "cache_position"
-    ]
-    place = inspect.Parameter("cache_position", inspect.Parameter.KEYWORD_ONLY)
-    forward.__signature__ = inspect.Signature([*parameters, place])
-    monkeypatch.setattr(gpt2.model, "forward", forward)
-    assert has_fixed_step(gpt2)
-    assert continue_prompts(gpt2, prompts_of(3), decoder, settings, shapes=FixedShapes(gpt2)) == plain
-    assert places == [list(range(WIDTH_STEP)), *([WIDTH_STEP + i] for i in range(4))]
-
-
-def test_only_a_cuda_device_takes_the_fixed_step(gpt2):
-    assert has_fixed_step(gpt2)
-    assert fixed_shapes_of(gpt2) is None
-    assert fixed_shapes_of(replace(gpt2, device="cuda:1")) is not None
 
 
 def test_batches_fill_the_memory_and_are_halved_when_it_is_exceeded(gpt2, monkeypatch, tmp_path):
@@ -282,23 +242,6 @@ def transformers_cache(loaded, positions):
     return sum(part.nbytes for layer in cache.layers for part in (layer.keys, layer.values))
 
 
-@pytest.mark.parametrize("name", ["batch_rows", "batch_tokens"])
-def test_a_batch_without_rows_is_refused(name):
-    with pytest.raises(InputError, match=name):
-        GenerationSettings(**{name: 0})
-
-
-def test_memory_that_does_not_hold_one_text_is_an_error(gpt2, monkeypatch, tmp_path):
-    stand_in(monkeypatch, free=0)
-
-    def refusing(*_):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(generate, "continue_prompts", refusing)
-    with pytest.raises(torch.OutOfMemoryError):
-        generate_files(replace(gpt2, device="cuda:0"), prompts_of(2), ["greedy"], tmp_path)
-
-
 def test_a_stopped_run_goes_on_with_batches_of_another_size(gpt2, monkeypatch, tmp_path):
     prompts, settings = prompts_of(10), GenerationSettings(max_new_tokens=6, batch_rows=3)
     plain = generate_files(gpt2, prompts, ["ancestral"], tmp_path / "plain", settings=settings)["ancestral"]
@@ -335,7 +278,14 @@ def test_a_draw_is_the_inverse_of_the_cumulative_distribution():
         assert row[token] > 0
 
 
-@pytest.mark.parametrize("number", [0, 1, 2**30, 2**59, 2**60 - 2**30, 2**60 - 1])
+@pytest.mark.parametrize(
+    "number",
+    [
+        0,
+        2**30,
+        2**60 - 1,
+    ],
+)
 def test_the_ends_of_the_range_are_possible_tokens(number):
     scores = torch.full((3, 1000), -math.inf)
     scores[0, 10:20] = torch.arange(10.0)

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import encode, feature_key
 from mauve_core.encoders.catalogue import PACKAGED
 from tests.tiny_models import make_gpt2
@@ -58,19 +57,6 @@ def test_a_folder_and_the_package_mean_the_same_by_auto() -> None:
     mean = feature_key(TEXTS, replace(packaged, pooling="mean"))
     assert mean == feature_key(TEXTS, replace(folder, pooling="mean"))
     assert mean != feature_key(TEXTS, packaged)  # which has unit length, too
-
-
-@pytest.mark.parametrize(("texts", "message"), [((), "no texts"), (("\udfff",), "Unicode"), ((None,), "text 0")])
-def test_refuses_what_is_not_a_list_of_texts(tiny: Tiny, texts: tuple[str, ...], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        feature_key(texts, EncoderConfig(tiny("gpt2")))
-
-
-def test_an_unknown_model_is_said() -> None:
-    with pytest.raises(ModelUnavailableError, match="no/such/folder"):
-        feature_key(TEXTS, EncoderConfig("no/such/folder"))
-    with pytest.raises(ModelUnavailableError, match="no/such/folder"):
-        encode(TEXTS, EncoderConfig("no/such/folder"))
 
 
 @pytest.mark.slow

@@ -13,18 +13,13 @@ import numpy as np
 import pytest
 import torch
 from huggingface_hub import errors
-from transformers import AutoConfig, AutoModel, AutoTokenizer
+from transformers import AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import Encoder, encode, hub
-from mauve_core.encoders.models import load_model
 from mauve_core.encoders.older_transformers import (
-    attend_with_own_scales,
-    check_settings,
     correct_special_tokens,
-    is_older,
-    skeleton,
 )
 from tests.encoders.test_encode import RELATIVE, relative_error
 
@@ -49,34 +44,6 @@ def test_rotary_settings_that_would_be_left_out_are_refused(tiny: Tiny, tmp_path
     folder = changed(tiny("llama"), tmp_path / "newer", rope_parameters={"rope_type": "default", "rope_theta": 1e5})
     with pytest.raises(ModelUnavailableError, match=r"config\.json have rope_parameters.*transformers>=5"):
         encode(TEXTS, EncoderConfig(str(folder)), device="cpu")
-
-
-@pytest.mark.skipif(is_older(), reason="such a version does not heed them")
-def test_a_newer_version_heeds_these_settings(tiny: Tiny, tmp_path: Path) -> None:
-    rotary = {"rope_type": "default", "rope_theta": 10.0}
-    folder = changed(tiny("llama"), tmp_path / "newer", rope_parameters=rotary)
-    found, usual = (encode(TEXTS, EncoderConfig(name), device="cpu").array for name in (str(folder), tiny("llama")))
-    assert relative_error(found, usual) > 0.01
-
-
-@pytest.mark.usefixtures("older")
-@pytest.mark.parametrize(("name", "value"), [("n_layer", "x"), ("layer_norm_epsilon", "1e-5")])
-def test_a_word_in_place_of_a_number_is_refused(tiny: Tiny, name: str, value: str) -> None:
-    config = AutoConfig.from_pretrained(tiny("gpt2"))
-    with pytest.raises(ModelUnavailableError, match=rf"g/config\.json .*{name} is '{value}'.*a number, such as"):
-        check_settings({name: value}, config, Path("g/config.json"))
-    check_settings({name: 3, "activation_function": "relu", "use_cache": "x"}, config, Path("g/config.json"))
-
-
-@pytest.mark.usefixtures("older")
-def test_a_model_is_built_without_memory_first(tiny: Tiny) -> None:
-    for name in ("gpt2", "llama", "bert", "roberta"):
-        empty = skeleton(AutoModel, AutoConfig.from_pretrained(tiny(name)))
-        model = AutoModel.from_pretrained(tiny(name))
-        assert {parameter.device.type for parameter in empty.parameters()} == {"meta"}
-        assert {key: value.shape for key, value in empty.state_dict().items()} == {
-            key: value.shape for key, value in model.state_dict().items()
-        }
 
 
 @pytest.mark.usefixtures("older")
@@ -111,23 +78,6 @@ def test_scales_of_gpt2_are_heeded_with_and_without_padding(tiny: Tiny, tmp_path
     assert relative_error(packed, encode(TEXTS, EncoderConfig(tiny("gpt2")), device="cpu").array) > 0.01
 
 
-@pytest.mark.parametrize("knows", [True, False])
-def test_only_a_fused_attention_without_these_scales_is_replaced(
-    tiny: Tiny, tmp_path: Path, knows: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plain = load_model(tiny("gpt2"), device="cpu").model
-    folder = changed(tiny("gpt2"), tmp_path / "scaled", scale_attn_by_inverse_layer_idx=True)
-    scaled = AutoModel.from_pretrained(folder, attn_implementation="sdpa")
-    for model in (plain, scaled):
-        for layer in model.h:
-            layer.attn.__dict__.pop("scaling", None)
-            if knows:
-                layer.attn.scaling = 1.0
-        attend_with_own_scales(model)
-    assert plain.config._attn_implementation == "sdpa"
-    assert scaled.config._attn_implementation == ("sdpa" if knows else "eager")
-
-
 def test_a_hub_client_that_cannot_resolve_fetches_the_configuration(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -143,24 +93,6 @@ def test_a_hub_client_that_cannot_resolve_fetches_the_configuration(
     without_resolving(monkeypatch, fetch)
     assert hub.commit_of("some/model", "main") == "1" * 40
     assert asked == [("config.json", "main"), ("adapter_config.json", "main")]
-
-
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (errors.LocalEntryNotFoundError, "the hub cannot be reached"),
-        (ConnectionError, "the hub cannot be reached"),
-        (errors.HfHubHTTPError, "The hub has no model 'some/model'"),
-    ],
-)
-def test_errors_of_such_a_client(error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetch(*_: object, **__: object) -> str:
-        raise raised
-
-    raised = error.__new__(error)  # their arguments differ by version
-    without_resolving(monkeypatch, fetch)
-    with pytest.raises(ModelUnavailableError, match=message):
-        hub.commit_of("some/model", None)
 
 
 def without_resolving(patch: pytest.MonkeyPatch, fetch: Callable[..., str]) -> None:

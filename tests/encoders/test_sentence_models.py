@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from transformers import AutoModel, AutoTokenizer
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
@@ -130,12 +129,6 @@ def test_each_pooling(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path, name: 
     assert relative_error(features(folder, texts).array, twin(tiny(name), texts, modes)) < RELATIVE
 
 
-def test_the_older_way_to_name_poolings(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
-    older = {"word_embedding_dimension": WIDTH, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}
-    folder = make(tiny("bert"), tmp_path / "m", older | {"pooling_mode_max_tokens": False})
-    assert relative_error(features(folder, texts).array, twin(tiny("bert"), texts, ["cls", "mean"])) < RELATIVE
-
-
 def test_what_follows_the_pooling(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense", "LayerNorm", "Dropout", "Normalize"])
     found = features(folder, texts)
@@ -187,21 +180,6 @@ def test_hub_id_folder_and_older_layout_are_the_same(
     np.testing.assert_array_equal(features(older, texts).array, found.array)
 
 
-def test_a_hub_model_that_may_have_more_files_says_so(
-    tiny: Tiny, hub: str, texts: tuple[str, ...], tmp_path: Path
-) -> None:
-    place = cached(tiny("bert"), tmp_path / "cache")
-    found, plain = (features(model, texts) for model in ("someone/tiny-bert", tiny("bert")))
-    np.testing.assert_array_equal(found.array, plain.array)
-    assert "pooled by its first token" in found.notes[0]
-    (place / ".no_exist" / COMMIT).mkdir(parents=True)
-    (place / ".no_exist" / COMMIT / "modules.json").touch()
-    assert features("someone/tiny-bert", texts).notes == plain.notes == ()
-    (place / "snapshots" / COMMIT / "model.safetensors").unlink()
-    with pytest.raises(ModelUnavailableError, match="not all on this machine"):
-        features("someone/tiny-bert", texts)
-
-
 @pytest.mark.skipif(PACKAGED["minilm"].locate() is None, reason="the minilm package is not installed")
 @pytest.mark.slow
 def test_the_package_and_its_folder_are_the_same(texts: tuple[str, ...]) -> None:
@@ -210,14 +188,6 @@ def test_the_package_and_its_folder_are_the_same(texts: tuple[str, ...]) -> None
     np.testing.assert_array_equal(features(folder, texts[:8]).array, found.array)
     assert relative_error(found.array, unit(twin(folder, texts[:8], ["mean"], 256))) < RELATIVE
     assert found.limit == 256
-
-
-def test_a_pooling_that_is_named_is_that_of_the_plain_model(sentence: Path, tiny: Tiny, texts: tuple[str, ...]) -> None:
-    for pooling in ("mean", "last", "first"):
-        found, plain = (features(folder, texts, pooling=pooling) for folder in (sentence, tiny("bert")))
-        np.testing.assert_array_equal(found.array, plain.array)
-        assert found.notes == plain.notes == ()
-        assert found.key == plain.key
 
 
 def test_everything_in_the_files_counts_in_the_key(sentence: Path, tmp_path: Path) -> None:
@@ -296,32 +266,12 @@ def test_what_is_not_known_is_named_and_another_pooling_can_be_chosen(tiny: Tiny
     assert features(folder, ["Some text."], pooling="mean").array.shape == (1, WIDTH)
 
 
-DAMAGED: dict[str, tuple[str, str]] = {
-    "modules.json": ("x", "modules.json"),
-    "modules.json ": ("{}", "list of modules"),
-    "modules.json  ": ('[{"type": "Transformer", "path": "/etc"}]', "leads out"),
-    "modules.json   ": ('[{"type": 7}]', "type or path"),
-    "1_Pooling/config.json": ("[]", "1_Pooling/config.json"),
-    "1_Pooling/config.json ": ('{"pooling_mode": 7}', "pooling_mode"),
-    "2_Dense/config.json": ('{"out_features": -1}', "features"),
-    "2_Dense/config.json ": ('{"out_features": 9}', "2_Dense/model.safetensors"),
-    "2_Dense/model.safetensors": ("x", "2_Dense/model.safetensors"),
-    "sentence_bert_config.json": ('{"max_seq_length": "x"}', "max_seq_length"),
-    "config_sentence_transformers.json": ('{"default_prompt_name": "q"}', "no prompt named 'q'"),
-}
-
-
-@pytest.mark.parametrize("name", DAMAGED)
-def test_damaged_files_are_named(tiny: Tiny, tmp_path: Path, name: str) -> None:
-    folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense"])
-    content, message = DAMAGED[name]
-    (folder / name.strip()).write_text(content)
-    with pytest.raises(ModelUnavailableError, match=message):
-        features(folder, ["Some text."])
-
-
 @pytest.mark.parametrize(
-    "name", ["modules.json", "1_Pooling/config.json", "2_Dense/model.safetensors", "sentence_bert_config.json"]
+    "name",
+    [
+        "modules.json",
+        "2_Dense/model.safetensors",
+    ],
 )
 def test_pipes_are_refused(tiny: Tiny, tmp_path: Path, name: str) -> None:
     folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense"])
@@ -329,23 +279,3 @@ def test_pipes_are_refused(tiny: Tiny, tmp_path: Path, name: str) -> None:
     os.mkfifo(folder / name)
     with pytest.raises(InputError, match="a named pipe"):
         features(folder, ["Some text."])
-
-
-def test_the_command_says_how_it_pooled(sentence: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "texts.jsonl").write_text('{"text": "Some text."}\n{"text": "Some more."}\n')
-    out = tmp_path / "features.npy"
-    arguments = [
-        "encode",
-        str(tmp_path / "texts.jsonl"),
-        "--encoder",
-        str(sentence),
-        "--out",
-        str(out),
-        "--device",
-        "cpu",
-    ]
-    assert main([*arguments, "--quiet"]) == 0
-    assert "as its modules.json specifies: mean pooling, unit length" in capsys.readouterr().out
-    np.testing.assert_allclose(np.linalg.norm(np.load(out), axis=1), 1, rtol=1e-6)
-    assert main([*arguments, "--quiet", "--pooling", "mean"]) == 0
-    assert "modules.json" not in capsys.readouterr().out

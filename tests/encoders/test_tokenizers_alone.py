@@ -46,12 +46,6 @@ def test_a_folder_needs_no_weights_and_no_configuration(bare: Path, whole: Any, 
         load_model(str(bare), device="cpu")
 
 
-def test_a_folder_without_vocabulary_has_no_tokenizer(bare: Path) -> None:
-    (bare / "tokenizer.json").unlink()
-    with pytest.raises(ModelUnavailableError, match="lacks a tokenizer"):
-        load_tokenizer(str(bare))
-
-
 def test_the_hubs_cache_needs_no_weights(
     bare: Path, whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
