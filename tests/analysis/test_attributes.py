@@ -8,11 +8,8 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from mauve_core.analysis.attributes import CATEGORICAL, SURFACE, Attribute, attributes
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.result import Partition
-from tests.synthetic import TOPICS, make_comparison_inputs
 
 N = 60
 
@@ -87,34 +84,3 @@ def test_missing_values_and_columns_that_are_left_out() -> None:
     left_out = {note.split(":")[0] for note in found.notes}
     assert left_out == {"author", "constant", "rare", "far"}
     assert not left_out & {row.column for row in found.rows}
-
-
-def test_two_sources_are_looked_at_together() -> None:
-    labels = np.arange(N) % 3
-    part = Partition("pairwise", 0, 3, 0.0, {HUMAN: labels.astype(np.int32), "m": labels[::-1].astype(np.int32)})
-    sides = {
-        HUMAN: corpus(topic=[f"topic {i % 3}" for i in range(N)], own=["a"] * N),
-        "m": corpus("m", topic=[f"topic {i}" for i in labels[::-1]]),
-    }
-    found = attributes([part], sides, seed=0)
-    topic = by_column(found.rows, "topic")[0]
-    assert topic.n == 2 * N
-    assert topic.scores["accuracy"].mean == 1
-    assert found.notes == ("own: left out because not every corpus has it",)
-    with pytest.raises(InputError, match="own"):
-        attributes([part], sides, columns=["own"], seed=0)
-    asked = attributes([part], sides, columns=["topic"], seed=0)
-    assert {row.column for row in asked.rows} == {"topic", *SURFACE}
-
-
-def test_more_clusters_tell_more_of_topics_that_features_follow() -> None:
-    human, _, features = make_comparison_inputs(n=240)
-    parts = [
-        partition(kmeans(features[HUMAN], k, restarts=1, seed=seed).labels, seed)
-        for k in (2, len(TOPICS))
-        for seed in range(2)
-    ]
-    few, many = by_column(attributes(parts, {HUMAN: human}, seed=0).rows, "topic")
-    assert few.k < many.k
-    assert few.scores["baseline"].mean < few.scores["accuracy"].mean < many.scores["accuracy"].mean
-    assert few.scores["ami"].mean < many.scores["ami"].mean

@@ -10,7 +10,6 @@ import pytest
 from mauve_core.analysis.comparability import Difference, differences, one_leaderboard, require_comparable
 from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.normalizing_steps import Change
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.tables import standings
@@ -70,14 +69,6 @@ def test_given_features_are_comparable_with_themselves_alone() -> None:
     assert [(item.left, item.right, item.counts) for item in found] == [("features given", "gpt2-large", True)]
 
 
-def test_the_length_of_the_cut_counts_where_a_text_was_cut() -> None:
-    shorter = with_human(encoded(max_tokens=256), features_key="other")
-    assert str(only(encoded(), shorter)) == "Maximum text length: 1,024 tokens and 256 tokens"
-    assert not only(encoded(), shorter).counts
-    assert only(encoded(), with_human(shorter, cut=1)).counts
-    assert only(with_human(shorter, cut=1), encoded()).counts
-
-
 @pytest.mark.parametrize(
     ("field", "value", "counts"),
     [
@@ -110,17 +101,6 @@ def test_texts_and_their_number_count() -> None:
         other, candidates=(dataclasses.replace(other.candidates[0], source=source), *other.candidates[1:])
     )
     assert str(only(encoded(), other)) == "Texts per candidate: 5, 6 and 6, 50"
-
-
-def test_normalization_counts_even_if_the_human_texts_stayed() -> None:
-    other = with_human(encoded(), normalized=(Change("quotes", 0, 7), Change("words:9", 0, 7)))
-    found = only(encoded(), other)
-    assert str(found) == "Normalization of texts: none and quotes, length of 9 words"
-    assert found.counts
-    with pytest.raises(InputError, match="Normalization of texts"):
-        require_comparable(encoded(), other)
-    twice = with_human(encoded(), normalized=(*(other.human.normalized or ()), Change("quotes", 0, 7)))
-    assert differences(other, twice) == ()
 
 
 def test_one_leaderboard_ranks_all_candidates_by_the_rule_of_one_run() -> None:

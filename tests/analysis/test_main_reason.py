@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.analysis import precomputed
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
-from mauve_core.analysis.gap_test import GapTest
 from mauve_core.analysis.main_reason import Reason, main_reason
-from mauve_core.analysis.precomputed import run_cluster_words, run_gap_test, run_main_reason, run_stability
 from mauve_core.analysis.why import WhySource
-from mauve_core.base.config import HUMAN
 from mauve_core.corpus.text_properties import PROPERTIES
-from tests.synthetic import make_run
 
 HUMANS, MODELS, K = 60, 60, 3
 STABLE = ["noise", "stable", "noise"]
@@ -123,36 +115,3 @@ def test_means_that_point_the_other_way_are_no_reason() -> None:
     assert found(own, ["noise"] * 3, length=length) is not None
     length[-1] = 1e6
     assert found(own, ["noise"] * 3, length=length) is None
-
-
-@pytest.mark.slow
-def test_of_a_run_it_is_about_what_the_pages_show(tmp_path: Path) -> None:
-    run = make_run(tmp_path, projection=False)
-    seed = run.comparison.median_seed("collapsed")
-    reason = run_main_reason(run, "collapsed")
-    assert reason is not None
-    part = run.comparison.partition("pairwise", "collapsed", seed)
-    own = cluster_table(part.counts(HUMAN), part.counts("collapsed"), 0.3)
-    assert reason.cluster == int(own["cost"].to_numpy().argmax())
-    assert reason.share == own["cost_share"].max()
-    assert reason.low <= reason.share <= reason.high
-    assert run_stability(run, "pairwise", "collapsed", seed).label[reason.cluster] == "stable"
-    words = run_cluster_words(run, "pairwise", "collapsed", seed)[reason.cluster]
-    assert reason.where == "words"
-    assert reason.words == tuple(each.word for each in words[:3])
-
-
-@pytest.mark.slow
-def test_it_is_kept_and_a_gap_like_chance_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = make_run(tmp_path, projection=False)
-    assert not run_gap_test(run, "pairwise", "close").explains
-    assert run_main_reason(run, "close") is None
-    reason = run_main_reason(run, "collapsed")
-    monkeypatch.setattr(precomputed, "main_reason", lambda *_: pytest.fail("computed again"))
-    assert run_main_reason(run, "collapsed") == reason
-    assert run_main_reason(run, "close") is None
-    monkeypatch.undo()
-    monkeypatch.setattr(precomputed, "run_gap_test", lambda *_: GapTest(0.1, 5, 499))
-    elsewhere = dataclasses.replace(run, path=tmp_path / "elsewhere")
-    assert reason is not None
-    assert run_main_reason(elsewhere, "collapsed") is None

@@ -44,18 +44,6 @@ def test_the_two_sides_change_places() -> None:
     assert (one, other) == (first, again)
 
 
-def test_phrases_do_not_repeat_themselves() -> None:
-    found, _ = distinctive_phrases(FIRST, SECOND)
-    for place, phrase in enumerate(found):
-        for other in found[:place]:
-            assert f" {phrase.text} " not in f" {other.text} "
-            assert f" {other.text} " not in f" {phrase.text} "
-    assert [phrase.z for phrase in found] == sorted((phrase.z for phrase in found), reverse=True)
-    # The longer of two phrases in the same texts.
-    texts = ["in white shoes"] * 10
-    assert distinctive_phrases(texts, ["no"] * 10)[0][0].text == "in white shoes"
-
-
 def test_noise_gives_few_phrases() -> None:
     rng = np.random.default_rng(0)
     words = [f"w{i}" for i in range(200)]

@@ -21,17 +21,14 @@ from mauve_core.analysis.precomputed import (
     run_gap_test,
     run_properties,
     run_repartition,
-    run_sampling_advice,
     run_stability,
 )
 from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.words import count_words
 from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.base.errors import StorageError
 from mauve_core.corpus.text_properties import text_properties
 from mauve_core.encoders import text_kind
-from mauve_core.numerics.resampling.sampling_texts import recommend_texts
 from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.estimates import ScoreBasis, score_basis
 from mauve_core.store import Run, RunStore
@@ -136,33 +133,6 @@ def test_the_kept_test_of_the_gap_and_exchange_rate_are_those_found_out(run: Run
     assert run_gap_test(run, "pairwise", "close") != run_gap_test(run, "pairwise", "shifted")
 
 
-def test_kept_sampling_advice_is_the_advice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precomputed, "SAMPLED_CELLS", 1000)
-    first = run_sampling_advice(run, "close")
-    monkeypatch.setattr(precomputed, "recommend_texts", None)  # what is kept is read
-    part = run.comparison.partition("pairwise", "close")
-    p, q = part.counts(HUMAN), part.counts("close")
-    draws = max(1000 // part.k, 100)
-    expected = recommend_texts(p, q, replicates=draws, seed=run.comparison.config.score.seed)
-    for found in (first, run_sampling_advice(run, "close")):
-        assert_equal_fields(found[0], expected)
-        assert_equal_fields(found[1], first[1])
-        assert found[1].curve.k.tolist() == sorted(found[1].curve.k.tolist())
-        assert isinstance(found[1].k, int)
-        assert isinstance(found[1].reason, str)
-
-
-def assert_equal_fields(found: object, expected: object) -> None:
-    assert type(found) is type(expected)
-    for field in dataclasses.fields(expected):  # type: ignore[arg-type]
-        one, two = getattr(found, field.name), getattr(expected, field.name)
-        if dataclasses.is_dataclass(two):
-            assert_equal_fields(one, two)
-        else:
-            assert type(one) is type(two), field.name
-            np.testing.assert_array_equal(one, two)
-
-
 def test_a_damaged_file_is_made_again(run: Run) -> None:
     content = b"PK\x03\x04 half a file"
     expected = run_properties(run, HUMAN)
@@ -171,15 +141,6 @@ def test_a_damaged_file_is_made_again(run: Run) -> None:
     path.write_bytes(content)
     np.testing.assert_array_equal(run_properties(run, HUMAN)["length"], expected["length"])
     assert len(path.read_bytes()) == len(whole)
-
-
-def test_a_home_that_refuses_keeps_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise StorageError("No space")
-
-    monkeypatch.setattr(precomputed, "write_atomically", refuse)
-    assert run_properties(run, HUMAN)["length"].all()
-    assert not (run.path / DERIVED).exists()
 
 
 def test_a_file_of_another_run_or_item_is_made_again(run: Run, tmp_path: Path) -> None:

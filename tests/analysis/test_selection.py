@@ -6,19 +6,14 @@ import dataclasses
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mauve_core.analysis.selection import (
-    MISSING,
     inside_polygon,
-    rows_in_cluster,
     rows_in_lasso,
-    rows_with_values,
-    value_counts,
 )
 from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
@@ -89,23 +84,9 @@ def test_blocks_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < whole.sum() < whole.size
 
 
-def test_float32_points_and_nan() -> None:
-    points = np.array([[0.5, 0.5], [np.nan, 0.5], [np.inf, 0.5]], dtype=np.float32)
-    assert inside_polygon(points, SQUARE).tolist() == [True, False, False]
-    assert inside_polygon(np.empty((0, 2)), SQUARE).shape == (0,)
-
-
 @pytest.fixture(scope="module")
 def stored_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return make_run(tmp_path_factory.mktemp("stored"), n=60, seeds=1, projection=False)
-
-
-def test_rows_of_a_cluster(stored_run: Run) -> None:
-    part = stored_run.comparison.partition("pairwise", "close", 0)
-    cluster = int(part.labels[HUMAN][0])
-    assert rows_in_cluster(part, HUMAN, cluster) == tuple(np.flatnonzero(part.labels[HUMAN] == cluster))
-    assert rows_in_cluster(part, "shifted", cluster) == ()
-    assert rows_in_cluster(part, HUMAN, None) == ()
 
 
 def test_rows_in_a_lasso(stored_run: Run) -> None:
@@ -119,15 +100,3 @@ def test_rows_in_a_lasso(stored_run: Run) -> None:
     assert second == tuple(np.flatnonzero((places[n : 2 * n] > 0).all(axis=1)))
     assert rows_in_lasso(comparison, HUMAN, None) == ()
     assert rows_in_lasso(stored_run.comparison, HUMAN, quarter) == ()
-
-
-def test_rows_by_metadata(stored_run: Run) -> None:
-    topics = stored_run.corpora[HUMAN].metadata["topic"]
-    counts = value_counts(topics)
-    assert sum(counts.values()) == len(topics)
-    assert list(counts.values()) == sorted(counts.values(), reverse=True)
-    assert rows_with_values(topics, ["river", "engine"]) == tuple(np.flatnonzero(topics.isin(["river", "engine"])))
-    mixed = pd.Series([1, None, "1", 2.5], dtype=object)
-    assert value_counts(mixed) == {"1": 2, MISSING: 1, "2.5": 1}
-    assert rows_with_values(mixed, [MISSING, "1"]) == (0, 1, 2)
-    assert rows_with_values(mixed, []) == ()

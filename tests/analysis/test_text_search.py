@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.analysis.cluster_table import wilson_interval
-from mauve_core.analysis.text_search import TextSearch, excerpt, found_texts, shares_found, spans
+from mauve_core.analysis.text_search import TextSearch, found_texts, shares_found, spans
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
@@ -79,27 +79,6 @@ def test_an_expression_that_backtracks_without_end_is_stopped() -> None:
     assert time.monotonic() - started < 20
 
 
-def test_source_length_and_metadata_narrow_it_down_together() -> None:
-    human = corpus(["one two", "one two three", "one"], topic=["x", None, "x"])
-    model = corpus(["one two", "four"], "model", other=["x", "y"])
-    both = {HUMAN: human, "model": model}
-
-    def found(search: TextSearch) -> list[list[int]]:
-        return [np.flatnonzero(mask).tolist() for mask in found_texts(both, search).values()]
-
-    assert found(TextSearch()) == [[0, 1, 2], [0, 1]]
-    assert found(TextSearch(source="model")) == [[], [0, 1]]
-    assert found(TextSearch(shortest=2)) == [[0, 1], [0]]
-    assert found(TextSearch(longest=2)) == [[0, 2], [0, 1]]
-    assert found(TextSearch(shortest=2, longest=2)) == [[0], [0]]
-    assert found(TextSearch(field="topic", value="x")) == [[0, 2], []]
-    assert found(TextSearch(field="topic", value="(missing)")) == [[1], []]
-    assert found(TextSearch("one", shortest=2, field="topic", value="x")) == [[0], []]
-    assert not TextSearch(as_pattern=True).asks
-    assert TextSearch("one").asks
-    assert TextSearch(longest=3).asks
-
-
 def test_shares_have_wilson_s_interval_and_leave_out_what_was_not_searched() -> None:
     both = {HUMAN: corpus(["a b", "b", "a"]), "model": corpus(["a", "c"], "model")}
     found = found_texts(both, TextSearch("a"))
@@ -109,19 +88,6 @@ def test_shares_have_wilson_s_interval_and_leave_out_what_was_not_searched() -> 
     assert [(each.low, each.share, each.high) for each in shares] == [(low[0], 2 / 3, high[0]), (low[1], 0.5, high[1])]
     only = TextSearch("a", source="model")
     assert [each.source for each in shares_found(found_texts(both, only), only)] == ["model"]
-
-
-def test_places_are_those_of_wanted_terms_and_excerpts_stand_around_the_first() -> None:
-    text = TEXTS[3]
-    assert [text[start:end] for start, end in spans(text, TextSearch('"heavy rain" day -snow'))] == [
-        "heavy\n  rain",
-        "day",
-    ]
-    assert spans(text, TextSearch("x*", as_pattern=True)) == []
-    places = spans(text, TextSearch("rain"))
-    assert excerpt(text, places, 6, 6) == "…avy rain-coat,…"
-    assert excerpt(text, places, 100, 100) == "A heavy rain-coat, raining all day"
-    assert excerpt("one\ntwo three", [], 5, 7) == "one two…"
 
 
 @given(st.lists(st.text(max_size=20), min_size=1, max_size=6), st.text(max_size=15))

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from mauve_core.analysis.gap_test import GapTest
 from mauve_core.analysis.main_reason import Reason
-from mauve_core.analysis.precomputed import run_main_reason
 from mauve_core.analysis.preflight import FormatDifference, Preflight
 from mauve_core.analysis.sentences import Name
 from mauve_core.analysis.verdict import UNTESTED, Verdict, verdict, verdict_of
@@ -27,7 +26,7 @@ from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import standings
 from mauve_core.store import RunStore
 from tests.handmade import make_comparison
-from tests.synthetic import make_comparison_inputs, make_run
+from tests.synthetic import make_comparison_inputs
 
 GAP, NO_GAP = GapTest(0.2, 0, 499), GapTest(0.01, 104, 499)
 
@@ -169,22 +168,6 @@ def test_a_small_p_alone_makes_no_one_the_closest(change: Mapping[str, float], b
     assert sentences[1].endswith(f"differ by {because}.")
 
 
-def test_one_candidate() -> None:
-    comparison = of({"a": 0.9})
-    found, sentences = said(comparison, reasons={"a": reason_of("a")})
-    assert sentences == [
-        "a (200 texts) compared with 200 human texts: 200 prompts shared with the human texts, matched by equal "
-        "prompts; features given.",
-        "The texts of a differ from the human texts (p = 0.002): MAUVE 0.900 ± 0.010 (0.880 to 0.920).",
-        "Main difference: it repeats itself (distinct-4 46% per text against 95%).",
-    ]
-    assert found.leaders == ("a",)
-    _, sentences = said(comparison, NO_GAP)
-    assert sentences[1:] == [
-        "The texts of a are not told apart from the human texts (p = 0.21): MAUVE 0.900 ± 0.010 (0.880 to 0.920)."
-    ]
-
-
 def test_a_leader_that_is_not_told_apart_from_people() -> None:
     _, sentences = said(of({"a": 0.9, "b": 0.7}, apart=[("a", "b")]), NO_GAP)
     assert sentences[1].endswith(" The gap between a and the human texts could be one between human texts (p = 0.21).")
@@ -294,30 +277,6 @@ def test_no_sentence_claims_more_than_the_tests(data: st.DataObject) -> None:
         assert UNTESTED in claim
     first_rank = [each.candidate.name for each in standings(comparison) if each.rank == 1]
     assert set(first_rank) <= set(found.leaders)
-
-
-@pytest.mark.slow
-def test_of_a_stored_run(tmp_path: Path) -> None:
-    run = make_run(tmp_path, projection=False)
-    found = verdict(run)
-    sentences = [with_plain_spaces(str(each)) for each in found.sentences]
-    assert sentences[0] == (
-        "close, shifted and collapsed (160 texts each) compared with 160 human texts: 160 prompts shared with the "
-        "human texts, matched by equal prompts; features given."
-    )
-    assert sentences[1].startswith("close is closest to the human texts, told apart from every other candidate: MAUVE ")
-    assert ", ahead of shifted, the next, by 0." in sentences[1]
-    assert "The gap between close and the human texts could be one between human texts (p = " in sentences[1]
-    reason = run_main_reason(run, "collapsed")
-    assert reason is not None
-    assert sentences[2] == f"Main difference of collapsed: it {reason.finding} ({reason.detail})."
-    assert found.as_dict() == {
-        "subject": sentences[0],
-        "caution": None,
-        "closest": sentences[1],
-        "reason": sentences[2],
-        "leaders": ["close"],
-    }
 
 
 def test_one_half_of_the_human_texts_as_a_candidate_is_not_told_apart(tmp_path: Path) -> None:

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis import what_if as module
-from mauve_core.analysis.what_if import prepare, text_weights, what_if
+from mauve_core.analysis.what_if import prepare, what_if
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.resampling.bootstrap import centred_interval
 from mauve_core.numerics.resampling.exchange import Draws
 from mauve_core.scoring.estimates import resamples, rescored, score_basis, two_sides
 from mauve_core.scoring.replicates import count_blocks
@@ -142,16 +141,6 @@ def test_kept_sums_give_what_counting_anew_gives(
         assert_close(fast.change[score], slow.change[score])
 
 
-def test_the_weights_of_a_cluster_are_those_of_its_texts(comparison: Comparison) -> None:
-    part = comparison.candidate(MODEL).partitions[0]
-    by_cluster = np.array([1.0, 0.5, 2.0])
-    texts = text_weights(part, MODEL, by_cluster)
-    found = what_if(prepare(comparison, MODEL), model=texts)
-    expected = score_counts(part.counts(HUMAN), part.counts(MODEL) * by_cluster)
-    for score in SCORES:
-        assert found.after[score].values[0] == pytest.approx(float(expected[score]), abs=ROUNDING)
-
-
 def test_resamples_draw_the_texts_of_the_intervals_and_exchange_none(comparison: Comparison) -> None:
     sides, bootstrap = two_sides(comparison, "joint", MODEL), comparison.config.score.bootstrap
     drawn = resamples(comparison, MODEL)
@@ -171,19 +160,3 @@ def test_resamples_draw_the_texts_of_the_intervals_and_exchange_none(comparison:
     for counted, weights in zip((block.p_resampled, block.q_resampled), draws.weights(rate), strict=True):
         labels = np.concatenate([part.labels[HUMAN], part.labels[MODEL]])
         np.testing.assert_array_equal(counted[3, 1], np.bincount(labels, weights=weights[3], minlength=part.k))
-
-
-def test_only_scores_with_other_weights_are_without_exchange(comparison: Comparison) -> None:
-    prepared = prepare(comparison, MODEL)
-    exchanged, plain = prepared.before["frontier_integral"], prepared.drawn_before["frontier_integral"]
-    np.testing.assert_allclose(exchanged.values, plain.values, rtol=0, atol=ROUNDING)
-    assert exchanged.resampled.mean() < plain.resampled.mean()  # exchange brings the sides closer
-    found = what_if(prepared, model=np.ones(N[MODEL]) * 2)  # the same shares with other weights
-    assert found.after["frontier_integral"].mean == pytest.approx(exchanged.values.mean(), abs=ROUNDING)
-    low, high = centred_interval(plain.values.mean(), plain.resampled.mean(axis=1), 0.95, bounds=(0.0, 1.0))
-    assert (found.after["frontier_integral"].low, found.after["frontier_integral"].high) == pytest.approx(
-        (low, high), abs=ROUNDING
-    )
-    for score in set(SCORES) - {"mauve_star"}:  # whose smoothing adds as many texts to twice as many
-        change = found.change[score]
-        assert (change.mean, change.low, change.high) == pytest.approx((0, 0, 0), abs=ROUNDING)

@@ -87,16 +87,3 @@ def test_nearest_pairs_lie_in_the_cluster(source: WhySource, sides) -> None:
     inside = np.linalg.norm(human[sides[HUMAN][2] == 2][:, None] - model[sides["m"][2] == 2][None], axis=2)
     assert card.pairs[0].distance == pytest.approx(inside.min(), rel=1e-5)
     assert [pair.distance for pair in card.pairs] == sorted(pair.distance for pair in card.pairs)
-
-
-def test_an_empty_cluster_and_no_features(source: WhySource, sides) -> None:
-    empty = why_card(source, 4)
-    assert (empty.human, empty.model, empty.neighbours, empty.pairs) == (0, 0, (), ())
-    assert all(each.effect is None and not each.separates for each in (*empty.sides, *empty.rest))
-    assert "cannot be compared" in empty.notes[0]
-    partition = Partition("pairwise", 0, 4, 0.0, {name: labels for name, (_, _, labels) in sides.items()})
-    bare = why_source(partition, sides[HUMAN][0], sides["m"][0], "m")
-    card = why_card(bare, 0)
-    assert (card.neighbours, card.cluster_phrases, card.pairs) == ((), (), ())
-    assert "Without features" in card.notes[0]
-    assert card.model_phrases == why_card(source, 0).model_phrases

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base import faults
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import (
     HOME_VARIABLE,
     digest_of_file,
@@ -96,9 +96,3 @@ def test_what_is_no_regular_file_is_never_replaced(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="Allowed: a new file, or a regular one"):
             write_atomically(path, lambda stream: stream.write(b"x"))
     assert pipe.is_fifo()
-
-
-def test_what_stands_in_the_place_of_a_stored_file_is_damage(own_home: Path) -> None:
-    (own_home / "file").mkdir(parents=True)
-    with pytest.raises(StorageError, match="Allowed: a new file, or a regular one"):
-        write_atomically(own_home / "file", lambda stream: stream.write(b"x"))

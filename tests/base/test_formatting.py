@@ -29,8 +29,6 @@ from mauve_core.base.formatting import (
     significant,
     with_plain_spaces,
     with_spread,
-    with_spreads,
-    with_two_spreads,
     written,
 )
 
@@ -76,20 +74,6 @@ def test_a_spread_decides_the_decimals_of_both(value: float, sd: float | None, s
 
 
 @pytest.mark.parametrize(
-    ("value", "first", "second", "said"),
-    [
-        (0.97131, 0.0021, 0.015, "0.971 ± 0.002 / 0.015"),
-        (0.97131, None, 0.0021, "0.9713 ± – / 0.0021"),
-        (1234.5, 0.0, 20.0, "1,234 ± 0 / 20"),
-    ],
-)
-def test_of_two_spreads_the_larger_one_decides(
-    value: float, first: float | None, second: float | None, said: str
-) -> None:
-    assert with_plain_spaces(with_two_spreads(value, first, second)) == said
-
-
-@pytest.mark.parametrize(
     ("own", "even"),
     [
         ([3, 4, 4, 3, 4], [4, 4, 4, 4, 4]),
@@ -98,16 +82,6 @@ def test_of_two_spreads_the_larger_one_decides(
 )
 def test_in_a_column_the_middle_row_decides_within_a_digit(own: list[int], even: list[int]) -> None:
     assert even_decimals(own) == even
-
-
-def test_a_column_is_written_with_even_decimals() -> None:
-    said = with_spreads([0.0990, 0.0843, 0.1423, 123.4], [0.017, 0.0087, 0.0091, None])
-    assert [with_plain_spaces(cell) for cell in said] == [
-        "0.0990 ± 0.0170",
-        "0.0843 ± 0.0087",
-        "0.1423 ± 0.0091",
-        "123.40",
-    ]
 
 
 @pytest.mark.parametrize(

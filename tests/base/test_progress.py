@@ -25,16 +25,6 @@ def test_estimates_of_the_time_left() -> None:
     assert [format_seconds(s) for s in (0.2, 45, 200, 4800)] == ["1 s", "45 s", "3 min", "1 h 20 min"]
 
 
-def test_a_stage_that_starts_over_begins_its_clock_anew() -> None:
-    clocks = StageClocks()
-    for done in range(21):
-        assert not clocks.clock_of("fit", done, 20, now=float(done)).is_repeated
-    assert clocks.clock_of("fit", 0, 20, now=600.0).seconds_left(600.0) is None
-    clock = clocks.clock_of("fit", 1, 20, now=602.0)
-    assert clock.is_repeated
-    assert clock.seconds_left(602.0) == pytest.approx(19 * 2.0, rel=1e-12)
-
-
 def test_what_an_earlier_worker_did_does_not_count_for_the_pace() -> None:
     clocks = StageClocks()
     clocks.clock_of("encoding", 80, 100, now=0.0)

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.base.errors import InputError
@@ -50,15 +48,6 @@ def test_parts_have_the_digests_and_pairing_of_separate_files(tmp_path: Path, wi
     assert expected is not None
     assert {g: own.tolist() for g, own in found.codes.items()} == {g: own.tolist() for g, own in expected.codes.items()}
     assert found.shared("webtext", "a") == 5
-
-
-def test_values_may_be_numbers_or_missing(tmp_path: Path) -> None:
-    path = tmp_path / "all.parquet"
-    pq.write_table(pa.table({"t": [0.5, 1.0, None, 1.0], "text": ["one x", "two x", "three x", "four x"]}), path)
-    parts = split_by(read_table(path), "t")
-    assert {name: part.texts for name, part in parts.items()} == {"0.5": ("one x",), "1": ("two x", "four x")}
-    assert parts["1"].ids == ("1", "2")
-    assert "1 rows without a value of 't' were left out." in parts["1"].notes
 
 
 def test_bad_columns_are_refused(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -80,13 +79,6 @@ def test_a_saved_data_set_is_read_like_a_file(saved: Path) -> None:
     assert corpus.notes[0].startswith(f"Data set {saved}")
 
 
-def test_the_name_chooses_split_and_column(splits: Path) -> None:
-    assert len(read_corpus(f"hf:{splits}:test")) == 5
-    asked = read_corpus(f"hf:{splits}:train:prompt")
-    assert asked.texts == tuple(map(prompt, range(N)))
-    assert read_corpus(f"hf:{splits}:train:prompt", text_field="text").texts == tuple(map(text, range(N)))
-
-
 @pytest.mark.parametrize(
     ("split", "places"),
     [("train[:7]", range(7)), ("train[25%:50%]", range(N // 4, N // 2)), ("train[:3]+test", (*range(3), *range(5)))],
@@ -106,18 +98,6 @@ def test_what_a_name_may_not_choose(splits: Path, saved: Path) -> None:
         read_corpus(f"hf:{splits}:train:answer")
     with pytest.raises(InputError, match="has no configurations"):
         read_corpus(f"hf:{saved}#raw")
-
-
-def test_a_folder_of_data_files_and_its_slices(tmp_path: Path) -> None:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    rows = "".join(json.dumps({"id": f"t{i}", "text": text(i)}) + "\n" for i in range(N))
-    (folder / "train.jsonl").write_text(rows)
-    assert read_corpus(f"hf:{folder}").texts == tuple(map(text, range(N)))
-    assert read_corpus(f"hf:{folder}:train[:7]").texts == tuple(map(text, range(7)))
-    assert read_corpus(f"hf:{folder}:train[20:]:text").texts == tuple(map(text, range(20, N)))
-    with pytest.raises(InputError, match="no such split"):
-        read_corpus(f"hf:{folder}:test[:7]")
 
 
 def test_without_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -187,11 +187,3 @@ def test_every_changed_byte_is_read_or_refused(method: int, tmp_path: Path) -> N
         except InputError:
             refused += 1
     assert refused > len(data) / 2
-
-
-def test_members_packed_by_other_methods_are_refused(tmp_path: Path) -> None:
-    method = zipfile.ZIP_BZIP2
-    with zipfile.ZipFile(tmp_path / "a.eval", "w", method) as archive:
-        archive.writestr("samples/a.json", json.dumps(sample(0)))
-    with pytest.raises(InputError, match=f"Received: ZIP method {method}"):
-        read_corpus(tmp_path / "a.eval")

@@ -5,21 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
-from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.json_codec import from_json
 from mauve_core.corpus import corpus_from_texts, read_corpus
 from mauve_core.corpus.looks import ID, look_like_ids
 from mauve_core.corpus.reading import read_table
-from mauve_core.decoding import read_prompts
-from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import TextFile
-from tests.layouts import LAYOUTS, MESSAGE, Layout, N, chat_completion, other, prompt, text
+from tests.layouts import LAYOUTS, MESSAGE, Layout, N, prompt, text
 
 READ = {name: layout for name, layout in LAYOUTS.items() if layout.text}
 REFUSED = {name: layout for name, layout in LAYOUTS.items() if not layout.text}
@@ -54,34 +46,6 @@ def test_what_might_be_one_or_the_other_is_refused(name: str, tmp_path: Path) ->
         assert part in str(caught.value)
     if layout.chosen:
         assert list(read_corpus(path, text_field=layout.chosen).texts) == list(map(text, range(N)))
-
-
-def test_every_part_may_be_inside_of_others(tmp_path: Path) -> None:
-    path = Layout(lambda i: {"body": chat_completion(i), "ask": {"of": [{"no": i, "words": prompt(i)}]}}).write(
-        tmp_path
-    )
-    fields = ("body.choices.-1.message.content", "ask.of.0.words", "ask.of.0.no")
-    more = ("body.model", "body.choices.0.index")
-    named = dict(zip(("text_field", "prompt_field", "id_field"), fields, strict=True))
-    corpus = read_corpus(path, **named, metadata_fields=more)
-    assert corpus.texts == tuple(map(text, range(N)))
-    assert corpus.prompts == tuple(map(prompt, range(N)))
-    assert corpus.ids == tuple(map(str, range(N)))
-    assert list(corpus.metadata.columns) == list(more)
-    assert corpus.metadata["body.choices.0.index"].dtype == "int64"
-    assert corpus.notes == ()
-    stored = from_json(TextFile, {"path": str(path), **named, "metadata_fields": list(more)}).read("m")
-    assert (stored.digest, stored.fields) == (corpus.digest, corpus.fields)
-
-
-def test_a_path_that_ends_early_leaves_its_row_out(tmp_path: Path) -> None:
-    rows = [{"a": [{"b": "one text"}]}, {"a": []}, {"a": None}, {"a": "b"}, {}, {"a": {"0": {"b": "five texts"}}}]
-    path = Layout(lambda i: rows[i % len(rows)]).write(tmp_path)
-    corpus = read_corpus(path, text_field="a.0.b")
-    assert set(corpus.texts) == {"one text", "five texts"}
-    assert [(exclusion.reason, exclusion.count) for exclusion in corpus.exclusions] == [
-        ("without the field 'a.0.b'", 16)
-    ]
 
 
 @pytest.mark.parametrize(
@@ -164,47 +128,6 @@ def test_a_corpus_of_ids_or_of_one_text_says_so(tmp_path: Path) -> None:
 
 
 # The command line
-
-
-def compared(folder: Path, name: str, *more: str) -> int:
-    """Compare the file of that name, as the candidate m, with plain human texts, from features made here."""
-    human = Layout(lambda i: {"text": other(i)}).write(folder)
-    model = LAYOUTS[name].write(folder / "m")
-    features = []
-    for seed, source in enumerate((HUMAN, "m")):
-        np.save(folder / f"{source}.npy", np.random.default_rng(seed).normal(size=(N, 4)).astype(np.float32))
-        features += ["--features", f"{source}={folder / source}.npy"]
-    fast = ["--seeds", "2", "--bootstrap", "100", "--no-map", "--quiet", "--json"]
-    return main(["compare", "--human", str(human), "--model", f"m={model}", *features, *fast, *more])
-
-
-@pytest.fixture
-def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder for files, with one below it and a home of its own."""
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
-    (tmp_path / "m").mkdir()
-    return tmp_path
-
-
-def test_compare_refuses_what_it_cannot_guess(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = "prediction and reference"
-    layout = LAYOUTS[name]
-    assert compared(files, name) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    for part in (*layout.refused, "--text-field"):
-        assert part in printed.err
-    if layout.chosen:
-        assert compared(files, name, "--text-field", f"m={layout.chosen}") == 0
-        run = json.loads(capsys.readouterr().out)["run"]
-        assert RunStore().load(run).corpora["m"].texts == tuple(map(text, range(N)))
-
-
-def test_prompts_are_found_beside_texts_that_are_not(files: Path) -> None:
-    path = Layout(lambda i: {"prompt": prompt(i), "prediction": text(i), "reference": other(i)}).write(files)
-    assert read_prompts(path).texts == tuple(map(prompt, range(N)))
-    assert read_prompts(LAYOUTS["lm-eval samples"].write(files)).texts == tuple(map(prompt, range(N)))
-    assert read_prompts(LAYOUTS["chat"].write(files), "messages.1.content").texts == tuple(map(prompt, range(N)))
 
 
 def test_a_conversation_without_an_assistant_is_left_out_and_counted(tmp_path: Path) -> None:

@@ -65,13 +65,6 @@ def test_a_cell_that_does_not_end_is_not_read_to_its_end(tmp_path: Path) -> None
     assert read_table(tmp_path / "a.csv").rows[0][1] == {"text": "\n" * 5}
 
 
-@pytest.mark.usefixtures("small")
-def test_folders_too(tmp_path: Path) -> None:
-    for number in range(4):
-        (tmp_path / f"{number}.txt").write_text("abc")
-    assert "too many rows" in refusal(tmp_path)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "first", "line", "said"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -13,10 +12,9 @@ from hypothesis import strategies as st
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import from_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.normalizing import first_words, normalize, without_echo
-from mauve_core.corpus.normalizing_steps import EMPTIED, STEPS, Change, parse_steps, steps_of, title_of_step
+from mauve_core.corpus.normalizing_steps import EMPTIED, STEPS, Change, parse_steps, steps_of
 from mauve_core.corpus.token_marks import count_marks
 
 ALL = tuple(f"{name}:3" if name == "words" else name for name in STEPS)
@@ -162,24 +160,6 @@ def test_a_side_of_which_nothing_remains_is_refused() -> None:
 def test_an_unknown_step_is_refused(wrong: str) -> None:
     with pytest.raises(InputError, match=r"cannot be normalized in this way. Allowed: unicode, .*words:N"):
         parse_steps(["quotes", wrong])
-
-
-def test_steps_have_an_order_and_each_a_title() -> None:
-    assert parse_steps(["whitespace", "quotes", "whitespace"]) == ("quotes", "whitespace")
-    assert parse_steps(["duplicates", "words:1200", "echo"]) == ("echo", "words:1200", "duplicates")
-    assert title_of_step("words:1200") == "length of 1,200 words"
-    with pytest.raises(InputError, match="one length only"):
-        parse_steps(["words:3", "words:4"])
-    with pytest.raises(InputError, match="entry step of the change"):
-        from_json(Change, {"step": "\x1b[31m", "count": 1, "of": 2})
-
-
-def test_what_was_done_is_stored_with_the_texts(tmp_path: Path) -> None:
-    corpus = normalize({HUMAN: side("h", [" one", "two two"])}, ["whitespace", "words:1"])[HUMAN]
-    corpus.to_parquet(tmp_path / "h.parquet")
-    again = Corpus.from_parquet(tmp_path / "h.parquet")
-    assert (again.normalized, again.texts) == (corpus.normalized, ("one", "two"))
-    assert again.take([1]).normalized == corpus.normalized
 
 
 def test_texts_made_to_take_long_do_not() -> None:

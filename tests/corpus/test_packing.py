@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -56,14 +54,6 @@ def test_parquet_and_folders_may_be_packed(packing: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("packing", PACK)
-def test_members_that_follow_each_other_are_one_file(packing: str, tmp_path: Path) -> None:
-    path = tmp_path / f"a.jsonl{packing}"
-    path.write_bytes(PACK[packing](LINES) + PACK[packing](b'{"text": "the last", "id": 50}\n'))
-    assert read_corpus(path).texts[-1] == "the last"
-    assert len(read_corpus(path)) == 51
-
-
-@pytest.mark.parametrize("packing", PACK)
 @pytest.mark.parametrize("damage", ["cut", "flipped"])
 def test_damage_is_named(packing: str, damage: str, tmp_path: Path) -> None:
     whole = PACK[packing](LINES)
@@ -109,17 +99,6 @@ def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path.write_bytes(b"(\xb5/\xfd")
     with pytest.raises(InputError, match=r"a\.jsonl\.zst is compressed with Zstandard.*pip install backports\.zstd"):
         read_table(path)
-
-
-def test_what_the_usual_programs_pack(tmp_path: Path) -> None:
-    packing = ".zst"
-    program = "zstd"
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(LINES)
-    subprocess.run([program, "-k", path], check=True, capture_output=True)
-    assert read_corpus(f"{path}{packing}").digest == read_corpus(path).digest
 
 
 @pytest.mark.parametrize("packing", PACK)

@@ -67,13 +67,6 @@ def test_ids_decide_if_one_corpus_has_no_prompts() -> None:
     assert codes(found) == {"human": [0, 1], "model": [0, 1], "other": [1, 2]}
 
 
-def test_two_candidates_may_share_prompts_that_the_human_side_lacks() -> None:
-    found = matched(corpus("human", prompts=["h"]), corpus("one", prompts=["a"]), corpus("two", prompts=["a"]))
-    assert found is not None
-    assert (found.by, codes(found)) == ("prompts", {"human": [0], "one": [1], "two": [1]})
-    assert [found.shared("human", "one"), found.shared("one", "two")] == [0, 1]
-
-
 def test_blank_prompts_equal_nothing() -> None:
     found = matched(
         corpus("human", prompts=["a", "", " \n", ""]), corpus("model", prompts=["", None, "a", " \n"])
@@ -112,14 +105,6 @@ def test_a_prompt_has_the_id_of_the_first_text_that_answers_it() -> None:
     )
     own = [*(f"h{i}" for i in range(10)), "h1"]
     assert found == [own, own[::-1]]
-
-
-def test_different_prompts_have_different_names_whatever_the_ids() -> None:
-    human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
-    permuted = corpus("model", prompts=["c", "d", "a"], ids=["1", "2", "3"])
-    third = corpus("third", prompts=["e", "d", ""], ids=["2", "1", "3"])
-    assert names(human, permuted, third) == [["1", "2", "3"], ["3", "2'", "1"], ["2''", "2'", "3'"]]
-    assert names(human, permuted) == names(human, permuted, third)[:2], "sides that follow change no name"
 
 
 def test_a_line_number_equals_no_id_that_a_text_came_with(tmp_path: Path) -> None:

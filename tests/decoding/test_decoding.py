@@ -200,35 +200,6 @@ def test_generations_have_streams_of_their_own_and_the_first_is_the_text_without
     assert manifest["notes"][0].endswith("same: greedy")
 
 
-def test_repeats_resume_and_decide_whether_a_file_is_kept(folder, tmp_path, monkeypatch):
-    from mauve_core.decoding import generate
-
-    prompts, calls, real = prompts_of(6), [], generate.continue_prompts
-
-    def counted(loaded, batch, decoder, given, generation, shapes):
-        if len(calls) == 3:
-            calls.append("stopped")
-            raise KeyboardInterrupt
-        calls.append((batch.ids, generation))
-        return real(loaded, batch, decoder, given, generation, shapes)
-
-    monkeypatch.setattr(generate, "continue_prompts", counted)
-    settings = GenerationSettings(max_new_tokens=4, batch_rows=3, repeats=2)
-    with pytest.raises(KeyboardInterrupt):
-        generate_files(folder, prompts, ["ancestral"], tmp_path, settings=settings)
-    told = []
-    path = generate_files(
-        folder, prompts, ["ancestral"], tmp_path, settings=settings, progress=lambda *state: told.append(state)
-    )["ancestral"]
-    batches = [call for call in calls if call != "stopped"]
-    assert len(batches) == len(set(batches)) == 4  # two batches of each generation, none twice
-    assert told[-1] == ("writing ancestral", 12, 12)
-    assert len(rows_of(path)) == 12
-    generate_files(folder, prompts, ["ancestral"], tmp_path, settings=replace(settings, repeats=1))
-    assert len(rows_of(path)) == 6
-    assert len(calls) == 5 + 2
-
-
 def test_a_full_disk_leaves_the_finished_batches(folder, tmp_path, monkeypatch):
     import errno
     import os

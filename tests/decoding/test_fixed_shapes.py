@@ -242,26 +242,6 @@ def transformers_cache(loaded, positions):
     return sum(part.nbytes for layer in cache.layers for part in (layer.keys, layer.values))
 
 
-def test_a_stopped_run_goes_on_with_batches_of_another_size(gpt2, monkeypatch, tmp_path):
-    prompts, settings = prompts_of(10), GenerationSettings(max_new_tokens=6, batch_rows=3)
-    plain = generate_files(gpt2, prompts, ["ancestral"], tmp_path / "plain", settings=settings)["ancestral"]
-    asked, real = [], generate.continue_prompts
-
-    def stopping(loaded, batch, *rest):
-        if len(asked) == 6:
-            raise KeyboardInterrupt
-        asked.extend(batch.ids)
-        return real(loaded, batch, *rest)
-
-    monkeypatch.setattr(generate, "continue_prompts", stopping)
-    with pytest.raises(KeyboardInterrupt):
-        generate_files(gpt2, prompts, ["ancestral"], tmp_path / "out", settings=settings)
-    asked.append("stopped")
-    made = generate_files(gpt2, prompts, ["ancestral"], tmp_path / "out", settings=replace(settings, batch_rows=4))
-    assert sorted(asked) == sorted([*prompts.ids, "stopped"])
-    assert made["ancestral"].read_bytes() == plain.read_bytes()
-
-
 def test_a_draw_is_the_inverse_of_the_cumulative_distribution():
     """Against sums of exact fractions."""
     from fractions import Fraction

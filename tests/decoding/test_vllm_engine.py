@@ -149,25 +149,6 @@ def test_a_text_follows_its_prompt_seed_and_generation(vllm: Any, gpt2: str, tmp
     assert max(seeds).bit_length() > 60
 
 
-def test_a_stopped_run_asks_for_the_rest_alone(vllm: Any, gpt2: str, tmp_path: Path) -> None:
-    settings = replace(SETTINGS, batch_rows=2, repeats=2)
-    expected = written(gpt2, "ancestral", tmp_path / "whole", settings)
-    vllm.asked.clear()
-    vllm.fails_at = 3
-    with pytest.raises(KeyboardInterrupt):
-        written(gpt2, "ancestral", tmp_path / "out", settings)
-    assert len(vllm.loaded) == 2
-    told: list[Any] = []
-    assert written(gpt2, "ancestral", tmp_path / "out", settings, progress=lambda *each: told.append(each)) == expected
-    assert [len(call) for call in vllm.asked] == [2, 2, 2, 2, 2]
-    assert [done for _, done, _ in told] == [6, 8, 10]
-    assert {(stage, total) for stage, _, total in told} == {("writing ancestral", 10)}
-    assert len(vllm.loaded) == 3
-    assert written(gpt2, "ancestral", tmp_path / "out", settings) == expected
-    assert (len(vllm.loaded), len(vllm.asked)) == (3, 5), "a complete file needs no model"
-    assert not list((tmp_path / "out").glob(".*"))
-
-
 def test_files_of_engines_and_releases_never_count_as_each_others(
     vllm: Any, gpt2: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,14 +116,6 @@ def test_settings_of_lora_are_those_of_peft(
     assert relative_error(features(str(tmp_path / "adapter")), by_hand(adapted, tiny("gpt2"), last=True)) < RELATIVE
 
 
-def test_the_packed_pass_reads_the_merged_weights(tiny: Tiny, tmp_path: Path) -> None:
-    save_adapter(tiny("gpt2"), tmp_path / "adapter", kind="gpt2")
-    loaded = load_model(str(tmp_path / "adapter"), device="cpu")
-    assert type(loaded.model).__name__ == "GPT2Model"
-    assert not [name for name, _ in loaded.model.named_parameters() if "lora" in name]
-    assert not hasattr(loaded.model, "peft_config")
-
-
 def test_no_features_of_the_base_or_another_adapter_are_taken_for_its_own(tiny: Tiny, tmp_path: Path) -> None:
     base = tiny("gpt2")
     for name in ("one", "other"):
@@ -153,16 +145,6 @@ def test_the_base_is_part_of_the_identity(tiny: Tiny, tmp_path: Path) -> None:
         adapted = peft.PeftModel.from_pretrained(model, adapter)
     assert relative_error(features(named), by_hand(adapted, other, last=True)) < RELATIVE
     assert names_files(named)
-
-
-def test_a_model_with_an_adapter_writes(tiny: Tiny, tmp_path: Path) -> None:
-    adapted = save_adapter(tiny("gpt2"), tmp_path / "adapter", kind="gpt2", bare=True)
-    head = AutoModelForCausalLM.from_pretrained(tiny("gpt2")).eval()
-    head.transformer = adapted.base_model.model
-    loaded = load_model(str(tmp_path / "adapter"), device="cpu", with_head=True)
-    tokens = loaded.tokenizer(TEXTS[0], return_tensors="pt")
-    with torch.no_grad():
-        assert relative_error(loaded.model(**tokens).logits[0].numpy(), head(**tokens).logits[0].numpy()) < RELATIVE
 
 
 def test_a_weight_with_two_uses_is_changed_in_none(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

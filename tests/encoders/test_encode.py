@@ -134,13 +134,6 @@ def test_long_texts_are_cut_and_counted(tiny: Tiny, texts: tuple[str, ...], name
     assert features.notes == ()
 
 
-def test_roberta_takes_its_last_position(tiny: Tiny, texts: tuple[str, ...]) -> None:
-    features = encode([" ".join(texts)], EncoderConfig(tiny("roberta"), max_tokens=POSITIONS), device="cpu")
-    expected = plain_twin("roberta", tiny("roberta"), [" ".join(texts)], "first", -1, POSITIONS)
-    assert features.lengths[0] == POSITIONS
-    assert relative_error(features.array, expected) < RELATIVE
-
-
 def test_the_beginning_is_kept_whatever_the_tokenizer_says(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(tiny("roberta"), tmp_path / "left-roberta"))
     settings = json.loads((folder / "tokenizer_config.json").read_text())
@@ -242,13 +235,3 @@ def test_no_logits_are_computed(tiny: Tiny, texts: tuple[str, ...], monkeypatch:
         for layer in (-1, 1):
             Encoder(EncoderConfig(tiny("gpt2"), layer=layer), device="cpu", packed=packed).encode(texts[:3])
     assert asked == [False, True], "the packed pass leaves transformers' own alone"
-
-
-def test_token_ids_give_the_features_of_their_text(tiny: Tiny, texts: tuple[str, ...]) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(tiny("roberta"))
-    encoder = Encoder(EncoderConfig(tiny("roberta")), device="cpu")
-    rows = [tokenizer(text)["input_ids"] for text in texts]
-    short = [index for index, row in enumerate(rows) if len(row) <= POSITIONS]
-    from_ids = encoder.encode_tokens([torch.tensor([rows[index]]) for index in short])
-    np.testing.assert_array_equal(from_ids.array, encoder.encode([texts[index] for index in short]).array)
-    assert encoder.encode_tokens([[5, 6]]).key != encoder.encode_tokens([[5], [6]]).key

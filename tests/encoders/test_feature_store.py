@@ -88,22 +88,6 @@ def test_refuses_what_is_not_a_key(store: FeatureStore, key: str) -> None:
         store.get(key)
 
 
-@pytest.mark.parametrize(
-    ("array", "lengths"),
-    [
-        ((3, 2), (2,)),
-        ((6,), (6,)),
-        ((2, 3, 4), (2,)),
-    ],
-    ids=str,
-)
-def test_refuses_what_is_not_features(store: FeatureStore, array: tuple[int, ...], lengths: tuple[int, ...]) -> None:
-    cut = np.zeros(lengths, dtype=np.bool_)
-    with pytest.raises(InputError, match="shapes"):
-        store.put(KEY, np.zeros(array, dtype=np.float32), np.zeros(lengths, dtype=np.int32), cut, META)
-    assert all_files(store.root) == set()
-
-
 def _flip(path: Path, at: int) -> None:
     content = bytearray(path.read_bytes())
     content[at] ^= 1
@@ -211,18 +195,6 @@ def test_a_full_disk_leaves_what_was_there(store: FeatureStore, monkeypatch: pyt
     assert stored is not None
     assert np.array_equal(stored.array, arrays(1)[0])
     assert np.array_equal(store.put(KEY, *arrays(), META).array, arrays()[0])
-
-
-def test_a_full_disk_leaves_earlier_parts(store: FeatureStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.save_part(KEY, part(0, 3))
-    before = all_files(store.root)
-    with monkeypatch.context() as full:
-        full.setattr(os, "fsync", FullDisk(0))
-        with pytest.raises(StorageError, match="No space left"):
-            store.save_part(KEY, part(3, 3))
-    assert all_files(store.root) == before
-    store.save_part(KEY, part(3, 3))
-    assert len(store.parts(KEY, 50)) == 2
 
 
 def test_what_dead_writers_left_is_swept(store: FeatureStore) -> None:

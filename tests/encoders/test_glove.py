@@ -7,12 +7,9 @@ import gzip
 import numpy as np
 import pytest
 
-from mauve_core.base.config import CompareConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import vector_files
 from mauve_core.encoders.glove import words_of
-from mauve_core.scoring.compare import compare
 from tests.encoders.word_tables import word_features
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8", "Paris 1e1 0 0"]
@@ -96,20 +93,6 @@ def test_a_file_that_is_not_all_there_is_refused(tmp_path, lines, allowed):
     with pytest.raises(InputError, match="is incomplete") as refused:
         word_features({"a": ["the cat"]}, written(tmp_path, lines))
     assert allowed in refused.value.allowed
-
-
-def test_the_features_serve_a_comparison(tmp_path):
-    rng = np.random.default_rng(0)
-    words = [f"w{i}" for i in range(40)]
-    path = written(tmp_path, [f"{word} {' '.join(f'{x:.4f}' for x in rng.normal(size=5))}" for word in words])
-    chosen = {"human": words[:20], "near": words[:20], "far": words[20:]}
-    texts = {side: [" ".join(rng.choice(own, size=20)) for _ in range(60)] for side, own in chosen.items()}
-    corpora = {side: corpus_from_texts(rows, name=side) for side, rows in texts.items()}
-    features = {side: found.array for side, found in word_features(texts, path).items()}
-    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=1, restarts=1, bootstrap=100), projection=False)
-    human = corpora.pop("human")
-    near, far = compare(human, corpora, config, features=features).candidates
-    assert near.scores["mauve"].mean > far.scores["mauve"].mean + 0.2
 
 
 def test_vectors_that_fill_the_memory_are_refused_at_the_first_line(tmp_path, monkeypatch):

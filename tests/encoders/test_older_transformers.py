@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from huggingface_hub import errors
 from transformers import AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.encoders import Encoder, encode, hub
+from mauve_core.encoders import Encoder, encode
 from mauve_core.encoders.older_transformers import (
     correct_special_tokens,
 )
@@ -76,41 +75,6 @@ def test_scales_of_gpt2_are_heeded_with_and_without_padding(tiny: Tiny, tmp_path
     packed, padded = (Encoder(config, device="cpu", packed=way).encode(TEXTS).array for way in (True, False))
     assert relative_error(packed, padded) < RELATIVE
     assert relative_error(packed, encode(TEXTS, EncoderConfig(tiny("gpt2")), device="cpu").array) > 0.01
-
-
-def test_a_hub_client_that_cannot_resolve_fetches_the_configuration(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    asked: list[tuple[str, str | None]] = []
-
-    def fetch(name: str, file: str, *, revision: str | None = None, etag_timeout: float = 10) -> str:
-        assert (name, etag_timeout) == ("some/model", hub.HUB_TIMEOUT_S)
-        asked.append((file, revision))
-        if file == "config.json":
-            raise errors.EntryNotFoundError("There is none")
-        return str(tmp_path / ("1" * 40) / file)
-
-    without_resolving(monkeypatch, fetch)
-    assert hub.commit_of("some/model", "main") == "1" * 40
-    assert asked == [("config.json", "main"), ("adapter_config.json", "main")]
-
-
-def without_resolving(patch: pytest.MonkeyPatch, fetch: Callable[..., str]) -> None:
-    """Take ``resolve_revision`` away from the hub's client, and let ``fetch`` fetch files."""
-    import huggingface_hub
-
-    patch.setattr(hub, "_by_environment", None)
-    patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-    lazy = huggingface_hub.__getattr__
-
-    def others(name: str) -> Any:
-        if name == "resolve_revision":
-            raise AttributeError(name)
-        return lazy(name)
-
-    patch.setattr(huggingface_hub, "hf_hub_download", fetch)
-    patch.delitem(vars(huggingface_hub), "resolve_revision", raising=False)
-    patch.setattr(huggingface_hub, "__getattr__", others)
 
 
 def test_features_are_the_same_bits_however_the_model_was_built(

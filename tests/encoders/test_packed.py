@@ -194,15 +194,6 @@ def test_every_version_of_the_kernel(
     check_the_kernel(model, ids, version, monkeypatch)
 
 
-@pytest.mark.parametrize("version", KERNELS)
-@pytest.mark.parametrize("kv_heads", [1, 2])
-def test_heads_that_share_keys_with_every_version_of_the_kernel(
-    ids: list[TokenIds], kv_heads: int, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = made(LlamaConfig(**LLAMA, num_key_value_heads=kv_heads), LlamaModel)
-    check_the_kernel(model, ids, version, monkeypatch)
-
-
 def check_the_kernel(
     model: Any, ids: list[TokenIds], version: str, patch: pytest.MonkeyPatch, padded: Sequence[str] = ("2.9",)
 ) -> None:

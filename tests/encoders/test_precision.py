@@ -19,7 +19,6 @@ from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.keys import key_of
 from mauve_core.encoders.precision import ERRORS, MAUVE_CHANGES, choose_precision, cost_of
 from mauve_core.numerics.device import products
-from mauve_core.numerics.device.products import matrix_products
 from mauve_core.scoring.compare import compare
 from tests.encoders.cuda_stand_in import stand_in
 from tests.synthetic import make_comparison_inputs
@@ -175,36 +174,6 @@ def test_products_hold_in_every_pass_and_nowhere_else(
     assert threading.get_ident() not in {thread for thread, _ in seen}, "two devices, so both have a worker"
     assert setting() == before
     products._set(defaults)
-
-
-def test_convolutions_follow_the_precision_that_was_asked_for(setting: Callable[[], str]) -> None:
-    before = setting()
-    assert before.endswith("tf32"), "torch's default: TF32 for convolutions, whatever the products' setting"
-    for products_ in ("ieee", "tf32"):
-        with matrix_products(products_, "cuda"):
-            assert setting() == products_
-    assert setting() == before
-
-
-def test_passes_of_unlike_products_take_turns(setting: Callable[[], str]) -> None:
-    before, seen, asked = setting(), [], threading.Event()
-
-    def other() -> None:
-        asked.set()
-        with matrix_products("ieee", "cuda:1"):
-            seen.append(setting())
-
-    thread = threading.Thread(target=other)
-    with matrix_products("tf32", "cuda:0"):
-        thread.start()
-        assert asked.wait(10)
-        with matrix_products("tf32", "cuda:1"):  # the same kind at the same time
-            thread.join(0.1)
-            seen.append(setting())
-        assert setting() == "tf32"
-    thread.join(10)
-    assert seen == ["tf32", "ieee"]
-    assert setting() == before
 
 
 def test_the_errors_are_those_of_the_benchmark() -> None:

@@ -17,8 +17,7 @@ import pytest
 from tokenizers import Tokenizer, processors
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import CancelledError
-from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
+from mauve_core.encoders import Encoder, PrefixEncoder, encode
 from mauve_core.encoders.feature_store import FeatureStore
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import rotary
@@ -120,42 +119,3 @@ def test_where_one_pass_would_be_wrong_each_length_is_encoded(
         expected = encode(texts, replace(config, max_tokens=length), device="cpu")
         np.testing.assert_array_equal(features.array, expected.array)
         assert features.key == expected.key
-
-
-@pytest.mark.parametrize("part_seconds", [0.0, 1e9])
-def test_stopped_work_goes_on_where_it_stopped(
-    tiny: Tiny,
-    texts: tuple[str, ...],
-    tmp_path: Path,
-    passes: list[tuple[list[int], int]],
-    monkeypatch: pytest.MonkeyPatch,
-    part_seconds: float,
-) -> None:
-    monkeypatch.setattr("mauve_core.encoders.rows.PART_SECONDS", part_seconds)
-    store, config = FeatureStore(tmp_path), EncoderConfig(tiny("llama"))
-    left = [3]
-
-    def stop(stage: str, done: int, total: int) -> None:
-        left[0] -= stage == "Encoding tokens"
-        if left[0] < 0:
-            raise CancelledError("Stopped on request")
-
-    encoder = PrefixEncoder(config, device="cpu", batch_tokens=100)
-    with pytest.raises(CancelledError):
-        encoder.encode_prefixes(texts, LENGTHS, store=store, progress=stop)
-    done = texts_seen(passes)
-    assert len(done) > 0
-    for length in LENGTHS:
-        key = feature_key(texts, replace(config, max_tokens=length))
-        assert sorted(int(i) for part in store.parts(key, len(texts)) for i in part.indices) == done
-    passes.clear()
-    seen: list[int] = []
-    found = encoder.encode_prefixes(
-        texts, LENGTHS, store=store, progress=lambda stage, n, _: seen.append(n) if "Encoding" in stage else None
-    )
-    assert sorted([*done, *texts_seen(passes)]) == list(range(len(texts)))
-    assert seen[0] == int(found[40].lengths[done].sum())
-    assert seen == sorted(seen)
-    assert not list(tmp_path.glob("*.npz"))
-    assert relative_error(found[17].array, encode(texts, replace(config, max_tokens=17), device="cpu").array) < RELATIVE
-    assert relative_error(encoder.encode(texts).array, encode(texts, config, device="cpu").array) < RELATIVE

@@ -22,9 +22,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.encoders import Encoder, PrefixEncoder, encode, feature_key
-from mauve_core.encoders.catalogue import PACKAGED
-from mauve_core.encoders.feature_store import FeatureStore
+from mauve_core.encoders import encode, feature_key
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import WIDTH
 
@@ -138,17 +136,6 @@ def test_what_follows_the_pooling(tiny: Tiny, texts: tuple[str, ...], tmp_path: 
     assert "mean pooling, a dense layer with 8 outputs, layer norm, unit length" in found.notes[0]
 
 
-def test_a_dense_layer_beside_its_input(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
-    folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense"])
-    identity = "torch.nn.modules.linear.Identity"
-    settings = {"out_features": 8, "bias": False, "activation_function": identity, "use_residual": True}
-    dump(folder / "2_Dense" / "config.json", settings)
-    across = np.ascontiguousarray(DENSE[0][::-1])
-    save_file({"linear.weight": DENSE[0], "residual.weight": across}, folder / "2_Dense" / "model.safetensors")
-    expected = twin(tiny("bert"), texts, ["mean"]) @ (DENSE[0] + across).T
-    assert relative_error(features(folder, texts).array, expected) < RELATIVE
-
-
 def test_prompt_length_and_case(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
     folder = make(tiny("gpt2"), tmp_path / "m", "mean", do_lower_case=True, max_seq_length=12)
     dump(
@@ -180,16 +167,6 @@ def test_hub_id_folder_and_older_layout_are_the_same(
     np.testing.assert_array_equal(features(older, texts).array, found.array)
 
 
-@pytest.mark.skipif(PACKAGED["minilm"].locate() is None, reason="the minilm package is not installed")
-@pytest.mark.slow
-def test_the_package_and_its_folder_are_the_same(texts: tuple[str, ...]) -> None:
-    folder = str(PACKAGED["minilm"].locate())
-    found = features("minilm", texts[:8])
-    np.testing.assert_array_equal(features(folder, texts[:8]).array, found.array)
-    assert relative_error(found.array, unit(twin(folder, texts[:8], ["mean"], 256))) < RELATIVE
-    assert found.limit == 256
-
-
 def test_everything_in_the_files_counts_in_the_key(sentence: Path, tmp_path: Path) -> None:
     texts, config = ("First text.", "Second text."), EncoderConfig(str(sentence))
     keys = [feature_key(texts, config)]
@@ -209,24 +186,6 @@ def test_everything_in_the_files_counts_in_the_key(sentence: Path, tmp_path: Pat
     save_file({"linear.weight": -DENSE[0], "linear.bias": DENSE[1]}, dense / "2_Dense" / "model.safetensors")
     assert len({*keys, feature_key(texts, config)}) == len(keys) + 1
     assert feature_key(texts, config) == features(dense, texts).key
-
-
-@pytest.mark.slow
-def test_devices_the_padded_pass_prefixes_and_the_store(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
-    for name, pooling in (("gpt2", "mean"), ("gpt2", "weightedmean"), ("bert", "lasttoken")):
-        folder = make(tiny(name), tmp_path / f"{name}-{pooling}", pooling, steps=["Dense", "LayerNorm", "Normalize"])
-        config, store = EncoderConfig(str(folder)), FeatureStore(tmp_path / "store")
-        one = encode(texts, config, device="cpu", store=store)
-        for device, packed in (("cpu,cpu", True), ("cpu", False), ("cpu,cpu", False)):
-            other = Encoder(config, device=device, packed=packed, batch_tokens=70).encode(texts)
-            assert relative_error(other.array, one.array) < RELATIVE
-        found = PrefixEncoder(config, device="cpu").encode_prefixes(texts, (4, 11))
-        for length in (4, 11):
-            cut = encode(texts, replace(config, max_tokens=length), device="cpu")
-            assert relative_error(found[length].array, cut.array) < RELATIVE
-            assert found[length].key == cut.key
-        again = encode(texts, config, device="cpu", store=store)
-        assert again.notes == one.notes != ()
 
 
 UNKNOWN: dict[str, tuple[str, object, str]] = {

@@ -14,13 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders import (
     Encoder,
-    PrefixEncoder,
     encode,
     feature_key,
     identify,
@@ -30,7 +28,6 @@ from mauve_core.encoders import (
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.scoring.compare import compare
-from mauve_core.store import RunStore
 from tests.encoders.word_tables import word_features
 
 LINES = ["the 1 0 0", "cat 0 2 0", "sat 0 0 -4", ". 0.5 0.5 0.5", "n't 8 8 8"]
@@ -197,27 +194,6 @@ def test_a_file_that_changes_while_it_is_read_leaves_nothing_behind(vectors: str
     assert len(encode(TEXTS, EncoderConfig(vectors), store=store).array) == 3
 
 
-def test_compare_through_the_command_line(study: Path, capsys: pytest.CaptureFixture[str], passes: list[int]) -> None:
-    assert main([*arguments(study), "--max-tokens", "10", "--json", "--out", "words"]) == 0
-    captured = capsys.readouterr()
-    record = json.loads(captured.out)
-    assert "Reading word vectors of far" in captured.err
-    near, far = record["candidates"]
-    assert near["mauve"]["mean"] > far["mauve"]["mean"] + 0.2, "the candidate with other words is farther"
-    assert record["settings"]["encoder"] == EncoderConfig(str(study / "vectors.txt"), max_tokens=10).as_dict()
-    run = RunStore().load("words")
-    assert run.comparison.environment["device"] == "cpu"
-    assert [source.cut for source in run.comparison.sources] == [40] * 3
-    assert run.comparison.human.tokens_median == 10
-    assert any("order is ignored" in note for note in run.comparison.human.notes)
-    assert any("cut texts at 10 tokens" in warning for warning in record["warnings"])
-    assert passes
-    passes.clear()
-    assert main([*arguments(study), "--max-tokens", "10", "--json", "--quiet"]) == 0
-    assert json.loads(capsys.readouterr().out)["candidates"] == record["candidates"]
-    assert passes == [], "the second run takes all features from the store"
-
-
 def test_compare_in_python_is_that_of_given_features(study: Path) -> None:
     texts = {
         side: [json.loads(line)["text"] for line in (study / f"{side}.jsonl").read_text().splitlines()]
@@ -231,20 +207,6 @@ def test_compare_in_python_is_that_of_given_features(study: Path) -> None:
     own = compare(human, corpora, CompareConfig(encoder=encoder, score=score, projection=False))
     other = compare(human, corpora, CompareConfig(None, score, projection=False), features=given)
     assert [one.scores for one in own.candidates] == [one.scores for one in other.candidates]
-
-
-def test_lengths_are_those_of_an_encoder_that_cuts_there(vectors: str, tmp_path: Path, passes: list[int]) -> None:
-    store, config = FeatureStore(tmp_path / "store"), EncoderConfig(vectors)
-    encoder = PrefixEncoder(config)
-    assert encoder.token_lengths(TEXTS).tolist() == [4, 3, 2]
-    found = encoder.encode_prefixes(TEXTS, [3, 1, 2], store=store)
-    assert passes == [5], "all lengths take their words from one pass"
-    assert list(found) == [1, 2, 3]
-    for length, features in found.items():
-        plain = encode(TEXTS, replace(config, max_tokens=length))
-        np.testing.assert_array_equal(features.array, plain.array)
-        assert (features.key, features.limit) == (plain.key, length)
-        assert store.get(plain.key) is not None
 
 
 @pytest.mark.slow

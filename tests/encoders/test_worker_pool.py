@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import CancelledError, InputError
 from mauve_core.encoders import Encoder, encode, feature_key
 from mauve_core.encoders import encoder as encoder_module
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.encoders.worker_pool import Worker, WorkerPool, threads_kept
+from mauve_core.encoders.worker_pool import Worker, WorkerPool
 from tests.encoders.cuda_stand_in import COUNT, stand_in
 from tests.encoders.test_encode import CAUSAL, MASKED, RELATIVE, relative_error
 
@@ -58,20 +55,6 @@ def test_every_batch_comes_back_once(count: int, ahead: int) -> None:
     assert work.stop() == []
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc lists the threads of Linux alone")
-def test_no_thread_is_still_ending_afterwards() -> None:
-    # What C libraries keep for a thread is destroyed after Python has joined it: here by a sleep.
-    libc, key = ctypes.CDLL(None), ctypes.c_uint()
-    assert libc.pthread_key_create(ctypes.byref(key), libc.usleep) == 0
-    sleeping = Worker(lambda batch: libc.pthread_setspecific(key, ctypes.c_void_p(200_000)), lambda started: started)
-    threads = Path("/proc/self/task")
-    before = {thread.name for thread in threads.iterdir()}
-    work = WorkerPool([sleeping, sleeping], range(2))
-    assert [work.take()[1] for _ in range(2)] == [0, 0]
-    work.stop()
-    assert {thread.name for thread in threads.iterdir()} <= before
-
-
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("ahead", [0, 1])
 def test_what_was_begun_is_not_lost(count: int, ahead: int) -> None:
@@ -92,17 +75,6 @@ def test_an_error_of_a_lane_is_raised_where_results_are_taken(count: int) -> Non
     with pytest.raises(InputError, match=r"batch [01]"):
         work.take()
     assert work.stop() == []
-
-
-def test_the_number_of_threads_comes_back() -> None:
-    before = torch.get_num_threads()
-    with threads_kept(), threads_kept():
-        work: WorkerPool[int, int] = WorkerPool(
-            [Worker(lambda b: b, lambda _: torch.get_num_threads(), threads=1)] * 2, range(4)
-        )
-        assert {work.take()[1] for _ in range(4)} == {1}
-        work.stop()
-    assert torch.get_num_threads() == before
 
 
 @pytest.mark.parametrize("packed", [True, False])

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from mauve_core.__main__ import main
-from mauve_core.analysis.attributes import NUMERIC, SURFACE, Attribute, attributes
+from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.experiments.attributes_over_k import (
     ALL,
@@ -117,23 +115,6 @@ def test_other_ks_are_clustered_as_the_run_itself_would(run: Run, candidate: str
     assert made.settings["texts"] == dict.fromkeys(names, N)
 
 
-def test_whose_texts_are_looked_at(run: Run) -> None:
-    own = [run.comparison.joint[0].k]
-    for source, n in ((HUMAN, N), ("collapsed", N), (ALL, 4 * N)):
-        found = attributes_run(run, own, ["topic"], source=source)
-        assert {row.n for row in found.rows} == {n}
-    collapsed = line(attributes_run(run, own, ["topic"], source="collapsed"), "topic")[16]
-    assert {item.value for item in collapsed.by_value} == set(TOPICS[:2])
-    with pytest.raises(InputError, match="No such texts"):
-        attributes_run(run, own, source="close", candidate="shifted")
-    with pytest.raises(InputError, match="No candidate named"):
-        attributes_run(run, own, candidate="gone")
-    begun: list[str] = []
-    with pytest.raises(InputError, match="Not every corpus"):
-        attributes_run(run, [2, 3], ["gone"], progress=lambda stage, *_: begun.append(stage))
-    assert begun == [], "nothing is clustered for it"
-
-
 # The task and what is kept
 
 
@@ -153,17 +134,3 @@ def test_the_task_keeps_its_table_beside_the_run(run: Run) -> None:
 
 
 # The command line and the job
-
-
-def test_the_command_shows_a_table_and_keeps_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["attributes", run.id, "--column", "topic", "--k", "16", "--k", "4", "--quiet"]) == 0
-    said = capsys.readouterr()
-    kept = stored_attributes(run)
-    assert kept is not None
-    rows = [row.split() for row in said.out.splitlines() if row.startswith("topic")]
-    assert [(row[1], row[2]) for row in rows] == [("4", str(N)), ("16", str(N))]
-    for row, found in zip(rows, kept.rows, strict=True):
-        accuracy = found.scores["accuracy"]
-        assert row[3:6] == [f"{accuracy.mean:.3f}", "\u00b1", f"{accuracy.sd:.3f}"]
-    assert all(note in said.out for note in kept.notes)
-    assert not any(name in said.out for name in (NUMERIC[0], "R^2  "))

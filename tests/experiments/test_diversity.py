@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from itertools import combinations
 from pathlib import Path
 
@@ -12,24 +10,16 @@ import pytest
 from sacrebleu.metrics.bleu import BLEU
 from scipy.spatial.distance import pdist
 
-from mauve_core.__main__ import main
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments.diversity import RunDiversity, diversity_of_run
-from mauve_core.experiments.diversity.answers import answers_of, dealt
+from mauve_core.experiments.diversity.answers import answers_of
 from mauve_core.experiments.diversity.measures import distance_by_group
-from mauve_core.experiments.diversity.wording import sentence
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING
-from mauve_core.numerics.statistics.mode_count import ModeCount, count_modes
+from mauve_core.numerics.statistics.mode_count import count_modes
 from mauve_core.numerics.statistics.mode_distances import unit_answers
-from mauve_core.numerics.statistics.mode_gap import Gap, Kind
 from mauve_core.store import Run
 from mauve_core.store.features import stored_features
 from tests.planted_modes import ANSWERS, MODES, PROMPTS, store_modes
-
-ONE = ModeCount(1.0, 1.0, 1.0, 1.0, 1.0)
-FIVE = ModeCount(4.87, 4.61, 5.2, 3.9, 0.2)
-NONE_TWICE = ModeCount(np.inf, np.inf, np.inf, 8.0, 0.0)
 
 SEED = np.random.SeedSequence(0)
 
@@ -131,47 +121,7 @@ def test_answers_are_equally_many_of_each_prompt() -> None:
     assert (few.rows.shape, few.several) == ((9, 1), False)
 
 
-@pytest.mark.parametrize(("prompts", "answers"), [(12, 5), (5, 5)])
-def test_groups_of_different_prompts_hold_each_answer_once(prompts: int, answers: int) -> None:
-    groups = dealt(prompts, answers)
-    assert groups is not None
-    assert sorted(groups.ravel().tolist()) == list(range(prompts * answers))
-    assert all(len({each // answers for each in group}) == answers for group in groups.tolist())
-    assert dealt(answers - 1, answers) is None
-
-
 def test_distances_of_groups_are_those_of_their_pairs() -> None:
     x = unit_answers(np.random.default_rng(1).normal(size=(6, 4, 5)))
     np.testing.assert_allclose(distance_by_group(x), [pdist(each, "cosine").mean() for each in x], rtol=1e-6)
     assert np.isnan(distance_by_group(x[:, :1])).all()
-
-
-def test_the_command_begins_with_a_sentence_for_each_candidate(
-    run: Run, found: RunDiversity, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["diversity", run.id]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith(f"greedy gives one answer to each prompt: all {ANSWERS} are identical to the encoder.\n")
-    count = found.candidates["five"].modes
-    assert count is not None
-    assert f"five gives {count.modes:.1f} ({count.low:.1f} to {count.high:.1f}) different answers" in printed
-    assert "One answer to a prompt, so not measured: once." in printed
-    assert main(["diversity", run.id, "--markdown"]) == 0
-    assert "\n| mean cosine distance | 0.000 (0.000" in capsys.readouterr().out
-    assert main(["diversity", run.id, "--json", "--candidate", "five"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert [each["candidate"] for each in values["candidates"]] == ["five"]
-    assert values["candidates"][0]["modes"]["modes"] == count.modes
-
-
-@pytest.mark.parametrize(
-    ("count", "kind", "said"),
-    [
-        (ONE, "between prompts", "gives one answer to each prompt, as far as the encoder tells: all 8 are close"),
-        (FIVE, "within prompts", "gives 4.9 (4.6 to 5.2) different answers to a prompt, of which 8 show 3.9."),
-        (NONE_TWICE, "within prompts", "gives no prompt the same answer twice: all 8 differ"),
-    ],
-)
-def test_sentences(found: RunDiversity, count: ModeCount, kind: Kind, said: str) -> None:
-    own = dataclasses.replace(found.candidates["five"], answers=8, modes=count)
-    assert with_plain_spaces(sentence("a", own, Gap(0.1, kind))).startswith(f"a {said}")

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus import Corpus
 from mauve_core.experiments import indicators
@@ -20,7 +17,6 @@ from mauve_core.experiments.text_measures.context import Tokens
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.figures.judgments import sd_sentence, worst_title
-from mauve_core.figures.measures import cell_label, ranking_frame, spreads_in_words, value_label
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.store import Run
 from tests.repeated import make_repeated_inputs, store_repeated
@@ -107,22 +103,6 @@ def test_the_spread_over_texts_leaves_out_a_prompt_in_all_generations(
     sizes = np.array([(groups == group).sum() // 3 for group in filled])
     expected = jackknife_sd(mean_distinct(everything), left_out, sizes)
     assert value(measured, "distinct", "close").sd == pytest.approx(expected, rel=1e-9)
-
-
-def test_both_spreads_are_named_and_stored(measured: Measurements) -> None:
-    found = value(measured, "distinct", "close")
-    label = with_plain_spaces(value_label(found))
-    assert label.endswith("(3 generations)")
-    assert "(texts) ±" in label
-    frame = ranking_frame(measured, "distinct", ["close", "shifted"]).set_index("candidate")
-    assert with_plain_spaces(cell_label(frame.loc["close"], "model")).startswith(label)
-    assert "(" not in cell_label(frame.loc["shifted"], "model")
-    assert "(generations)" in spreads_in_words(measured)
-    assert from_json(Measurements, dataclass_to_json(measured)) == measured
-    once = Measurements(tuple(row for row in measured.rows if row.candidate == "shifted"), {})
-    assert "generations" not in spreads_in_words(once)
-    with pytest.raises(InputError, match="fewer than two generations"):
-        Value(1.0, generations=(1.0,))
 
 
 @pytest.fixture(scope="module")

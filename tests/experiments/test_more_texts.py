@@ -14,19 +14,17 @@ from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.files import PARTS
 from mauve_core.experiments.clusters_over_shards import (
     CandidateOverAll,
-    SideOverAll,
     clusters_over_all,
     stored_clusters_over_all,
 )
-from mauve_core.experiments.documents import check_documents
-from mauve_core.experiments.more_texts import find_work, may_have_more
+from mauve_core.experiments.more_texts import find_work
 from mauve_core.experiments.over_shards import stored_over_shards
 from mauve_core.shards.compare import plan_of
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.reading import texts_of_cluster
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.whereabouts import FOLDER, notes_of, notes_path, take_note
-from mauve_core.store import Run, RunStore
+from mauve_core.store import Run
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
@@ -84,20 +82,6 @@ def test_a_stored_run_finds_its_work_folder_and_names_none(stored: Stored, own_h
     assert not any(str(stored.work.root).encode() in document for document in documents)
 
 
-def test_an_imported_run_finds_it_only_where_it_was_made(
-    stored: Stored, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = RunStore().export(stored.run.id, tmp_path / "run.zip")
-    here = RunStore().import_(file, check=check_documents)
-    assert here.id != stored.run.id
-    assert isinstance(find_work(*kept_by(RunStore().load(here.id))), Work)
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "elsewhere"))
-    there = RunStore().import_(file, check=check_documents)
-    found = find_work(*kept_by(RunStore().load(there.id)))
-    assert isinstance(found, str)
-    assert "this machine has no work folder" in found
-
-
 @pytest.mark.parametrize("other", [{"seed": 1}, {"model": "other"}])
 def test_a_note_that_leads_to_another_comparison_is_not_followed(
     stored: Stored, planned: Callable[..., Plan], tmp_path: Path, other: dict[str, object]
@@ -123,17 +107,3 @@ def test_clusters_that_are_not_those_of_the_comparison_are_not_looked_up(stored:
     assert isinstance(find_work(stored.found, dataclasses.replace(stored.own, seed=1 - stored.own.seed)), str)
     fewer = tuple(dataclasses.replace(side, n=side.n - 1) for side in stored.found.sides)
     assert notes_of(dataclasses.replace(stored.found, sides=fewer)) == ()
-
-
-@pytest.mark.parametrize(
-    ("n", "sampled", "kept", "more"),
-    [
-        (1, 1, 1, False),
-        (21, 21, 20, True),
-        (900, 21, 20, True),
-        (900, 0, 0, False),
-    ],
-)
-def test_equal_texts_are_not_promised(stored: Stored, n: int, sampled: int, kept: int, more: bool) -> None:
-    text = stored.own.clusters[0].human.random[:1]
-    assert may_have_more(SideOverAll(n, 1.0, sampled, (), text * kept, ())) == more

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,17 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.experiments.attributes_over_k import (
     SPLITS,
-    AttributeTable,
     OtherTexts,
     attributes_run,
     encoded_texts,
-    stored_attributes,
     texts_of_run,
     usual_ks,
 )
@@ -28,9 +22,6 @@ from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.statistics.attributes import draw_halves
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.comparison import TextFile
-from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run, make_side
 from tests.word_runs import encoded_run
 
@@ -147,29 +138,3 @@ def test_a_file_is_normalized_and_encoded_as_the_run_is(encoded: Run, own_home: 
     np.testing.assert_array_equal(found.features, expected.features)
     by_run, by_file = (attributes_run(encoded, [3], ["topic"], others=each) for each in (expected, found))
     assert by_run.other_rows == by_file.other_rows
-
-
-def test_task_command_and_what_is_kept(encoded: Run, own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = encoded_run(own_home, "other", seed=50)
-    task = AttributesTask(encoded.id, ("topic",), (3,), other_run=other.id)
-    assert read_task("attributes", json.loads(json.dumps(task.to_json()))) == task
-    made = task.compute()
-    assert stored_attributes(encoded) == from_json(AttributeTable, json.loads(json.dumps(dataclass_to_json(made))))
-    arguments = ["attributes", encoded.id, "--column", "topic", "--k", "3", "--quiet"]
-    assert main([*arguments, "--clusters-from", other.id]) == 0
-    rows = [row.split() for row in capsys.readouterr().out.splitlines() if row.startswith("topic")]
-    assert [row[1:3] for row in rows] == [["this", "run"], ["other", "3"]]
-    file = own_home / "texts.jsonl"
-    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in other.corpora[HUMAN].texts))
-    assert main([*arguments, "--clusters-from", str(file), "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/attributes/1", encoded.id)
-    by_file = from_json(AttributeTable, values)
-    assert by_file.clusters_from == "texts.jsonl"
-    assert by_file.other_rows == made.other_rows
-    assert main([*arguments, "--clusters-from", str(file) + "x"]) == 2
-    assert "neither a stored run nor a file" in capsys.readouterr().err
-    assert AttributesTask("r").to_json().keys() == {"run", "columns", "ks", "source", "candidate", "splits"}
-    with pytest.raises(InputError, match="not both"):
-        AttributesTask("r", other_run="a", other_file=TextFile("b"))
-    assert Path(str(AttributesTask("r", other_file=TextFile("b")).absolute().other_file.path)).is_absolute()  # type: ignore[union-attr]

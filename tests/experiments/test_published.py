@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import itertools
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from mauve_core.__main__ import main
-from mauve_core.base.errors import InputError
-from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.experiments.published import (
     DOMAINS,
     PAPERS,
     REFERENCES,
-    TABLES,
-    agreement,
     agreements,
     answer,
-    as_dict,
-    column_agreements,
-    notes,
     settings,
     table,
 )
-from mauve_core.experiments.published.agreement import TOLERANCE, least_settings
+from mauve_core.experiments.published.agreement import TOLERANCE
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "data" / "published"
@@ -94,12 +84,6 @@ def cells(name: str) -> list[dict[str, str]]:
 
 
 class TestFiles:
-    def test_the_readme_and_the_program_know_every_file(self) -> None:
-        files = {path.stem for path in FOLDER.glob("*.csv")}
-        assert files == set(COLUMNS) == set(TABLES) | {"correlations", "other_correlations"}
-        readme = (FOLDER / "README.md").read_text(encoding="utf-8")
-        assert all(f"`{name}.csv`" in readme for name in files)
-
     @pytest.mark.parametrize("name", list(COLUMNS))
     def test_columns_and_cells(self, name: str) -> None:
         rows = cells(name)
@@ -227,47 +211,6 @@ class TestAgreements:
         )
         assert answer("neurips-2021").startswith("MAUVE has the highest correlation with 5 of 5 references, each over")
 
-    def test_the_answer_names_another_measure_if_it_agrees_better(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        rows = [
-            dataclasses.replace(
-                row, worst=None, plain=0.99 if row.measure == "zipf" and row.domain == "webtext" else 0.5
-            )
-            for row in agreements()
-        ]
-        monkeypatch.setattr(agreement, "agreements", lambda: tuple(rows))
-        assert answer("jmlr-2023").startswith("Zipf coefficient has the highest correlation with 5 of 5 references, 2")
-
-    def test_human_scores_correlate_as_published_but_at_other_places(self) -> None:
-        # NeurIPS 2021, supplement, table 13: 0.917, 0.917, 0.967 in the order of these pairs; nine players.
-        found = {(row.first, row.second): row for row in column_agreements()}
-        for (first, second), ours, printed in (
-            (("human_like", "interesting"), 0.917, 0.917),
-            (("human_like", "sensible"), 0.967, 0.917),
-            (("interesting", "sensible"), 0.917, 0.967),
-        ):
-            row = found[first, second]
-            assert row.published == printed
-            assert row.ours == pytest.approx(ours, abs=THREE_DECIMALS)
-            assert row.n == 9
-            assert row.outcome == ("reproduced" if ours == printed else "different")
-        encoders = found["mauve_gpt2", "mauve_roberta"]  # table 12: 0.993
-        assert (encoders.n, encoders.outcome) == (12, "reproduced")
-        assert encoders.ours == pytest.approx(0.993, abs=THREE_DECIMALS)
-
-    def test_how_many_settings_a_p_value_takes(self) -> None:
-        # NeurIPS 2021, supplement, table 10: every p-value is below 2e-6, the smallest correlation 0.803.
-        needed = least_settings(0.803, 2e-6)
-        assert f"at least {needed} settings" in notes()[2]
-        assert needed > 9
-        rng = np.random.default_rng(0)
-        for n in (6, 12, 30):
-            x = np.arange(n)
-            test = spearmanr(x, x + rng.normal(scale=n / 3, size=n))
-            assert least_settings(test.statistic, test.pvalue * (1 + 1e-9)) == n
-        for bad in ((0, 0.1), (1, 0.1), (0.5, 0), (0.5, 1)):
-            with pytest.raises(InputError, match="between 0 and 1"):
-                least_settings(*bad)
-
 
 class TestSettings:
     def test_a_gap_is_taken_from_human_text(self) -> None:
@@ -287,25 +230,3 @@ class TestSettings:
         frame = settings("neurips-2021", "news", "mauve", "discriminator_accuracy")
         assert frame["human"].isna().all()
         assert (frame["closeness"] - frame["value"]).abs().max() < 1e-12
-
-
-class TestCommand:
-    @pytest.fixture(autouse=True)
-    def own_home(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
-
-    def test_json_is_one_object_with_everything(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["published", "--json"]) == 0
-        record = json.loads(capsys.readouterr().out)
-        assert record.pop("schema") == "mauve-lens/published/1"
-        assert record == json.loads(json.dumps(as_dict()))
-        assert set(record) == {"answers", "correlations", "columns", "notes"}
-        assert len(record["correlations"]) == 60
-        one = next(
-            row
-            for row in record["correlations"]
-            if (row["paper"], row["reference"], row["measure"]) == ("jmlr-2023", "human_like", "self_bleu")
-        )
-        assert (one["published"], one["statistic"], one["outcome"]) == (0.5, "worst-case", "rounding")
-        assert one["ours"] == one["worst"]["value"]
-        assert one["difference"] == pytest.approx(one["ours"] - 0.5, abs=1e-15)

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.kinds import kind_of
 from mauve_core.corpus.perturbations import parse_perturbation
-from mauve_core.encoders import Encoder
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.features import Features
-from mauve_core.experiments.robustness import PAPER, PROBE_SCORES, ProbeTable, probe_run, stored_probes
+from mauve_core.experiments.robustness import PROBE_SCORES, ProbeTable, probe_run
 from mauve_core.experiments.robustness.frozen import freeze_clusters
 from mauve_core.experiments.robustness.halves import split_rows, usable_rows
 from mauve_core.numerics.divergences.summaries import FIVE
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.probe import ProbeTask
-from mauve_core.tasks.registry import read_task
 from tests.synthetic import TOPICS, make_comparison_inputs
 from tests.tiny_models import SENTENCES, make_gpt2
 
@@ -93,20 +87,6 @@ def encoded(home, tmp_path_factory) -> Run:
 def stored(home, run, own_home, monkeypatch) -> None:
     """The run's home is the program's; asks for ``own_home`` so that this comes after it."""
     monkeypatch.setenv(HOME_VARIABLE, str(home))
-
-
-@pytest.fixture
-def forwarded(monkeypatch) -> list[int]:
-    """How many texts went through a model, a number a batch."""
-    seen: list[int] = []
-    forward = Encoder._forward
-
-    def spy(self, loaded, tokens, indices):
-        seen.append(len(indices))
-        return forward(self, loaded, tokens, indices)
-
-    monkeypatch.setattr(Encoder, "_forward", spy)
-    return seen
 
 
 def probes(run: Run, *specs: str, **settings: Any) -> ProbeTable:
@@ -220,19 +200,6 @@ def test_equal_prompts_decide_which_texts_take_the_place_of_a_half(run):
     assert all(len(set(others.tolist())) == N // 2 for others in split.others.values())
 
 
-def test_frozen_clusters_hold_the_runs_own_texts(run):
-    partition = run.comparison.joint[0]
-    features = {name: run.features(name) for name in partition.labels}
-    new = [features[HUMAN][:5], features["close"][:0], features["close"] * 3]
-    clusters = freeze_clusters(partition, features, run.comparison.config.score)
-    labels = [clusters.nearest(part) for part in new]
-    assert clusters.kept_share == 1
-    assert labels[0].tolist() == partition.labels[HUMAN][:5].tolist()
-    assert labels[1].size == 0
-    # The length of a feature vector does not count.
-    assert labels[2].tolist() == partition.labels["close"].tolist()
-
-
 def test_frozen_clusters_learn_nothing_from_new_texts(run):
     partition, score = run.comparison.joint[0], run.comparison.config.score
     features = {name: run.features(name) for name in partition.labels}
@@ -256,36 +223,6 @@ def test_frozen_clusters_learn_nothing_from_new_texts(run):
     assert kept_share == 1
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"source": "nobody"}, "No source"),
-        ({"splits": 0}, "not usable"),
-        ({"rows": range(39)}, "Too few"),
-        ({"rows": [*range(50), 3]}, "do not select"),
-    ],
-)
-def test_what_cannot_be_done_is_refused(run, settings, message):
-    with pytest.raises(InputError, match=message):
-        probes(run, "shuffle-words", **settings)
-    with pytest.raises(InputError, match="not usable"):
-        probes(run, "typos", "typos")
-    with pytest.raises(InputError, match="given features"):
-        probe_run(run, [parse_perturbation("shuffle-words")])
-
-
-def test_doses_find_their_texts_in_the_store(encoded, forwarded, tmp_path):
-    store = FeatureStore(tmp_path)
-    probe_run(encoded, [parse_perturbation("drop-articles@0.5")], splits=1, feature_store=store)
-    half = sum(forwarded)
-    assert 0 < half < 24
-    probe_run(encoded, [parse_perturbation("drop-articles")], splits=1, feature_store=store)
-    assert sum(forwarded) == 24  # what was encoded at the smaller dose is not encoded again
-    table = probe_run(encoded, [parse_perturbation("drop-articles@0.5")], splits=1, feature_store=store)
-    assert sum(forwarded) == 24
-    assert table.lines[1].changed == half / 24
-
-
 def test_changed_texts_are_encoded_after_their_prompts(encoded):
     seen: list[str] = []
 
@@ -303,44 +240,6 @@ def test_changed_texts_are_encoded_after_their_prompts(encoded):
     for text in seen:
         (first,) = [sentence for sentence in prompts if sentence in text]
         assert text.startswith(prompts[first])
-
-
-def test_first_halves_are_swapped_within_each_comparison_half(encoded):
-    seen: list[str] = []
-
-    class Spy(BagEncoder):
-        def encode(self, corpus: Corpus, *, store: Any = None, progress: Any = None) -> Features:
-            found = kind_of("text").encoder(encoded.comparison.config.encoder, "auto")
-            seen.extend(corpus.encoder_inputs(True))
-            return found.encode(corpus)
-
-    probe_run(encoded, [parse_perturbation("swap-halves")], splits=2, encoder=Spy())
-    rows = np.arange(len(encoded.corpora[HUMAN]))
-    splits = split_rows(encoded.corpora, HUMAN, rows, 0, 2, 1)
-    assert len(seen) == 48
-    for split, texts in zip(splits, (seen[:24], seen[24:]), strict=True):
-        outside = [f"{HUMAN}{i}x" for i in split.reference]
-        assert not [name for name in outside if any(f" {name}" in text for text in texts)]
-
-
-@pytest.mark.slow
-def test_the_command_and_the_task(encoded, capsys):
-    assert main(["probe", encoded.id, "--splits", "1", "--seeds", "1", "--device", "cpu", "--quiet"]) == 0
-    out = capsys.readouterr().out
-    for line in ("none", *(item.spec for item in PAPER), "model"):
-        assert f"\n{line} " in f"\n{out}"
-    kept_share = stored_probes(RunStore().load(encoded.id))
-    assert [line.name for line in kept_share.lines] == ["none", *(item.spec for item in PAPER), "model"]
-    asked = ["--perturbation", "typos:rate=0.2", "--source", "model", "--json", "--quiet"]
-    assert main(["probe", encoded.id, "--splits", "1", *asked]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert values["source"] == "model"
-    assert values["lines"][1]["name"] == "typos:rate=0.2"
-    assert values["lines"][1]["scores"]["auc"]["sd"] is not None
-    assert main(["probe", encoded.id, "--perturbation", "nothing"]) == 2
-    task = ProbeTask(encoded.id, ("shuffle-words",), rows=tuple(range(44)), splits=1, device="cpu")
-    assert read_task("probes", json.loads(json.dumps(task.to_json()))).perform() == encoded.id
-    assert stored_probes(RunStore().load(encoded.id)).settings["rows"] == list(range(44))
 
 
 def test_frozen_clusters_lie_in_the_space_that_the_run_was_clustered_in():

@@ -14,7 +14,7 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.indicators import run_indicators
-from mauve_core.experiments.methods import PRESETS, methods_run, parse_method
+from mauve_core.experiments.methods import methods_run, parse_method
 from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.experiments.text_measures.spread import group_of
@@ -141,21 +141,3 @@ def test_every_worst_case_is_equation_30_over_texts(run: Run, capsys: pytest.Cap
     assert main(["ratings", "rank", run.id, "--json"]) == 0
     (entry,) = json.loads(capsys.readouterr().out)["rankings"]
     assert {row["over"] for row in entry["correlations"]} == {"texts"}
-
-
-def test_string_divergences_are_correlated_with_people_too(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    """ICLR 2023, figure 2: the five divergences on clusters and on strings against ratings."""
-    methods = PRESETS["iclr"]
-    CompareMethodsTask(run.id, tuple(method.spec for method in methods), 1).compute()
-    found, _ = run_indicators(run)
-    assert list(found)[len(SCORES) :] == [method.title for method in methods[1:]]
-    strings = found["String models · Forward KL"]
-    assert strings.sds.keys() == strings.values.keys()
-    assert not strings.higher_is_closer
-    store, plan = RatingStore(run.ratings_path), pair_plan(run.corpora, rater="ann")
-    for index in range(12):
-        store.append(plan[index].ratings("ann", {"human-like": "slightly A" if index % 2 else "slightly B"}, 30.0))
-    assert main(["ratings", "rank", run.id]) == 0
-    printed = capsys.readouterr().out
-    for method in methods[1:]:
-        assert f"\n{method.title}  " in printed

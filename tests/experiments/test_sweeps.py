@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,20 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import CancelledError, InputError
+from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.sweeps import AXES, SweepPoint, attachment_name, stored_sweep, sweep_run
+from mauve_core.experiments.sweeps import SweepPoint, attachment_name, stored_sweep, sweep_run
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request
 from mauve_core.numerics.kmeans.clustering import tenth_of_texts
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.partitioning import MIN_TEXTS, reduced_together
+from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.sweep import SweepTask
 from tests.synthetic import make_comparison_inputs, make_run
@@ -101,30 +99,6 @@ def test_a_sweep_over_k_holds_the_runs_own_scores_at_its_own_k(run: Run, no_enco
     assert seen[-1] == ("Clustering", points * SEEDS, points * SEEDS)
     assert any(f"own k is {own}" in note for note in sweep.notes)
     assert any(note.startswith("At k = 20, 40, a cluster has fewer than 5 texts") for note in sweep.notes)
-
-
-def test_features_are_reduced_once_for_each_candidate(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[str, ...]] = []
-
-    def spy(features: Mapping[str, Any], score: ScoreConfig) -> Any:
-        calls.append(tuple(features))
-        return reduced_together(features, score)
-
-    monkeypatch.setattr("mauve_core.experiments.sweeps.clustered.reduced_together", spy)
-    sweep_run(run, "k", (2, 3, 4), seeds=2)
-    assert calls == [(HUMAN, name) for name in NAMES]
-
-
-def test_more_seeds_begin_with_the_runs_own(run: Run) -> None:
-    own = run.comparison.candidates[0].partitions[0].k
-    more, fewer = (sweep_run(run, "k", (own,), seeds=seeds) for seeds in (SEEDS + 2, 1))
-    for point, single in zip(more.points, fewer.points, strict=True):
-        values = run.comparison.candidate(point.source).scores["mauve"].values
-        assert point.scores["mauve"].values[:SEEDS] == pytest.approx(values, abs=ROUNDING)
-        assert len(point.scores["mauve"].values) == SEEDS + 2
-        assert single.scores["mauve"].values == point.scores["mauve"].values[:1]
-        assert single.scores["mauve"].sd is None
-    assert fewer.notes[-1] == "One seed shows no spread."
 
 
 # Texts a side
@@ -204,26 +178,6 @@ def test_candidates_lie_on_the_lines_of_their_decoders(home: Path, no_encoding: 
     assert any("limit p -> 0" in note for note in sweep.notes)
 
 
-def test_a_decoder_is_also_read_from_the_texts_and_never_guessed(home: Path) -> None:
-    columns = {
-        "big": ["temperature:t=0.7"] * 40,
-        "temperature:t=0.9": ["temperature:t=0.8"] * 40,
-        "mixed": ["ancestral", "greedy"] * 20,
-    }
-    run = named_run(home, {"close": "big", "shifted": "temperature:t=0.9", "collapsed": "mixed"}, columns)
-    with pytest.raises(InputError, match=r"no two candidates.*big, temperature:t=0.9, mixed.*mauve-lens generate"):
-        sweep_run(run, "decoder")
-    run = named_run(
-        home, {"close": "big", "shifted": "temperature:t=0.9", "collapsed": "temperature"}, {"big": columns["big"]}
-    )
-    sweep = sweep_run(run, "decoder")
-    assert [(point.candidate, point.value, point.source) for point in sweep.points] == [
-        ("temperature t", 0.7, "big"),
-        ("temperature t", 0.9, "temperature:t=0.9"),
-    ]
-    assert any(note.startswith("temperature is left out") for note in sweep.notes)
-
-
 # Tokens a text
 
 
@@ -296,14 +250,6 @@ def test_one_pass_serves_every_length(encoded: Callable[..., Run], home: Path, p
     )
 
 
-def test_lengths_count_the_prompt_when_the_run_does(encoded: Callable[..., Run]) -> None:
-    run = encoded("prompted", with_prompt=True)
-    sweep = sweep_run(run, "length", device="cpu")
-    assert len(sweep.values) >= 2
-    assert any("prompt and text are counted together" in note for note in sweep.notes)
-    equals_the_run(sweep.points[-1], run)
-
-
 # What is asked for
 
 
@@ -335,45 +281,3 @@ def test_a_task_keeps_its_sweep_beside_the_run(run: Run) -> None:
     assert kept.settings["run"] == run.id
     assert kept.settings["seeds"] == 2
     assert kept.settings["sources"]["close"] == {"n": N, "digest": run.corpora["close"].digest}
-
-
-@pytest.mark.parametrize("over", [axis for axis in AXES if axis not in ("length", "decoder")])
-def test_any_report_of_progress_may_cancel(home: Path, run: Run, over: Any) -> None:
-    reports: list[str] = []
-    values = {"k": (2.0,), "n": (20.0,)}.get(over)
-    SweepTask(run.id, over, values, 1).perform(lambda stage, done, total: reports.append(stage))
-    before = run.attachment(attachment_name(over))
-    assert len(reports) >= 4
-    for stop_at in range(len(reports) - 1):  # the last one comes when everything is kept
-        left = [stop_at]
-
-        def cancel(stage: str, done: int, total: int, left: list[int] = left) -> None:
-            left[0] -= 1
-            if left[0] < 0:
-                raise CancelledError("Stopped on request")
-
-        with pytest.raises(CancelledError):
-            SweepTask(run.id, over, values, 1).perform(cancel)
-        shutil.rmtree(home / "unfinished", ignore_errors=True)  # else it would go on where it was
-    assert run.attachment(attachment_name(over)) == before
-
-
-def test_the_command_prints_a_table_and_keeps_the_sweep(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["sweep", run.id, "--over", "k", "--values", "2,8", "--seeds", "2", "--quiet"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    kept = stored_sweep(run, "k")
-    assert lines[0].split() == ["k", "Candidate", "n", "k", "MAUVE"]
-    for line, point in zip(lines[1:7], kept.points, strict=True):
-        score = point.scores["mauve"]
-        cells = [
-            f"{point.value:g}",
-            point.candidate,
-            str(N),
-            str(point.k),
-            f"{score.mean:.3f}",
-            "\u00b1",
-            f"{score.sd:.3f}",
-        ]
-        assert line.split() == cells
-    assert any("standard deviation over 2 seeds" in line for line in lines)
-    assert any("own k is" in line for line in lines)

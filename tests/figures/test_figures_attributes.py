@@ -13,11 +13,9 @@ from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.experiments.attributes_over_k import AttributeTable
 from mauve_core.figures.attributes import (
-    accuracy_figure,
     agreement_figure,
     attributes_frame,
 )
-from mauve_core.figures.theme import candidate_style
 from mauve_core.scoring.spread import SeedSpread
 from tests.handmade import spread
 
@@ -52,10 +50,6 @@ def curves(figure: go.Figure) -> list[go.Scatter]:
     return [trace for trace in figure.data if trace.fill is None]
 
 
-def bands(figure: go.Figure) -> list[go.Scatter]:
-    return [trace for trace in figure.data if trace.fill == "toself"]
-
-
 def test_the_frame_holds_every_number() -> None:
     frame = attributes_frame(TABLE)
     assert frame["k"].tolist() == [row.k for row in TABLE.rows]
@@ -70,20 +64,6 @@ def test_the_frame_holds_every_number() -> None:
                 assert (row[name], row[f"{name}_sd"]) == (score.mean, score.sd)
     alone = attributes_frame(AttributeTable((category(4, 0.5, sd=None),)))
     assert math.isnan(alone["accuracy_sd"][0])
-
-
-def test_accuracy_with_its_baseline_dashed() -> None:
-    figure = accuracy_figure(TABLE, [TOPIC])
-    accuracy, baseline = curves(figure)
-    assert tuple(accuracy.x) == (4, 16, 64)
-    assert tuple(accuracy.y) == (0.3, 0.5, 0.99)
-    assert tuple(baseline.y) == tuple(row.scores["baseline"].mean for row in TABLE.lines[TOPIC])
-    style = candidate_style(0)
-    assert (accuracy.line.color, accuracy.line.dash, accuracy.marker.symbol) == (style.colour, "solid", style.symbol)
-    assert (baseline.line.color, baseline.line.dash, baseline.mode) == (style.colour, "dash", "lines")
-    band = bands(figure)[0]
-    assert tuple(band.x) == (4, 16, 64, 64, 16, 4)
-    assert tuple(band.y) == pytest.approx((0.28, 0.48, 0.97, 1.0, 0.52, 0.32))  # no accuracy is beyond 1
 
 
 def test_names_of_columns_are_escaped() -> None:

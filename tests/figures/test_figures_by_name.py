@@ -18,7 +18,6 @@ from mauve_core.base.errors import InputError
 from mauve_core.figures.by_name import FIGURES
 from mauve_core.figures.by_name import figure as figure_of
 from mauve_core.figures.frontier import error_curves
-from mauve_core.figures.map_points import map_points, points_frame
 from mauve_core.figures.notebook import notebook_html
 from mauve_core.numerics.divergences.frontier import divergence_frontier
 from mauve_core.numerics.divergences.smoothing import probabilities
@@ -158,24 +157,3 @@ def test_a_notebook_runs_nothing_fetches_nothing_and_shows_names_as_text() -> No
     assert not [name for _, name in found if name.startswith("on") or name in {"href", "src", "xlink:href"}]
     assert shown.count("&lt;img src=x onerror=") >= 3  # table, warning, legend
     assert set(re.findall(r"https?://[^\"'<\s]+", shown)) <= {"http://www.w3.org/2000/svg"}
-
-
-def test_the_table_of_the_map_has_every_text_with_its_place_and_cluster() -> None:
-    comparison = make_comparison()
-    pairwise = comparison.partition("pairwise", "b", 0)
-    points = map_points(comparison, pairwise, "b")
-    ids = [f"{name}/{i}" for name, n in N.items() for i in range(n)]
-    frame = points_frame(points, ids)
-    assert frame["id"].tolist() == ids
-    assert frame["source"].tolist() == [name for name, n in N.items() for _ in range(n)]
-    np.testing.assert_array_equal(frame[["x", "y"]].to_numpy(), comparison.projection)
-    table = cluster_table(pairwise.counts(HUMAN), pairwise.counts("b"), 0.5)
-    for name in (HUMAN, "b"):
-        rows = frame[frame["source"] == name]
-        assert rows["cluster"].tolist() == pairwise.labels[name].tolist()
-        signed = np.where(table["direction"] == "misses", -table["cost_share"], table["cost_share"])
-        np.testing.assert_array_equal(rows["cost"], signed[pairwise.labels[name]])
-        assert (rows["cost"] < 0).any()
-    left_out = frame[frame["source"] == "grün & <b>"]
-    assert (left_out["cluster"] == -1).all()
-    assert left_out[["log2_ratio", "cost"]].isna().all(axis=None)

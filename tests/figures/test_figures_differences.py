@@ -10,12 +10,10 @@ import pytest
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.text_measures import MeasureDifference, Measurements, Row, Value
 from mauve_core.figures.differences import (
     LEAST_SPAN,
     differences_figure,
     differences_frame,
-    measure_differences_figure,
     ranked_pairs,
 )
 from mauve_core.figures.leaderboard import leaderboard_frame
@@ -129,35 +127,3 @@ def test_the_frame_has_every_pair_under_every_score_seen_from_the_better() -> No
     assert {name: row[name] for name in expected} == pytest.approx(expected)
     assert (row["told_apart"], row["paired"]) == (True, True)
     assert [each.first for each in ranked_pairs(compared(3), "mauve")] == ["c0", "c0", "c1"]
-
-
-def gap_test(first: str, second: str, difference: float, adjusted: float | None) -> MeasureDifference:
-    ends = (None, None) if adjusted is None else (difference - 0.04, difference + 0.04)
-    p_value = None if adjusted is None else adjusted / 3
-    return MeasureDifference("distinct", "gap", first, second, difference, *ends, p_value, adjusted, True, 60)
-
-
-def distinct(*tests: MeasureDifference) -> Measurements:
-    """Gaps 0.1, 0.2 and 0.5 of ``a``, ``<b>`` and ``c``, stored in another order."""
-    gaps = {"c": 0.5, "a": 0.1, "<b>": 0.2}
-    rows = tuple(Row("distinct", name, Value(0.9 - gap), Value(0.9), Value(gap)) for name, gap in gaps.items())
-    return Measurements(rows, {}, (), tests)
-
-
-GAPS = distinct(gap_test("c", "a", 0.4, 0.003), gap_test("c", "<b>", 0.3, None), gap_test("a", "<b>", -0.1, 0.2))
-
-
-def test_the_matrix_of_a_measure_is_violet_where_the_gap_is_smaller() -> None:
-    figure = measure_differences_figure(GAPS, "distinct", ["c", "a", "<b>"])
-    assert list(figure.layout.yaxis.ticktext) == ["a", "&lt;b&gt;", "c"]
-    np.testing.assert_allclose(figure.data[0].z, [[np.nan, 0.1, 0.4], [-0.1, np.nan, 0.3], [-0.4, -0.3, np.nan]])
-    texts = dict(zip(zip(figure.data[1].y, figure.data[1].x, strict=True), figure.data[1].text, strict=True))
-    assert texts[0, 1] == "−0.100"
-    assert texts[0, 2] == "<b>−0.400</b>"
-    assert len(figure.data[2].x) == 2
-    hovers = figure.data[0].customdata
-    assert with_plain_spaces(hovers[0][2]) == (
-        "<b>a</b> minus <b>c</b><br>Gap of Distinct-4 −0.400, 95% interval −0.440 to −0.360<br>"
-        "p 0.001, adjusted 0.003 (60 prompts)<br>told apart"
-    )
-    assert with_plain_spaces(hovers[1][2]).endswith("−0.300<br>no spread, so no test (60 prompts)")

@@ -29,7 +29,6 @@ from mauve_core.figures.theme import (
     HUMAN_COLOUR,
     MODEL_COLOUR,
     MOST_SHADES,
-    candidate_style,
     candidate_styles,
 )
 from mauve_core.numerics.divergences.frontier import divergence_frontier
@@ -92,22 +91,6 @@ def test_the_human_side_is_p() -> None:
     # r = (1/4, 3/4): KL(Q|R) = log(4/3); KL(P|R) = (log 2 + log(2/3)) / 2.
     assert row["type_1"] == pytest.approx(math.log(4 / 3), abs=1e-12)
     assert row["type_2"] == pytest.approx(math.log(4 / 3) / 2, abs=1e-12)
-
-
-def test_the_mark_lies_on_its_curve_at_the_weight() -> None:
-    weight = 0.37
-    points = curve_points([DISJOINT, NEAR], 5.0)
-    figure = frontier_figure(points, weight)
-    for curve in (DISJOINT, NEAR):
-        shown = "disjoint" if curve is DISJOINT else '&lt;img src=x onerror="alert(1)"&gt;'
-        line, mark = named(figure, "lines", shown), named(figure, "markers", shown)
-        place = int(np.argmin(np.abs(DRAWN_WEIGHTS - weight)))
-        assert mark.x[0] == line.x[place]
-        assert mark.y[0] == line.y[place]
-        assert mark.customdata[0][0] == pytest.approx(weight, abs=FLOAT32)
-        assert mark.customdata[0][1] == pytest.approx(curve.type_1[:, place].mean(), abs=FLOAT32)
-        assert mark.customdata[0][3] == pytest.approx(curve.type_2[:, place].mean(), abs=FLOAT32)
-        assert mark.marker.color == line.line.color
 
 
 def crowd(size: int) -> list[ErrorCurve]:
@@ -240,16 +223,6 @@ def test_a_score_is_never_shown_bare() -> None:
     assert leaderboard.score_label(once, "mauve") == leaderboard.score_label(CELLS, "mauve")
 
 
-def brackets(figure: go.Figure) -> list[go.Scatter]:
-    return [trace for trace in figure.data if trace.hovertemplate and "tied" in trace.hovertemplate]
-
-
-def test_ties_are_joined_by_a_bracket_and_others_are_not() -> None:
-    (bracket,) = brackets(interval_figure(TIED, "pairwise"))
-    assert min(bracket.y) < 0 < 1 < max(bracket.y)  # it reaches over both rows
-    assert brackets(interval_figure(APART, "pairwise")) == []
-
-
 def test_the_interval_chart_draws_mean_and_interval_of_each_score() -> None:
     figure = interval_figure(APART, "pairwise")
     assert [note.text for note in figure.layout.annotations] == [leaderboard.titled(score) for score in SCORES]
@@ -285,15 +258,6 @@ FULL = [f"{name}:p=0.{place}" for name in FAMILIES for place in range(MOST_SHADE
 """Candidates that take every color."""
 
 
-def test_candidates_differ_in_more_than_colour() -> None:
-    styles = [candidate_style(index) for index in range(16)]
-    assert len(set(styles)) == len(styles)
-    assert len({(style.dash, style.symbol) for style in styles[:8]}) == 8
-    many = candidate_styles(FULL + [f"{name}:q" for name in "jklmnopqrs"])
-    assert len(set(many.values())) == len(many)
-    assert len({style.symbol for style in list(many.values())[:11]}) == 11
-
-
 MACHADO = {
     "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protan": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
@@ -324,14 +288,3 @@ def difference(one: str, other: str, sight: str) -> float:
         x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz / [0.9505, 1, 1.089])
         found.append((116 * y - 16, 500 * (x - y), 200 * (y - z)))
     return math.dist(*found)
-
-
-def test_human_vs_human_of_as_many_texts_has_no_number() -> None:
-    assert APART.halves is not None
-    halves = replace(APART.halves, source=replace(APART.halves.source, n=6))
-    first, second = (replace(each, source=replace(each.source, n=6)) for each in APART.candidates)
-    equal = replace(APART, halves=halves, candidates=(first, second))
-    assert interval_figure(equal, "pairwise").layout.yaxis.ticktext[-1] == "human vs. human"
-    unequal = replace(equal, candidates=(first, replace(second, source=replace(second.source, n=7))))
-    label = interval_figure(unequal, "pairwise").layout.yaxis.ticktext[-1]
-    assert with_plain_spaces(label) == "human vs. human (n = 6)"

@@ -9,28 +9,19 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.cli.methods import agreement_table
 from mauve_core.experiments.methods import (
     Method,
     MethodResult,
     MethodScore,
     MethodTable,
     method_standings,
-    parse_method,
-)
-from mauve_core.figures.agreement import (
-    agreement_figure,
-    agreement_frame,
 )
 from mauve_core.figures.method_tests import LEVEL, about_tests, p_values_of
 from mauve_core.figures.methods import (
-    leaderboard_decimals,
-    score_labels,
     scores_frame,
 )
 from mauve_core.figures.sampling import texts_figure, texts_frame
-from mauve_core.figures.theme import SIGNED_SCALE, Style
+from mauve_core.figures.theme import Style
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
 from mauve_core.scoring.tables import rank_label
 from mauve_core.scoring.ties import overlap, shared_ranks
@@ -147,36 +138,6 @@ def test_too_few_permutations_for_any_star_are_said(permutations: int) -> None:
     assert starred == (permutations >= 119)  # 6 tests at 0.05 together: 120 values of p or more
     assert starred == ("119 would allow one" not in about_tests(table))
     assert LEVEL == 0.05
-
-
-def test_scores_of_the_leaderboard_have_its_decimals() -> None:
-    own = ("kmeans", "kmeans:summary=frontier-integral", "kmeans:summary=mid", "kmeans:smoothing=krichevsky-trofimov")
-    others = ("kmeans:divergence=js,summary=divergence", "kmeans:summary=jensen-shannon", "knn", "frechet")
-    assert {leaderboard_decimals(parse_method(spec)) for spec in own} == {3}
-    assert {leaderboard_decimals(parse_method(spec)) for spec in others} == {None}
-    shown = score_labels([replace(score(0.97), sd_seeds=sd) for sd in (0.0011, 0.11)], 3)
-    assert [with_plain_spaces(said) for said in shown] == ["0.970 ± 0.001 / 0.005", "0.970 ± 0.110 / 0.005"]
-
-
-def test_the_grid_holds_the_correlations() -> None:
-    assert len(agreement_table(TABLE).splitlines()) == 1 + len(TABLE.results)
-    two = [replace(each, scores={name: each.scores[name] for name in ORDER[1:3]}) for each in TABLE.results]
-    assert agreement_table(replace(TABLE, results=tuple(two))) == ""
-    figure = agreement_figure(TABLE)
-    grid, numbers = figure.data
-    assert np.array_equal(np.asarray(grid.z), TABLE.agreement())
-    # Places 1 2 3, 3 1 2 and 3 2 1: Spearman is 1 - sum of squared differences / 4.
-    assert {(x, y): text for x, y, text in zip(numbers.x, numbers.y, numbers.text, strict=True)} == {
-        **{(place, place): "1.00" for place in range(3)},
-        **{(0, 1): "−0.50", (1, 0): "−0.50", (0, 2): "−1.00", (2, 0): "−1.00", (1, 2): "0.50", (2, 1): "0.50"},
-    }
-    assert (grid.zmin, grid.zmax) == (-1, 1)
-    assert [list(stop) for stop in grid.colorscale] == [list(stop) for stop in SIGNED_SCALE]
-    assert figure.layout.yaxis.ticktext[1] == "k-means · Frontier integral  2"
-    assert grid.customdata[0][1] == "k-means · MAUVE<br>k-means · Frontier integral<br>Spearman −0.50"
-    frame = agreement_frame(TABLE)
-    assert frame.columns.tolist() == ["method", "title", "kmeans", "kmeans:summary=frontier-integral", "classifier"]
-    assert np.array_equal(frame.iloc[:, 2:].to_numpy(), TABLE.agreement())
 
 
 P, Q = np.array([40, 25, 20, 10, 5, 0, 3, 7]), np.array([20, 35, 10, 20, 1, 4, 15, 5])

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +32,6 @@ from mauve_core.figures.probes import (
     probes_frame,
     titled,
 )
-from mauve_core.figures.theme import HUMAN_COLOUR, NEUTRAL_COLOUR, candidate_colour
 from tests.probe_tables import FAR, flow_of, line_of
 
 NASTY = "replace:/<b>/&/"
@@ -65,14 +63,6 @@ def panel(figure: go.Figure, measure: str) -> dict[str, go.Scatter]:
 # Scores
 
 
-@pytest.mark.parametrize("measure", PROBE_SCORES)
-def test_the_farthest_stands_on_top_whichever_way_a_measure_counts(measure: str) -> None:
-    assert [line.name for line in by_distance(TABLE, measure)] == [
-        "typos", "typos@0.5", NASTY, "<i>source", "drop-articles"
-    ]  # fmt: skip
-    assert [line.kind for line in by_distance(TABLE, measure, sources=False)] == ["perturbation"] * 4
-
-
 def test_a_panel_a_measure_with_the_means_and_their_spread() -> None:
     figure = distance_figure(TABLE, "auc", ORDER)
     order = [*by_distance(TABLE, "auc"), TABLE.control]
@@ -100,18 +90,6 @@ def test_the_control_is_a_band_in_every_panel() -> None:
         assert control.sd is not None
         assert bands[axis] == (control.mean - control.sd, control.mean + control.sd)
         assert lines[axis] == control.mean
-
-
-def test_dots_have_the_colour_of_whose_texts_they_are() -> None:
-    found = panel(distance_figure(TABLE, "auc", ORDER), "auc")
-    assert found["perturbation"].marker.color == NEUTRAL_COLOUR, "no person wrote the perturbed texts so"
-    assert found["source"].marker.color == (candidate_colour(ORDER, "<i>source"),)
-    of_model = ProbeTable("nucleus", (*TABLE.lines, line_of(HUMAN, 0.1, kind="source")))
-    found = panel(distance_figure(of_model, "auc", ORDER), "auc")
-    assert found["perturbation"].marker.color == candidate_colour(ORDER, "nucleus")
-    assert set(found["source"].marker.color) == {candidate_colour(ORDER, "<i>source"), HUMAN_COLOUR}
-    assert found["control"].marker.color == NEUTRAL_COLOUR
-    assert found["control"].marker.symbol != found["perturbation"].marker.symbol
 
 
 def test_names_are_escaped_where_plotly_reads_tags() -> None:

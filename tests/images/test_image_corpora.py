@@ -76,13 +76,6 @@ def test_what_a_path_holds_is_recognized(tmp_path: Path, make: Callable[[Path], 
     assert kind_at(make(draw_images(tmp_path / "a", 3))).name == kind
 
 
-def test_selected_images_keep_their_pictures_and_digests(corpora: dict[str, Corpus]) -> None:
-    corpus = corpora["human"]
-    taken = corpus.take([5, 2])
-    assert media_of(taken).picture(0, 96) == media_of(corpus).picture(5, 96)
-    assert taken.digest != corpus.digest == corpus.take(np.arange(len(corpus))).digest
-
-
 def test_the_digest_is_that_of_the_images_not_of_their_names(corpora: dict[str, Corpus]) -> None:
     corpus = corpora["human"]
     other = media_of(corpus)

@@ -8,9 +8,8 @@ import pytest
 
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.corpus.kinds import KINDS, kind_of
-from mauve_core.encoders import checkpoints, hub
+from mauve_core.encoders import hub
 from mauve_core.images.kind import IMAGE
-from mauve_core.images.offered import available_encoders
 from tests.tiny_models import make_gpt2
 
 
@@ -25,16 +24,6 @@ def test_the_default_is_offered_and_passes_its_check(name: str) -> None:
     else:
         with pytest.raises(ModelUnavailableError, match="install"):
             kind.offer.check(kind.model, None)
-
-
-def test_weights_that_lie_where_torch_keeps_them_are_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    of_name = lambda: {model.name: model.ready for model in available_encoders()}[checkpoints.INCEPTION_FID]  # noqa: E731
-    assert not of_name()
-    path = checkpoints.inception_weights()
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"x")
-    assert of_name()
 
 
 def test_a_model_of_texts_is_refused_before_a_job_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

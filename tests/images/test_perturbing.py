@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from PIL import Image
 
 from mauve_core import compare, read_corpus
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
@@ -22,10 +20,10 @@ from mauve_core.corpus.kinds import parse_perturbation
 from mauve_core.corpus.perturbations.applying import dosed
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
-from mauve_core.experiments.robustness import ProbeTable, about_test, detections, probe_run, stored_probes, summary
-from mauve_core.images.decoding import Picture, decode
+from mauve_core.experiments.robustness import ProbeTable, about_test, detections, probe_run, summary
+from mauve_core.images.decoding import decode
 from mauve_core.images.encoding import ImageEncoder
-from mauve_core.images.perturbing import KEPT_BYTES, PROBES, Alteration, perturb, perturbed_image
+from mauve_core.images.perturbing import Alteration, perturb, perturbed_image
 from mauve_core.store import Run, RunStore
 from tests.images.made import draw_images, draw_stripes
 
@@ -133,24 +131,6 @@ def test_a_probe_notices_blur_and_noise(run: Run) -> None:
     assert not [note for note in table.notes if "text" in note]
 
 
-@pytest.mark.parametrize(("room", "times"), [(KEPT_BYTES, 1), (0, 2)])
-def test_each_original_is_decoded_once_where_there_is_room_to_keep_it(
-    run: Run, monkeypatch: pytest.MonkeyPatch, room: int, times: int
-) -> None:
-    decoded: list[str] = []
-
-    def counting(data: bytes, name: str) -> Picture:
-        decoded.append(name)
-        return decode(data, name)
-
-    monkeypatch.setattr("mauve_core.images.originals.decode", counting)
-    monkeypatch.setattr("mauve_core.images.perturbing.KEPT_BYTES", room)
-    table = probes(run, ("blur-3",), splits=1, seeds=1)
-    assert table.line("blur-3").changed == 1
-    assert set(Counter(decoded).values()) == {times}
-    assert len(set(decoded)) == N // 2
-
-
 @pytest.mark.trial
 @pytest.mark.slow
 def test_a_flip_that_changes_nothing_is_detected_no_more_often_than_the_level_says(run: Run) -> None:
@@ -164,18 +144,3 @@ def test_a_flip_that_changes_nothing_is_detected_no_more_often_than_the_level_sa
         seeded = replace(run, comparison=replace(run.comparison, config=replace(run.comparison.config, score=score)))
         alarms += outcomes(probes(seeded, ("flip",), splits=1, seeds=1))["flip"] == "detected"
     assert alarms < 5
-
-
-def test_the_command_probes_what_is_usual_for_images(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["probe", run.id, "--splits", "1", "--seeds", "1", "--quiet"]) == 0
-    out = capsys.readouterr().out
-    stored = stored_probes(RunStore().load(run.id))
-    assert stored.kind == "image"
-    assert [line.name for line in stored.lines] == ["none", *PROBES, "other"]
-    assert f"With halves of {N // 2} images" in out
-    assert "Changed: images that differ." in out
-    assert main(["probe", run.id, "--positions", "--quiet"]) != 0
-    assert "shuffle-beginning changes texts, and these are images" in capsys.readouterr().err
-    shutil.rmtree(run.corpora[HUMAN].origin)
-    assert main(["probe", run.id, "--perturbation", "gray", "--quiet"]) != 0
-    assert "The images are no longer at" in capsys.readouterr().err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import shutil
-import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,9 +16,9 @@ from PIL import Image
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits
 from mauve_core.corpus.media import SIDES
-from mauve_core.images import decoding, reading
+from mauve_core.images import decoding
 from mauve_core.images.properties import properties_of
-from mauve_core.images.reading import THREADS, ReadImages, read_images
+from mauve_core.images.reading import ReadImages, read_images
 
 GOOD = {"b/2.png": 2, "b/1.png": 1, "a/deep/3.jpg": 3, "top.webp": 4}
 
@@ -69,16 +68,6 @@ def test_both_places_give_the_same(folder: Path) -> None:
         assert (mine.name, mine.digest, mine.properties) == (yours.name, yours.digest, yours.properties)
         for side in SIDES:
             assert one.thumbnails.get(mine.digest, side) == other.thumbnails.get(mine.digest, side)
-
-
-def test_the_directory_of_an_archive_is_read_twice_whatever_the_number_of_images(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, opened, archive = zipped(folder), list[tuple[object, ...]](), zipfile.ZipFile
-    monkeypatch.setattr(zipfile, "ZipFile", lambda *given: opened.append(given) or archive(*given))
-    monkeypatch.setattr(reading, "THREADS", 1)
-    assert len(read_images(path).images) == len(GOOD)
-    assert [given[0] for given in opened].count(path) == 2  # for the names, then for the images
 
 
 @places
@@ -158,27 +147,3 @@ def test_a_member_that_unpacks_to_more_than_an_image_is_not_unpacked_whole(
         archive.writestr("good.gif", stream.getvalue()[:900] if len(stream.getvalue()) > 1000 else stream.getvalue())
     with pytest.raises(InputError, match=r"bomb.png' has 1,001 bytes"):
         read_images(tmp_path / "a.zip")
-
-
-def test_few_images_are_in_memory_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(30):
-        picture(number).save(folder / f"more{number}.png")
-    at_work, most, lock, read = 0, 0, threading.Lock(), reading._read
-
-    def watched(*given):
-        nonlocal at_work, most
-        with lock:
-            at_work += 1
-            most = max(most, at_work)
-        try:
-            return read(*given)
-        finally:
-            with lock:
-                at_work -= 1
-
-    monkeypatch.setattr(reading, "_read", watched)
-    seen: list[tuple[str, int, int]] = []
-    assert len(read_images(folder, lambda *each: seen.append(each)).images) == 34
-    assert 1 <= most <= THREADS
-    assert seen[0] == (reading.STAGE, 0, 34)
-    assert seen[-1] == (reading.STAGE, 34, 34)

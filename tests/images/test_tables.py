@@ -21,11 +21,10 @@ from mauve_core import read_corpus
 from mauve_core.__main__ import main
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import Corpus, limits
+from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_at, parse_perturbation
 from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.images import columns
-from mauve_core.images.columns import AT_ONCE, KEPT, ParquetColumns
 from mauve_core.images.encoding import ImageEncoder
 from mauve_core.images.perturbing import perturbed_image
 from mauve_core.images.tables import place_of
@@ -221,17 +220,6 @@ def test_ids_are_those_of_the_table_where_they_name_each_image(
             read_corpus(path, id_field=column)
 
 
-def test_metadata_are_chosen_and_properties_measured_anew(folder: Path) -> None:
-    more = {"width": [1] * N, "when": pd.date_range("2024-01-01", periods=N), "tags": [["a"]] * N}
-    path = parquet(folder.parent / "t.parquet", structs(files(folder)), **more)
-    found = read_corpus(path)
-    assert found.metadata["width"].tolist() == [40] * N
-    assert found.metadata["when"].iloc[0].startswith("2024-01-01")
-    assert "tags" not in found.metadata
-    assert "Columns that are found from the images themselves replace: width." in found.notes
-    assert "label" not in read_corpus(path, metadata_fields=["when"]).metadata
-
-
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "other bytes": (
         lambda folder: parquet(folder.parent / "t.parquet", structs(files(folder)[::-1]), name=NAMES),
@@ -259,33 +247,6 @@ def test_a_changed_table_is_refused_when_it_is_encoded(folder: Path, change: str
         ImageEncoder(EncoderConfig(model="pixels")).encode(corpus)
 
 
-def test_row_groups_are_opened_once_and_few_rows_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    many = files(folder) * 10
-    path = parquet(folder.parent / "t.parquet", pa.array([file.read_bytes() for file in many]), rows=64,
-                   label=LABELS * 10)  # fmt: skip
-    opened, iter_batches = list[tuple[int, ...]](), pq.ParquetFile.iter_batches
-
-    def watched(self: pq.ParquetFile, *given: Any, columns: Sequence[str], **more: Any) -> Any:
-        if "image" in columns:
-            opened.append(tuple(more["row_groups"]))
-        return iter_batches(self, *given, columns=columns, **more)
-
-    kept, data = list[int](), ParquetColumns.data
-
-    def counted(self: ParquetColumns, column: str, row: int) -> bytes | None:
-        found = data(self, column, row)
-        kept.append(sum(len(values) for _, values in self._batches))
-        return found
-
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
-    monkeypatch.setattr(ParquetColumns, "data", counted)
-    corpus = read_corpus(path)
-    assert len(corpus) == len(kept) == 10 * N
-    assert max(kept) <= AT_ONCE * KEPT
-    assert opened[-4:] == [(0,), (1,), (2,), (3,)]
-    assert opened[:-4] == [(0,)] * (len(opened) - 4)  # what was looked at to tell what the column holds
-
-
 def test_a_value_that_repeats_is_not_expanded_at_once(tmp_path: Path) -> None:
     once = np.random.default_rng(0).bytes(2 << 20)
     pq.write_table(pa.table({"image": [once] * 100}), tmp_path / "t.parquet", dictionary_pagesize_limit=8 << 20)
@@ -294,32 +255,6 @@ def test_a_value_that_repeats_is_not_expanded_at_once(tmp_path: Path) -> None:
         batches = list(ParquetTable(stream, tmp_path / "t.parquet", passing=True).batches())
     assert {str(batch["image"].type) for batch in batches} == {"binary"}  # a dictionary would keep all of a row group
     assert [batch.num_rows for batch in batches] == [31, 31, 31, 7]  # within 64 MiB
-
-
-def test_only_row_groups_of_images_that_are_asked_for_are_opened(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = [path.read_bytes() for path in files(folder)]
-    table = ParquetColumns(parquet(tmp_path / "t.parquet", pa.array(data), rows=4))
-    opened, iter_batches = list[int](), pq.ParquetFile.iter_batches
-
-    def watched(self: pq.ParquetFile, *given: Any, row_groups: list[int], **more: Any) -> Any:
-        opened.extend(row_groups)
-        return iter_batches(self, *given, row_groups=row_groups, **more)
-
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
-    assert [table.data("image", row) for row in (1, 3, 17, 19, 9)] == [data[row] for row in (1, 3, 17, 19, 9)]
-    assert opened == [0, 4, 2]
-
-
-def test_images_beyond_the_limit_on_tables_are_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = parquet(folder.parent / "t.parquet", structs(files(folder)), compression="none")
-    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 10_000)
-    assert path.stat().st_size > 10_000
-    assert len(read_corpus(path)) == N
-    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 100)
-    with pytest.raises(InputError, match="more than 100 bytes"):  # what is kept in memory is limited all the same
-        read_corpus(path)
 
 
 WORDS = [f"{number} {animal}s" for number, animal in enumerate(["cat", "dog", "elk", "fox"] * 5)]

@@ -44,11 +44,6 @@ class TestOrder:
             counts[frozenset((pair.left, pair.right))] += 1
             assert max(counts.values()) - min(counts.values()) <= 1
 
-    def test_a_prompt_comes_back_late(self):
-        # 10 times 2 pairs over 40 prompts: none need come twice.
-        first = shown(pair_plan(make_corpora(NAMES, n=40), rater="ann"))[:20]
-        assert len({pair.prompt_id for pair in first}) == 20
-
     def test_sides_are_shuffled(self):
         pairs = shown(pair_plan(make_corpora(NAMES, n=200), rater="ann"))
         met = [pair for pair in pairs if "human" in (pair.left, pair.right)]
@@ -89,13 +84,6 @@ class TestMatching:
             frozenset(("h2", "b2")),
         }
         assert "matched by their prompts" in plan.notes[0]
-
-    def test_the_prompt_of_one_side_serves_both(self):
-        corpora = {
-            "human": corpus("human", ["h1"], ["1"], ["A"]),
-            "beam": corpus("beam", ["b1"], ["1"]),
-        }
-        assert pair_plan(corpora, rater="ann")[0].prompt == "A"
 
     def test_equal_texts_are_left_out_and_counted(self):
         corpora = {

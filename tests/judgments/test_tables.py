@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -75,16 +74,6 @@ class TestExport:
 
 
 class TestImport:
-    def test_names_of_the_run_with_blanks_around_them_are_found(self):
-        corpora = {f"{name} ": corpus for name, corpus in make_corpora().items()}
-        corpora["human "] = replace(corpora["human "], ids=tuple(f" {entry}" for entry in corpora["human "].ids))
-        corpora["beam "] = replace(corpora["beam "], ids=tuple(f" {entry}" for entry in corpora["beam "].ids))
-        del corpora["nucleus "]
-        read, _ = ratings_from_csv(table("ann,id3,human,beam,sensible,tie"))
-        (rating,) = with_digests(read, corpora)
-        assert (rating.left, rating.right, rating.prompt_id) == ("human ", "beam ", " id3")
-        assert rating.left_digest == text_digest(corpora["human "].texts[3])
-
     def test_limits_are_those_of_files_of_texts(self, monkeypatch: pytest.MonkeyPatch):
         row = "ann,p1,human,beam,sensible,tie"
         monkeypatch.setenv(limits.ROWS_VARIABLE, "2")
@@ -153,20 +142,6 @@ class TestAnyTable:
         # Rows that tell neither rater nor prompt are judgments of their own, equal or not.
         assert len({rating.key for rating in ratings}) == 4
         assert notes == ()
-
-    def test_other_formats_and_fields(self, tmp_path: Path):
-        path = tmp_path / "votes.jsonl"
-        row = {"left": "a", "right": "b", "option": "slightly B", "question": "taste", "rater": 7, "prompt_id": 3}
-        path.write_text(f"{json.dumps({**row, 'seconds': 4})}\n{json.dumps(row)}\n{json.dumps(row)}\n")
-        ratings, notes = ratings_from_table(path)
-        assert len(ratings) == 2
-        assert (ratings[0].question, ratings[0].rater, ratings[0].prompt_id, ratings[0].seconds) == (
-            "taste",
-            "7",
-            "3",
-            4,
-        )
-        assert notes == ("1 rows are exact repeats of earlier ones and count once.",)
 
     @pytest.mark.parametrize("content", ["left,winner\na,left\n", "left,right\na,b\n", "left,right,winner\na,b,a\n"])
     def test_what_is_none(self, tmp_path: Path, content: str):

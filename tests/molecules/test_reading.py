@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 from io import BytesIO
 from pathlib import Path
@@ -113,12 +112,6 @@ def test_properties_are_those_of_the_molecules(corpus: Corpus) -> None:
     np.testing.assert_allclose(found["fraction sp3"], [1, 1 / 9, 0, 1])
     assert found["QED"][1] == pytest.approx(0.55, abs=0.01)
     assert found["logP"].argmin() in (0, 3)
-
-
-def test_words_that_name_molecules_are_their_functional_groups(corpus: Corpus) -> None:
-    assert kind.MOLECULE.described(corpus) == ("", "benzene, ester, ether", "benzene", "")
-    bare = dataclasses.replace(corpus, metadata=corpus.metadata.drop(columns="groups"))
-    assert kind.MOLECULE.described(bare) == ("",) * 4
 
 
 def test_molecules_are_drawn(corpus: Corpus) -> None:

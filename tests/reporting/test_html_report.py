@@ -19,18 +19,12 @@ from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.formatting import percent_with_interval, with_plain_spaces
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.experiments.sweeps import attachment_name, sweep_run
-from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.figures.frontier import DRAWN_WEIGHTS
 from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
 from mauve_core.reporting.html_report import html_report
 from mauve_core.scoring.tables import standings
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
-from tests.probe_tables import table_of
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
 
@@ -203,28 +197,3 @@ def test_a_run_without_map_features_and_halves_has_a_report(tmp_path: Path) -> N
     assert "map" not in page.charts
     assert "one k-means seed" in page.text
     assert "human vs. human" not in page.text
-
-
-def test_what_was_found_out_later_has_sections_of_its_own(run: Run, page: Page) -> None:
-    assert not {"measures", "methods", "probes", "sweep-scale", "judgments"} & set(page.charts)
-    measure_run(run, ("diversity", "length"))
-    CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
-    store = RunStore()
-    store.attach(run.id, attachment_name("scale"), dataclass_to_json(sweep_run(run, "scale")))
-    store.attach(run.id, PROBES, dataclass_to_json(table_of(run, {"typos": {}})))
-    found = Page(html_report(store.load(run.id)))
-    assert {"measures", "methods", "probes", "sweep-scale"} <= set(found.charts)
-    assert [row[0] for row in found.tables["Text measures"]] == [
-        "Texts",
-        "human texts",
-        "close",
-        "shifted",
-        "collapsed",
-    ]
-    assert len(found.tables["Methods"]) == 3
-    assert found.tables["Probes"][1][0].startswith("None")
-    points = found.tables["MAUVE ↑ against scaling constant c"][1:]
-    own = run.comparison.config.score.scale
-    (said,) = [row[2] for row in points if row[0] == "close" and float(row[1]) == own]
-    score = run.comparison.candidate("close").scores["mauve"]
-    assert with_plain_spaces(said) == f"{score.mean:.3f} ± {score.sd:.3f}"

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest.mock import create_autospec
 
 import pytest
 
@@ -292,24 +291,3 @@ def test_a_logging_that_fails_midway_is_marked_as_failed_and_can_be_repeated(
     assert run.log("mlflow").id == found.info.run_id
     assert client.get_run(found.info.run_id).info.status == "FINISHED"
     assert artifacts(client, found.info.run_id, "figures") == ["figures/frontier.html", "figures/leaderboard.html"]
-
-
-def test_a_run_that_wandb_takes_online_is_named_by_its_address(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in with the signatures of W&B's own run, which would need an account."""
-    import wandb
-
-    begun = create_autospec(wandb.Run, instance=True)
-    begun.configure_mock(offline=False, project="theirs", url="https://wandb.ai/me/theirs/runs/x", resumed=True)
-    init = create_autospec(wandb.init, return_value=begun)
-    monkeypatch.setattr(wandb, "init", init)
-    monkeypatch.delenv("WANDB_MODE")
-    logged = run.log("wandb", project="theirs")
-    assert (logged.where, logged.again, logged.todo) == ("https://wandb.ai/me/theirs/runs/x", True, "")
-    assert str(logged).endswith(f": {logged.where}")
-    asked = init.call_args.kwargs
-    assert (asked["id"], asked["resume"], asked["mode"]) == (tracked(run).key, "allow", None)
-    begun.finish.assert_called_once_with(exit_code=0)
-    begun.log.side_effect = wandb.Error("the connection was lost")
-    with pytest.raises(InputError, match="The run could not be logged to W&B: the connection was lost"):
-        run.log("wandb")
-    begun.finish.assert_called_with(exit_code=1)

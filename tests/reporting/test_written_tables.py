@@ -62,31 +62,6 @@ def test_ties_share_a_rank_in_both_formats() -> None:
     assert marked == [["| 1=", "a"], ["| 1=", "a"]]
 
 
-def test_letters_and_what_they_mean_stand_in_both_formats() -> None:
-    """a and b are told apart, c from neither: the classic a, b, ab, which ranks alone cannot say."""
-    found = comparison()
-    a, b = found.candidates
-    c = dataclasses.replace(a, source=dataclasses.replace(a.source, name="c"))
-    parts = tuple(dataclasses.replace(part, labels={**part.labels, "c": part.labels[a.name]}) for part in a.partitions)
-    c = dataclasses.replace(c, partitions=parts)
-    tests = tuple(
-        Difference("mauve", one, other, 0.1, 0.05, 0.15, 0.1, p, p, True, 5)
-        for one, other, p in ((a.name, b.name, 0.01), (a.name, "c", 0.5), (b.name, "c", 0.5))
-    )
-    found = dataclasses.replace(found, candidates=(a, b, c), differences=tests)
-    letters = {a.name: "a", "c": "ab", b.name: "b"}
-    shown = {markdown_escaped(name): own for name, own in letters.items()}
-    latex, lines = latex_table(found), markdown_table(found).splitlines()
-    assert lines[0].startswith("| Rank | Letters | Candidate |")
-    assert dict(line.split(" | ")[2:0:-1] for line in lines[2:5]) == shown
-    assert lines[5].startswith("| – |  | human vs")
-    rows = rows_of(latex)[:6]
-    below = {row[1]: under[1] for row, under in zip(rows[::2], rows[1::2], strict=True)}
-    assert below == {latex_escaped(name): rf"{{\scriptsize {own}}}" for name, own in letters.items()}
-    for text in (latex, lines[-1].replace("\\", "")):
-        assert "Candidates that share a letter are not told apart." in text
-
-
 def with_a_test(found: Comparison, *, p_value: float) -> Comparison:
     first, second = (candidate.name for candidate in found.candidates)
     test = Difference("mauve", first, second, 0.1, 0.05, 0.15, 0.1, p_value, p_value, True, 5)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.analysis.findings import of_run
 from mauve_core.analysis.findings.of_run import findings_between, run_findings, sides_of
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
@@ -72,16 +71,6 @@ def test_a_candidate_takes_the_place_of_the_human_texts(run: Run, capsys: pytest
         assert "The reference is not usable" in capsys.readouterr().err
 
 
-def test_findings_are_kept_with_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = run_findings(run, "collapsed")
-    monkeypatch.setattr(of_run, "find", None)
-    assert run_findings(run, "collapsed") == found
-    with pytest.raises(TypeError):
-        run_findings(run, "collapsed", q=0.2)  # another q is found anew
-    with pytest.raises(TypeError):
-        run_findings(run, "collapsed", reference="close")
-
-
 def test_findings_are_held_equal_in_the_partitions_of_the_run(run: Run) -> None:
     found = [each for each in run_findings(run, "collapsed") if each.held_equal is not None]
     assert found
@@ -116,15 +105,3 @@ def test_two_versions_are_compared_without_a_run(versions: dict[str, Path], caps
     assert apology["gap_share"] is None
     expected = findings_between(*(read_corpus(versions[key], name=key) for key in ("v1", "v2")))
     assert [each["share_model"] for each in found["findings"]] == [each.share_model for each in expected]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["RUN", "--model", "a=b"],
-        ["--reference", "a=x", "--model", "b=y", "--candidate", "b"],
-    ],
-)
-def test_files_need_a_reference_and_names(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", *options]) == 2
-    assert "mauve-lens" in capsys.readouterr().err

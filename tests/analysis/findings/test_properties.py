@@ -90,17 +90,6 @@ def test_what_does_not_vary_is_not_tested(monkeypatch: pytest.MonkeyPatch) -> No
     assert numbers == [len(sides.measured) - 2]
 
 
-def test_sizes_are_said_in_pixels_and_clusters_as_of_images() -> None:
-    human, model = drawn(1), drawn(2)
-    model["width"] = np.where(np.arange(N) % 4, 32.0, 28.0)
-    labels = np.concatenate([np.arange(N) % 3, np.where(np.arange(N) % 5, 0, 2)])
-    found = every(find(sides_of(human, model, labels=labels, clusters=("dark", "human texts", "gray"))))
-    said = {each.kind: f"{each.does}: {each.condition}" for each in found if each.direction == "more"}
-    assert said["width"] == "makes wider images: are more than 28 pixels wide"
-    assert said["topic"] == "makes more images of cluster dark · 0: are in cluster dark · 0"
-    assert any(each.does == "makes fewer images of cluster human texts · 1" for each in found), "names stay"
-
-
 def test_items_without_a_property_do_not_count_in_its_means() -> None:
     human, model = drawn(1), drawn(2)
     model["contrast"] = model["contrast"] + 0.3

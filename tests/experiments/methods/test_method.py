@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.experiments.methods import ESTIMATORS, PRESETS, SUMMARIES, Method, parse_method
+from mauve_core.experiments.methods import ESTIMATORS, SUMMARIES, Method, parse_method
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, mauve
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence, mid_point
 from mauve_core.numerics.ratios.log_ratios import LogRatios
@@ -129,15 +129,6 @@ def test_negative_means_over_a_sides_own_sample_count_as_none():
     own = [-np.log((1 + np.exp(-log)) / 2) for log in ratios.at_p]
     assert mid == pytest.approx(np.mean(own) / 2, rel=1e-12)
     assert whole == pytest.approx(1.0, abs=1e-5)  # from (1, 0) up to (1, 1), and from there to (0, 1)
-
-
-def test_the_preset_of_iclr_has_its_five_divergences_on_clusters_and_on_strings():
-    five = ["forward-kl", "backward-kl", "exponentiated-kl", "jensen-shannon", "auc"]
-    first, *others = PRESETS["iclr"]
-    assert first == Method()
-    found = {name: [m.summary for m in others if m.estimator == name] for name in ("kmeans", "strings")}
-    assert found == {"kmeans": five, "strings": five}
-    assert {m.smoothing for m in others if m.estimator == "kmeans"} == {"laplace"}
 
 
 def test_a_corrected_method_summarizes_corrected_errors_and_nothing_else():

@@ -23,7 +23,6 @@ from mauve_core.experiments.methods import (
     parse_method,
     score_of,
 )
-from mauve_core.experiments.methods.ranks import about_ranks
 from mauve_core.figures.agreement import answer
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import probabilities
@@ -82,16 +81,6 @@ def test_a_score_of_the_run_has_the_leaderboard_s_ranks_and_ties(run: Run, table
         )
     (first, *_) = method_standings(by_spec["kmeans"], table.candidates, run.comparison)
     assert (first.joined, first.as_leaderboard) == ("", True)
-
-
-def test_a_run_without_tests_ties_by_the_leaderboard_s_intervals(run: Run, table: MethodTable) -> None:
-    older = dataclasses.replace(run.comparison, differences=None)
-    (first, *_) = table.results
-    found = method_standings(first, table.candidates, older)
-    assert [(each.rank, each.tied) for each in found] == [(each.rank, each.tied) for each in standings(older)]
-    assert {each.joined for each in found} <= {"", "overlap"}
-    assert "by its intervals" in about_ranks(table, older)
-    assert "by tests of differences" in about_ranks(table, run.comparison)
 
 
 def test_which_methods_are_scores_follows_from_their_values(run: Run) -> None:

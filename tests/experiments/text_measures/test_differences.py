@@ -138,15 +138,6 @@ def test_an_interval_contains_zero_exactly_if_p_is_large(measured: Measurements)
     assert seen == {True, False}
 
 
-def test_the_other_side_sees_the_opposite(measured: Measurements) -> None:
-    for each in measured.differences or ():
-        assert each.seen_from(each.first) == each
-        turned = each.seen_from(each.second)
-        assert (turned.first, turned.difference) == (each.second, -each.difference)
-        assert (turned.low, turned.high) == (-(each.high or 0), -(each.low or 0))
-        assert turned.seen_from(each.first) == each
-
-
 # Level and coverage
 
 
@@ -204,37 +195,6 @@ def test_the_interval_of_gaps_covers_also_at_the_kink(means: tuple[float, float,
 
 
 # What has no test, and what is stored
-
-
-def test_no_spread_means_no_test() -> None:
-    few = texts_of(np.random.default_rng(0), "few", 30, 0.0)
-    many = texts_of(np.random.default_rng(1), "many", 60, 5.0)
-    constant = Collection("constant", many.ids, ("a b c",) * 60)
-    found = measure(many, {"few": few, "many": many, "constant": constant}, ["length"], context=MeasureContext())
-    by = {(each.of, each.first, each.second): each for each in found.differences or ()}
-    assert by["value", "few", "many"].p_value is None
-    assert by["value", "few", "many"].low is None
-    assert by["value", "few", "many"].difference < 0
-    assert not by["value", "few", "many"].told_apart
-    tested = by["value", "many", "constant"]
-    assert tested.p_value is not None
-    assert tested.p_adjusted == tested.p_value, "pairs without a test are not counted"
-    twin = measure(many, {"one": constant, "other": constant}, ["length"], context=MeasureContext())
-    assert [each.p_value for each in twin.tests("length", "value")] == [None], "no text differs from any other"
-    assert "Smallest gap" not in closest_sentence(twin, "length", twin.candidates)
-
-
-def test_intervals_stay_in_the_range_of_the_measure(sides: dict[str, Collection]) -> None:
-    left_out = np.linspace(-0.2, 0.2, GROUPS)
-    groups = Groups(np.full(GROUPS, 4), [np.arange(76)] * GROUPS)
-    human, one, other = (
-        Measured(sides["human"], groups, Replicates(value, value + sign * left_out))
-        for value, sign in ((0.1, 0), (0.9, 1), (0.1, -2))
-    )
-    for each in measure_differences(MEASURES["repetition"], human, {"a": one, "b": other}):
-        assert each.low is not None
-        assert each.high is not None
-        assert -1 <= each.low <= each.high <= 1
 
 
 # Ranks and sentences

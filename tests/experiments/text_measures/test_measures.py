@@ -22,7 +22,6 @@ from mauve_core.experiments.text_measures.epsilon_perplexity import EpsilonPerpl
 from mauve_core.experiments.text_measures.self_bleu import SMOOTHING, sentence_scores, word_ids
 from mauve_core.experiments.text_measures.sparsemax import Sparsemax
 from mauve_core.experiments.text_measures.token_js import TokenJS
-from mauve_core.numerics.statistics.vendi import vendi_score
 from mauve_core.numerics.strings.overlaps import Overlap
 from tests.tiny_models import SENTENCES, make_gpt2
 
@@ -187,15 +186,6 @@ def test_density_and_coverage_against_plain_loops(shift):
     assert MEASURES["coverage"].terms(model, human, MeasureContext()).value() == pytest.approx(coverage, abs=1e-12)
 
 
-def test_the_vendi_score_is_that_of_the_kept_texts_alone():
-    human, model = sides(1, 60)
-    terms = MEASURES["vendi"].terms(model, human, MeasureContext())
-    rows = np.arange(0, 60, 3)
-    assert terms.value() == vendi_score(model.features)
-    assert terms.value(rows, None) == vendi_score(model.features[rows])
-    assert MEASURES["vendi"].human_terms(human, MeasureContext()).value() == vendi_score(human.features)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return str(make_gpt2(tmp_path_factory.mktemp("model") / "gpt2"))
@@ -233,26 +223,6 @@ def test_measures_of_a_model_against_plain_loops(folder):
     assert row.gap.value == pytest.approx(abs(row.model.value - row.human.value), abs=1e-9)
     assert found.row("sparsemax", "q").model.value == pytest.approx(np.mean(scores), rel=1e-4)
     assert found.row("sparsemax", "q").human is None
-
-
-def test_the_model_reads_the_human_text_once_for_all_decoders(folder, tmp_path, monkeypatch):
-    from mauve_core.encoders import likelihood
-
-    specs = ["greedy", "nucleus:p=0.5", "temperature:t=2", "beam:b=4", "top-k:k=3"]
-    human, sides = written("human"), {spec: written(spec, spec) for spec in specs}
-    alone = {}
-    for spec, texts in sides.items():
-        monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / texts.name.replace(":", "-")))
-        alone[spec] = measure(human, {spec: texts}, ["sparsemax"], context=MeasureContext(folder, device="cpu")).rows[0]
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "together"))
-    passes = []
-    reading = likelihood.over_positions
-    monkeypatch.setattr(likelihood, "over_positions", lambda *a, **k: passes.append(1) or reading(*a, **k))
-    together = measure(human, sides, ["sparsemax", "token-js"], context=MeasureContext(folder, device="cpu"))
-    assert len(passes) == 1
-    for spec, row in alone.items():
-        found = together.row("sparsemax", spec)
-        assert (found.model, found.note) == (row.model, row.note)
 
 
 def test_equal_sides_have_no_gap_and_every_value_a_spread():

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
 import torch
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.json_codec import from_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding.decoders import parse_decoder
-from mauve_core.encoders import Encoder, likelihood
+from mauve_core.encoders import Encoder
 from mauve_core.encoders.models import load_model
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
 from mauve_core.experiments.text_measures.over_lengths import (
     OVER_LENGTH,
-    LengthTable,
     lengths_run,
-    order_sentence,
     over_lengths,
-    stored_lengths,
 )
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.scoring.compare import compare
@@ -169,37 +163,6 @@ def test_where_nothing_is_cut_they_are_the_stored_measures_to_the_digit(run, gpt
     for name in CANDIDATES:
         value, score = whole["frechet", name].model, method.scores[name]
         assert (value.value, value.sd) == pytest.approx((score.value, score.sd_texts), rel=1e-9)
-
-
-def test_shorter_texts_are_read_once_and_cut_everywhere(run, gpt2, monkeypatch):
-    calls = []
-    real = likelihood._logits
-    monkeypatch.setattr(likelihood, "_logits", lambda *a: calls.append(1) or real(*a))
-    for path in (run.path.parent.parent / "likelihoods").glob("*.npy"):
-        path.unlink()
-    lengths_run(run, [64], ["perplexity", "sparsemax"], model=gpt2, device="cpu")
-    once = len(calls)
-    for path in (run.path.parent.parent / "likelihoods").glob("*.npy"):
-        path.unlink()
-    table = lengths_run(run, range(1, 9), ["perplexity", "sparsemax"], model=gpt2, device="cpu")
-    assert len(calls) == 2 * once > 0
-    assert table.lengths == tuple(range(1, 9))
-
-
-def test_the_command_shows_every_length_and_keeps_it(run, capsys):
-    arguments = ["measure", run.id, "--lengths", "8,4,8", "--measure", "length", "--measure", "frechet", "--quiet"]
-    arguments += ["--device", "cpu"]
-    assert main(arguments) == 0
-    said = capsys.readouterr().out
-    kept = stored_lengths(run)
-    assert [line.split()[0] for line in said.splitlines() if line[:1].isdigit()] == ["4", "8"] * 3
-    assert "Fréchet distance" in said
-    for name in kept.measures:
-        assert order_sentence(kept, name) in said
-    assert main([*arguments, "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/measure/1", run.id)
-    assert from_json(LengthTable, values).rows == kept.rows
 
 
 def test_generations_are_cut_apart_and_meet_the_measures_where_whole(run, gpt2):

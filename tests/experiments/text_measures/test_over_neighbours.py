@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.base.json_codec import from_json
 from mauve_core.experiments.text_measures import Collection, MeasureContext
 from mauve_core.experiments.text_measures.over_axis import OrderOver
 from mauve_core.experiments.text_measures.over_neighbours import (
@@ -20,10 +15,8 @@ from mauve_core.experiments.text_measures.over_neighbours import (
     neighbours,
     neighbours_run,
     order_sentence,
-    stored_neighbours,
 )
 from mauve_core.experiments.text_measures.stored import measure_run
-from mauve_core.figures.measures import value_label
 from mauve_core.numerics.feature_space import neighbours as numerics
 from tests.synthetic import make_run
 
@@ -139,19 +132,3 @@ def test_the_sentence_counts_pairs_that_turn():
         table(((1,), (2,)), ((), (1,))), "precision"
     )
     assert order_sentence(table(), "precision") == ""
-
-
-def test_the_command_shows_every_k_and_keeps_it(run, capsys):
-    assert main(["measure", run.id, "--neighbors", "1-3,5", "--measure", "recall", "--quiet"]) == 0
-    said = capsys.readouterr().out
-    kept = stored_neighbours(run)
-    lines = [line.split() for line in said.splitlines() if line[:1].isdigit()]
-    assert [line[0] for line in lines] == ["1", "2", "3", "5"]
-    row = kept.line("recall", "close")[0]
-    human, model = (with_plain_spaces(value_label(value)).split() for value in (row.human, row.model))
-    assert lines[0][1:7] == [*human, *model]
-    assert order_sentence(kept, "recall") in said
-    assert main(["measure", run.id, "--neighbors", "1-3,5", "--measure", "recall", "--quiet", "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/measure/1", run.id)
-    assert from_json(NeighbourTable, values).rows == kept.rows
