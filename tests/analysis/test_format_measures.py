@@ -46,11 +46,7 @@ def test_a_case_made_by_hand(name: str, text: str, expected: float) -> None:
 
 @pytest.mark.parametrize(
     ("text", "prompt", "expected"),
-    [
-        ("Once upon\na  time there", "Once upon a time", 1),
-        ("there was", "Once upon a time", 0),
-        ("Once", " ", NAN),
-    ],
+    [("Once upon\na  time there", "Once upon a time", 1), ("there was", "Once upon a time", 0), ("Once", " ", NAN)],
 )
 def test_an_echo(text: str, prompt: str, expected: float) -> None:
     assert number("echo", text, prompt) == pytest.approx(expected, nan_ok=True)

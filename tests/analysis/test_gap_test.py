@@ -108,14 +108,7 @@ def test_the_level_is_reached_exactly_and_with_room_for_accidents() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "draws",
-    [
-        199,
-        200,
-        999,
-    ],
-)
+@pytest.mark.parametrize("draws", [199, 200, 999])
 def test_a_gap_is_explained_up_to_the_level(draws: int) -> None:
     for reached in range(200):
         found = GapTest(0.1, reached, draws)

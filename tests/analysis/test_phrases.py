@@ -53,13 +53,7 @@ def test_noise_gives_few_phrases() -> None:
     assert sum(len(side) for side in found) <= 0.05 * 200 + 5 * np.sqrt(0.05 * 0.95 * 200)
 
 
-@pytest.mark.parametrize(
-    "min_texts",
-    [
-        1,
-        5,
-    ],
-)
+@pytest.mark.parametrize("min_texts", [1, 5])
 @pytest.mark.parametrize("unit", ["documents", "tokens"])
 def test_leaving_out_rare_phrases_early_changes_nothing(
     unit: str, min_texts: int, monkeypatch: pytest.MonkeyPatch

@@ -13,14 +13,7 @@ from scipy.stats import mannwhitneyu
 
 from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.format_measures import format_measures
-from mauve_core.analysis.preflight import (
-    LEAST_EFFECT,
-    LEVEL,
-    Preflight,
-    headline,
-    preflight,
-    to_text,
-)
+from mauve_core.analysis.preflight import LEAST_EFFECT, LEVEL, Preflight, headline, preflight, to_text
 from mauve_core.base.config import HUMAN
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import Corpus

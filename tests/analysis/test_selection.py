@@ -11,10 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from mauve_core.analysis.selection import (
-    inside_polygon,
-    rows_in_lasso,
-)
+from mauve_core.analysis.selection import inside_polygon, rows_in_lasso
 from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 from tests.synthetic import make_run
@@ -45,14 +42,7 @@ def test_concave_polygon_and_hole_by_even_odd() -> None:
     assert inside_polygon([(0, 0), (0, 0.8)], pentagram).tolist() == [False, True]
 
 
-@pytest.mark.parametrize(
-    "corners",
-    [
-        3,
-        7,
-        60,
-    ],
-)
+@pytest.mark.parametrize("corners", [3, 7, 60])
 def test_agrees_with_the_winding_twin(corners: int) -> None:
     rng = np.random.default_rng(corners)
     for _ in range(5):

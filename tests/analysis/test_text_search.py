@@ -58,13 +58,7 @@ def test_a_query_of_words_finds(query: str, expected: list[int]) -> None:
     assert rows(TextSearch(query)) == expected
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "(",
-        "a{1000}{1000}",
-    ],
-)
+@pytest.mark.parametrize("pattern", ["(", "a{1000}{1000}"])
 def test_an_invalid_expression_is_refused_with_its_reason(pattern: str) -> None:
     with pytest.raises(InputError, match="pattern"):
         rows(TextSearch(pattern, as_pattern=True))

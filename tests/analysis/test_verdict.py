@@ -129,13 +129,7 @@ def test_two_that_tie() -> None:
     assert found.leaders == ("b", "a")
 
 
-@pytest.mark.parametrize(
-    ("tied", "which"),
-    [
-        (1, "m0 and m1"),
-        (5, "m0, m1, m2 and 3 more"),
-    ],
-)
+@pytest.mark.parametrize(("tied", "which"), [(1, "m0 and m1"), (5, "m0, m1, m2 and 3 more")])
 def test_a_group_leads(tied: int, which: str) -> None:
     means = {f"m{number}": 0.7 - number / 10 for number in range(8)}
     _, sentences = said(of(means, apart=[("m0", f"m{number}") for number in range(tied + 1, 8)]))

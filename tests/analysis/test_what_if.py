@@ -104,20 +104,8 @@ def test_against_a_plain_twin(comparison: Comparison) -> None:
         assert found.change[score].high == pytest.approx(min(ends[1], highest - lowest), abs=ROUNDING)
 
 
-@pytest.mark.parametrize(
-    "smoothing",
-    [
-        "none",
-        "laplace",
-    ],
-)
-@pytest.mark.parametrize(
-    "weights",
-    [
-        "few texts",
-        "human side too",
-    ],
-)
+@pytest.mark.parametrize("smoothing", ["none", "laplace"])
+@pytest.mark.parametrize("weights", ["few texts", "human side too"])
 def test_kept_sums_give_what_counting_anew_gives(
     comparison: Comparison, monkeypatch: pytest.MonkeyPatch, smoothing: str, weights: str
 ) -> None:

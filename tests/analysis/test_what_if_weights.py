@@ -9,13 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.analysis.selection import MISSING
-from mauve_core.analysis.what_if_weights import (
-    ACTIONS,
-    groups_of_clusters,
-    slice_mask,
-    slice_values,
-    weights_of,
-)
+from mauve_core.analysis.what_if_weights import ACTIONS, groups_of_clusters, slice_mask, slice_values, weights_of
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Partition

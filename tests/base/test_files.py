@@ -32,13 +32,7 @@ def test_what_is_no_plain_file_is_refused_without_being_opened(tmp_path: Path) -
                 require_plain_file(path, "feature file")
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        "a folder",
-        "a named pipe",
-    ],
-)
+@pytest.mark.parametrize("what", ["a folder", "a named pipe"])
 def test_only_a_regular_file_is_read(tmp_path: Path, what: str) -> None:
     path = tmp_path / "stored"
     {"a folder": Path.mkdir, "a named pipe": os.mkfifo, "a device": lambda new: new.symlink_to("/dev/zero")}[what](path)
@@ -62,14 +56,7 @@ def test_a_stored_file_is_read_within_its_limit(tmp_path: Path) -> None:
         read_stored(tmp_path / "none")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"[1]",
-        b"[" * 100_000,
-        1 << 30,
-    ],
-)
+@pytest.mark.parametrize("content", [b"[1]", b"[" * 100_000, 1 << 30])
 def test_damaged_faults_count_as_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | int | None
 ) -> None:

@@ -73,13 +73,7 @@ def test_a_spread_decides_the_decimals_of_both(value: float, sd: float | None, s
     assert with_plain_spaces(with_spread(value, sd)) == said
 
 
-@pytest.mark.parametrize(
-    ("own", "even"),
-    [
-        ([3, 4, 4, 3, 4], [4, 4, 4, 4, 4]),
-        ([0, 3, 3, 6], [1, 3, 3, 5]),
-    ],
-)
+@pytest.mark.parametrize(("own", "even"), [([3, 4, 4, 3, 4], [4, 4, 4, 4, 4]), ([0, 3, 3, 6], [1, 3, 3, 5])])
 def test_in_a_column_the_middle_row_decides_within_a_digit(own: list[int], even: list[int]) -> None:
     assert even_decimals(own) == even
 
@@ -101,27 +95,14 @@ def test_a_value_alone(value: float, said: str) -> None:
     assert written(value) == said
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (-5.66, "−5.7"),
-        (-0.04, "0.0"),
-        (1234.56, "+1,234.6"),
-    ],
-)
+@pytest.mark.parametrize(("value", "said"), [(-5.66, "−5.7"), (-0.04, "0.0"), (1234.56, "+1,234.6")])
 def test_a_sign_stands_before_what_is_not_rounded_to_0(value: float, said: str) -> None:
     assert written(value, 1, signed=True) == said
 
 
 @pytest.mark.parametrize(
     ("value", "digits", "said"),
-    [
-        (1 / 3, 2, "0.33"),
-        (9.96e-5, 2, "0.0001"),
-        (-2.14e-7, 2, "−2.1e−7"),
-        (1234.5, 3, "1,234"),
-        (0.0, 2, "0"),
-    ],
+    [(1 / 3, 2, "0.33"), (9.96e-5, 2, "0.0001"), (-2.14e-7, 2, "−2.1e−7"), (1234.5, 3, "1,234"), (0.0, 2, "0")],
 )
 def test_significant_digits(value: float, digits: int, said: str) -> None:
     assert significant(value, digits) == said

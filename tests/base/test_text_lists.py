@@ -113,13 +113,7 @@ def test_a_list_in_any_guise_gives_what_the_list_gives(kind: str, tmp_path: Path
     assert feature_key(of(TEXTS), config) == feature_key(TEXTS, config)
 
 
-@pytest.mark.parametrize(
-    "gap",
-    [
-        None,
-        pd.NA,
-    ],
-)
+@pytest.mark.parametrize("gap", [None, pd.NA])
 def test_a_missing_text_is_left_out_and_counted_and_never_encoded(gap: Any) -> None:
     corpus = corpus_from_texts(pd.Series(["a b", gap, "c d"], dtype=object), name="m", prompts=[gap, "q", "r"])
     assert (corpus.texts, corpus.ids, corpus.prompts) == (("a b", "c d"), ("1", "3"), ("", "r"))
@@ -128,13 +122,7 @@ def test_a_missing_text_is_left_out_and_counted_and_never_encoded(gap: Any) -> N
         encode(["a b", gap, "c d"], CONFIG)
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        b"bytes",
-        {"text": "row"},
-    ],
-)
+@pytest.mark.parametrize("entry", [b"bytes", {"text": "row"}])
 def test_an_entry_that_is_no_text_is_named(entry: Any) -> None:
     with pytest.raises(InputError, match=rf"{type(entry).__name__} at text 2"):
         corpus_from_texts(["a", entry], name="m")
@@ -154,13 +142,7 @@ def test_a_side_of_a_comparison_is_a_corpus_or_can_become_one() -> None:
 # Tokens and features
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "frame",
-        "text",
-    ],
-)
+@pytest.mark.parametrize("kind", ["frame", "text"])
 def test_tokens_are_rows_of_ids(kind: str) -> None:
     with pytest.raises(InputError) as caught:
         compute_mauve(p_tokens=NO_LISTS[kind][0], q_tokens=[[1, 2]])

@@ -10,18 +10,7 @@ from pathlib import Path
 import datasets
 import pyarrow as pa
 import pytest
-from datasets import (
-    ClassLabel,
-    Dataset,
-    DatasetDict,
-    DatasetInfo,
-    Features,
-    Image,
-    List,
-    SplitDict,
-    SplitInfo,
-    Value,
-)
+from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Image, List, SplitDict, SplitInfo, Value
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import read_corpus

@@ -154,8 +154,7 @@ def test_only_a_line_feed_ends_a_line(separator: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
-    [("a.jsonl", '{"text": "café"}\n'), ("a.csv", "text\ncafé\n"), ("a.txt", "café\n")],
+    ("name", "content"), [("a.jsonl", '{"text": "café"}\n'), ("a.csv", "text\ncafé\n"), ("a.txt", "café\n")]
 )
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_byte_order_mark_is_fine(name: str, content: str, packed: bool) -> None:
@@ -211,8 +210,7 @@ def test_latin1_is_refused_with_line_byte_and_a_way_out(name: str, packed: bool)
 
 
 @pytest.mark.parametrize(
-    ("data", "form"),
-    [(gzip.compress(b"a text\n", mtime=0), "gzip"), (b"PK\x03\x04\x14\0\0\0", "ZIP")],
+    ("data", "form"), [(gzip.compress(b"a text\n", mtime=0), "gzip"), (b"PK\x03\x04\x14\0\0\0", "ZIP")]
 )
 def test_a_packed_file_under_another_name_is_called_what_it_is(data: bytes, form: str) -> None:
     assert f"It looks like a {form}" in refusal_of(data, "a.txt")
@@ -223,10 +221,7 @@ def test_utf16_is_refused_with_a_way_out() -> None:
     assert "iconv -f UTF-16" in refusal_of("text\nabc\n".encode(coding), "a.txt")
 
 
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [("a.csv", b"text\nb\0c\n"), ("a.jsonl", b'{"t":1}\nb\0c\n')],
-)
+@pytest.mark.parametrize(("name", "data"), [("a.csv", b"text\nb\0c\n"), ("a.jsonl", b'{"t":1}\nb\0c\n')])
 def test_nul_bytes_are_refused(name: str, data: bytes) -> None:
     message = refusal_of(data, name)
     assert "Line 2 of" in message

@@ -63,8 +63,7 @@ def test_labels_name_generations_and_csv_cells_are_numbers(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("generations", "note"),
-    [([0] * 6, None), ([0, 0, 0, 1, 1, None], "does not tell generations apart")],
+    ("generations", "note"), [([0] * 6, None), ([0, 0, 0, 1, 1, None], "does not tell generations apart")]
 )
 def test_other_values_are_metadata(generations: list[object], note: str | None, tmp_path: Path) -> None:
     corpus = read_corpus(file_of(tmp_path, [row(g, i) for i, g in enumerate(generations)]))

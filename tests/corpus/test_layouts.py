@@ -106,15 +106,7 @@ def test_what_does_not_look_like_an_id(value: str) -> None:
     assert not look_like_ids([value])
 
 
-@pytest.mark.parametrize(
-    "start",
-    [
-        "1",
-        "1,",
-        "a/",
-        "1 1,1 ",
-    ],
-)
+@pytest.mark.parametrize("start", ["1", "1,", "a/", "1 1,1 "])
 def test_no_value_takes_the_pattern_of_ids_long(start: str) -> None:
     assert ID.fullmatch((start * 300)[:298] + " x") is None, "two alternatives for one character would take for ever"
 

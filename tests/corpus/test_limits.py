@@ -165,10 +165,7 @@ def test_a_cell_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n' * 20),
-        ("a.csv", "text,a,b,c,d,e\n" + "a,,,,,\n" * 20),
-    ],
+    [("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n' * 20), ("a.csv", "text,a,b,c,d,e\n" + "a,,,,,\n" * 20)],
 )
 def test_values_are_counted_those_in_lists_too(
     name: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -306,15 +306,7 @@ def test_a_text_ends_where_the_model_says(folder, model, tmp_path, stated, monke
         assert len(written) < len(texts[0])
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "x",
-        -1,
-        400,
-        [0, 400],
-    ],
-)
+@pytest.mark.parametrize("value", ["x", -1, 400, [0, 400]])
 def test_ends_that_are_no_tokens_are_refused(folder, tmp_path, value) -> None:
     name = "eos_token_id"
     with pytest.raises(InputError, match=rf"generation_config\.json cannot be used: {name} = .*0 to 399"):

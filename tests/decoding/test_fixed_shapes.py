@@ -29,12 +29,7 @@ from tests.decoding.graph_stand_in import Graph, stand_in
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
 WORDS = " ".join(SENTENCES[:5]).split()
-SPECS = (
-    "greedy",
-    "ancestral",
-    "nucleus:p=0.9",
-    "typical:tau=0.9",
-)
+SPECS = ("greedy", "ancestral", "nucleus:p=0.9", "typical:tau=0.9")
 SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
 LIKE_LLAMA = {**SIZES, "num_key_value_heads": 2, "max_position_embeddings": 256}
 OTHERS = {
@@ -135,13 +130,7 @@ def willing(loaded, monkeypatch, likings):
     monkeypatch.setattr(loaded.model, "forward", forward)
 
 
-@pytest.mark.parametrize(
-    "minimum",
-    [
-        0,
-        5,
-    ],
-)
+@pytest.mark.parametrize("minimum", [0, 5])
 def test_texts_end_as_those_of_generate(gpt2, monkeypatch, minimum):
     monkeypatch.setattr(gpt2.model.generation_config, "eos_token_id", [gpt2.tokenizer.eos_token_id, 7])
     willing(gpt2, monkeypatch, {gpt2.tokenizer.eos_token_id: 4.0, 7: 4.0})
@@ -258,14 +247,7 @@ def test_a_draw_is_the_inverse_of_the_cumulative_distribution():
         assert row[token] > 0
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        0,
-        2**30,
-        2**60 - 1,
-    ],
-)
+@pytest.mark.parametrize("number", [0, 2**30, 2**60 - 1])
 def test_the_ends_of_the_range_are_possible_tokens(number):
     scores = torch.full((3, 1000), -math.inf)
     scores[0, 10:20] = torch.arange(10.0)

@@ -50,14 +50,7 @@ def plain_twin(
     return np.stack(rows)
 
 
-@pytest.mark.parametrize(
-    "pooling",
-    [
-        "auto",
-        "first",
-        "mean",
-    ],
-)
+@pytest.mark.parametrize("pooling", ["auto", "first", "mean"])
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
 def test_agrees_with_the_plain_twin(tiny: Tiny, texts: tuple[str, ...], name: str, pooling: str) -> None:
     features = encode(texts, EncoderConfig(tiny(name), pooling=pooling, max_tokens=50), device="cpu")  # type: ignore[arg-type]
@@ -67,14 +60,7 @@ def test_agrees_with_the_plain_twin(tiny: Tiny, texts: tuple[str, ...], name: st
     assert relative_error(features.array, expected) < RELATIVE
 
 
-@pytest.mark.parametrize(
-    "layer",
-    [
-        0,
-        1,
-        -LAYERS - 1,
-    ],
-)
+@pytest.mark.parametrize("layer", [0, 1, -LAYERS - 1])
 @pytest.mark.parametrize("name", ["gpt2", "roberta"])
 def test_layers_count_as_the_models_hidden_states(tiny: Tiny, texts: tuple[str, ...], name: str, layer: int) -> None:
     features = encode(texts[:8], EncoderConfig(tiny(name), pooling="mean", layer=layer), device="cpu")
@@ -161,11 +147,7 @@ def test_refuses_a_limit_that_leaves_no_room(tiny: Tiny, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("given", "message"),
-    [
-        ([], "no texts"),
-        (["fine", 3], "text 1"),
-        (["fine", "\ud800"], "Text 1 .* not valid Unicode"),
-    ],
+    [([], "no texts"), (["fine", 3], "text 1"), (["fine", "\ud800"], "Text 1 .* not valid Unicode")],
 )
 def test_refuses_what_is_not_a_list_of_texts(tiny: Tiny, given: object, message: str) -> None:
     with pytest.raises(InputError, match=message):

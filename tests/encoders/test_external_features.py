@@ -87,11 +87,7 @@ def test_a_file_that_does_not_fit_is_named(tmp_path, array, said):
 def test_a_file_is_not_unpickled(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[{"os": "system"}]]), allow_pickle=True)
     np.savez(tmp_path / "y.npz", x=np.array([[{"os": "system"}]]), allow_pickle=True)
-    for name, said in (
-        ("x.npy", "cannot be read"),
-        ("y.npz", "holds Python objects"),
-        ("z.npy", "does not exist"),
-    ):
+    for name, said in (("x.npy", "cannot be read"), ("y.npz", "holds Python objects"), ("z.npy", "does not exist")):
         with pytest.raises(InputError, match=said):
             open_features(tmp_path / name)
 

@@ -76,13 +76,7 @@ def test_parts_come_back(store: FeatureStore) -> None:
     assert store.parts(KEY, 10) == []
 
 
-@pytest.mark.parametrize(
-    "key",
-    [
-        "../escape",
-        ".hidden",
-    ],
-)
+@pytest.mark.parametrize("key", ["../escape", ".hidden"])
 def test_refuses_what_is_not_a_key(store: FeatureStore, key: str) -> None:
     with pytest.raises(InputError, match="key"):
         store.get(key)

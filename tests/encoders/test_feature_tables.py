@@ -59,10 +59,7 @@ def test_a_file_that_cannot_be_read_is_refused(suffix: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("column", "said"),
-    [
-        ([[1.0, 2.0], [1.0]], "different lengths.*Received: 1, 2"),
-        ([[1.0, 2.0], None], "lacks 1 vectors"),
-    ],
+    [([[1.0, 2.0], [1.0]], "different lengths.*Received: 1, 2"), ([[1.0, 2.0], None], "lacks 1 vectors")],
 )
 def test_a_column_without_a_vector_for_each_row_is_refused(column: Any, said: str, tmp_path: Path) -> None:
     pq.write_table(pa.table({"x": column}), tmp_path / "x.parquet")
@@ -81,14 +78,7 @@ def test_tables_in_memory() -> None:
     assert matrix_of(ARRAY, "x") is ARRAY
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        [[1.0], [1.0, 2.0]],
-        [["a"]],
-        np.ones(3),
-    ],
-)
+@pytest.mark.parametrize("given", [[[1.0], [1.0, 2.0]], [["a"]], np.ones(3)])
 def test_what_is_no_matrix_is_refused(given: Any) -> None:
     with pytest.raises(InputError, match="What it is cannot be used"):
         matrix_of(given, "What it is")

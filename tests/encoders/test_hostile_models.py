@@ -67,13 +67,7 @@ def test_a_spoilt_folder_is_named(hostile: Path, name: str, asked: list[str]) ->
     assert not (hostile / "was-run").exists()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "code for the settings",
-        "weights without tensors",
-    ],
-)
+@pytest.mark.parametrize("name", ["code for the settings", "weights without tensors"])
 def test_the_command_says_so_on_one_line(
     hostile: Path, name: str, asked: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,15 +151,7 @@ def test_a_model_larger_than_the_memory_is_refused(hostile: Path, monkeypatch: p
     assert encode(["Some text."], EncoderConfig(str(hostile), dtype="bfloat16"), device="cpu").array.shape == (1, WIDTH)
 
 
-@pytest.mark.parametrize(
-    "device",
-    [
-        "mps",
-        "cuda",
-        "",
-        "cpu:7",
-    ],
-)
+@pytest.mark.parametrize("device", ["mps", "cuda", "", "cpu:7"])
 def test_devices_that_are_not_there(
     tiny: Tiny, tmp_path: Path, device: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,13 +32,7 @@ def plain(model, prompt, text):
     return [-float(logs[i - 1, ids[i]]) for i in range(1, len(ids)) if own[i]]
 
 
-@pytest.mark.parametrize(
-    "batch_tokens",
-    [
-        1,
-        64,
-    ],
-)
+@pytest.mark.parametrize("batch_tokens", [1, 64])
 def test_losses_are_those_of_a_plain_loop(model, batch_tokens):
     found = negative_log_likelihoods(model, TEXTS, PROMPTS, batch_tokens=batch_tokens)
     for values, prompt, text in zip(found, PROMPTS, TEXTS, strict=True):

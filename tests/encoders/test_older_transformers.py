@@ -17,9 +17,7 @@ from transformers import AutoTokenizer
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import Encoder, encode
-from mauve_core.encoders.older_transformers import (
-    correct_special_tokens,
-)
+from mauve_core.encoders.older_transformers import correct_special_tokens
 from tests.encoders.test_encode import RELATIVE, relative_error
 
 Tiny = Callable[[str], str]

@@ -216,12 +216,7 @@ def check_the_kernel(
     ],
 )
 def test_the_kernel_takes_what_flash_attention_takes(
-    tiny: Tiny,
-    dtype: str,
-    capability: tuple[int, int],
-    size: int,
-    expected: object,
-    monkeypatch: pytest.MonkeyPatch,
+    tiny: Tiny, dtype: str, capability: tuple[int, int], size: int, expected: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = read_weights(AutoModel.from_pretrained(tiny("gpt2")))
     assert weights is not None

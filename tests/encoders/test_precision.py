@@ -127,13 +127,7 @@ def test_a_comparison_keeps_what_auto_became(
         )
 
 
-@pytest.mark.parametrize(
-    ("device", "capability"),
-    [
-        ("cpu", (9, 0)),
-        ("cuda", (7, 5)),
-    ],
-)
+@pytest.mark.parametrize(("device", "capability"), [("cpu", (9, 0)), ("cuda", (7, 5))])
 def test_tf32_is_refused_where_it_is_not(
     tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, device: str, capability: tuple[int, int]
 ) -> None:
@@ -143,13 +137,7 @@ def test_tf32_is_refused_where_it_is_not(
 
 
 @pytest.mark.parametrize("packed", [True, False])
-@pytest.mark.parametrize(
-    ("dtype", "inside"),
-    [
-        ("tf32", "tf32"),
-        ("float32", "ieee"),
-    ],
-)
+@pytest.mark.parametrize(("dtype", "inside"), [("tf32", "tf32"), ("float32", "ieee")])
 def test_products_hold_in_every_pass_and_nowhere_else(
     tiny: Tiny,
     texts: tuple[str, ...],

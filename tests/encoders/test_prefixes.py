@@ -44,13 +44,7 @@ def texts_seen(passes: list[tuple[list[int], int]]) -> list[int]:
     return sorted(index for batch, _ in passes for index in batch)
 
 
-@pytest.mark.parametrize(
-    ("pooling", "batch_tokens"),
-    [
-        ("auto", None),
-        ("auto", 70),
-    ],
-)
+@pytest.mark.parametrize(("pooling", "batch_tokens"), [("auto", None), ("auto", 70)])
 @pytest.mark.parametrize("name", ["gpt2", "llama"])
 def test_one_pass_gives_what_the_encoder_gives_at_each_length(
     tiny: Tiny, texts: tuple[str, ...], passes: list[tuple[list[int], int]], name: str, pooling: str, batch_tokens: int

@@ -84,13 +84,7 @@ def test_features_are_computed_once(tiny: Tiny, texts: tuple[str, ...], tmp_path
     assert isinstance(again.array, np.memmap)
 
 
-@pytest.mark.parametrize(
-    "calls",
-    [
-        1,
-        8,
-    ],
-)
+@pytest.mark.parametrize("calls", [1, 8])
 @pytest.mark.parametrize("part_seconds", [0.0, 1e9])
 def test_stopped_work_goes_on_where_it_stopped(
     tiny: Tiny,

@@ -197,11 +197,7 @@ UNKNOWN: dict[str, tuple[str, object, str]] = {
     ),
     "no pooling": ("modules.json", [{"type": OWN + "Transformer"}, {"type": OWN + "Normalize"}], "Normalize"),
     "pooling": ("1_Pooling/config.json", {"pooling_mode": "attention"}, "attention"),
-    "prompt left out": (
-        "1_Pooling/config.json",
-        {"pooling_mode": "mean", "include_prompt": False},
-        "include_prompt",
-    ),
+    "prompt left out": ("1_Pooling/config.json", {"pooling_mode": "mean", "include_prompt": False}, "include_prompt"),
     "activation": ("2_Dense/config.json", {"out_features": 8, "activation_function": "os.system"}, "os.system"),
     "tokens through a layer": (
         "2_Dense/config.json",
@@ -225,13 +221,7 @@ def test_what_is_not_known_is_named_and_another_pooling_can_be_chosen(tiny: Tiny
     assert features(folder, ["Some text."], pooling="mean").array.shape == (1, WIDTH)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "modules.json",
-        "2_Dense/model.safetensors",
-    ],
-)
+@pytest.mark.parametrize("name", ["modules.json", "2_Dense/model.safetensors"])
 def test_pipes_are_refused(tiny: Tiny, tmp_path: Path, name: str) -> None:
     folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense"])
     (folder / name).unlink()

@@ -17,14 +17,7 @@ import pytest
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.encoders import (
-    Encoder,
-    encode,
-    feature_key,
-    identify,
-    vector_files,
-    word_vectors,
-)
+from mauve_core.encoders import Encoder, encode, feature_key, identify, vector_files, word_vectors
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.scoring.compare import compare
@@ -114,14 +107,7 @@ def test_a_text_has_the_same_features_in_any_company(vectors: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # gensim's, not ours
-@pytest.mark.parametrize(
-    "name",
-    [
-        "test_glove.txt",
-        "lee_fasttext.vec",
-        "toy-model.vec",
-    ],
-)
+@pytest.mark.parametrize("name", ["test_glove.txt", "lee_fasttext.vec", "toy-model.vec"])
 def test_files_that_other_programs_wrote_are_read_as_gensim_reads_them(name: str) -> None:
     # GloVe wrote the first, which has no line of counts, fastText the second; both readers round to float32 once.
     gensim = pytest.importorskip("gensim", reason="gensim is not installed")

@@ -35,20 +35,8 @@ def doubling(ahead: int = 0, log: list[tuple[str, int]] | None = None) -> Worker
     return Worker(start, finish, ahead)
 
 
-@pytest.mark.parametrize(
-    "count",
-    [
-        1,
-        5,
-    ],
-)
-@pytest.mark.parametrize(
-    "ahead",
-    [
-        0,
-        3,
-    ],
-)
+@pytest.mark.parametrize("count", [1, 5])
+@pytest.mark.parametrize("ahead", [0, 3])
 def test_every_batch_comes_back_once(count: int, ahead: int) -> None:
     work = WorkerPool([doubling(ahead) for _ in range(count)], range(20))
     assert sorted(work.take() for _ in range(20)) == [(batch, 2 * batch) for batch in range(20)]

@@ -12,13 +12,7 @@ import pytest
 from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.experiments.attributes_over_k import (
-    ALL,
-    AttributeTable,
-    attributes_run,
-    held_out,
-    stored_attributes,
-)
+from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out, stored_attributes
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run

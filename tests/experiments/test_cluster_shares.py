@@ -11,13 +11,7 @@ from scipy.stats import norm
 
 from mauve_core.analysis.cluster_table import ADDS, MISSES
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.experiments.cluster_shares import (
-    cluster_of,
-    cluster_rows,
-    columns_of,
-    phrase_shares,
-    share_table,
-)
+from mauve_core.experiments.cluster_shares import cluster_of, cluster_rows, columns_of, phrase_shares, share_table
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll
 from mauve_core.shards.result import ShardedComparison
 from tests.mutations import clusters_over_shards_example, over_shards_example

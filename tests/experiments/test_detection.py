@@ -13,11 +13,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.cli.probing import table as printed
 from mauve_core.experiments.robustness import ProbeLine, ProbeTable, about_test, detections, summary
-from mauve_core.experiments.robustness.detection import (
-    LEVEL,
-    combined_p_value,
-    split_p_value,
-)
+from mauve_core.experiments.robustness.detection import LEVEL, combined_p_value, split_p_value
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
@@ -48,13 +44,7 @@ def exact_p_value(parts, scale):
     return sum(value <= observed + 1e-12 for value in deals) / len(deals)
 
 
-@pytest.mark.parametrize(
-    ("reference", "comparison"),
-    [
-        ([0, 0, 0, 1], [1, 1, 2, 2]),
-        ([0, 1, 2, 0], [0, 1, 2, 1]),
-    ],
-)
+@pytest.mark.parametrize(("reference", "comparison"), [([0, 0, 0, 1], [1, 1, 2, 2]), ([0, 1, 2, 0], [0, 1, 2, 1])])
 def test_the_p_value_is_that_of_all_deals(reference, comparison):
     parts = [part_of(reference, comparison, 3), part_of([2 - x for x in reference], [x // 2 for x in comparison], 3)]
     exact = exact_p_value(parts, 5.0)

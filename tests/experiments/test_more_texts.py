@@ -12,11 +12,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.files import PARTS
-from mauve_core.experiments.clusters_over_shards import (
-    CandidateOverAll,
-    clusters_over_all,
-    stored_clusters_over_all,
-)
+from mauve_core.experiments.clusters_over_shards import CandidateOverAll, clusters_over_all, stored_clusters_over_all
 from mauve_core.experiments.more_texts import find_work
 from mauve_core.experiments.over_shards import stored_over_shards
 from mauve_core.shards.compare import plan_of

@@ -11,11 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.perturbations import (
-    PERTURBATIONS,
-    parse_perturbation,
-    perturb,
-)
+from mauve_core.corpus.perturbations import PERTURBATIONS, parse_perturbation, perturb
 from mauve_core.corpus.perturbations.dropping import SECONDS
 from mauve_core.corpus.perturbations.wording import pieces_of
 
@@ -159,13 +155,7 @@ def test_doses_are_nested_and_near_their_share():
     assert (perturb(texts, ids, parse_perturbation("lowercase@0.8"), seed=6).changed != before).any()
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "drop-articles",
-        "replace:/THE/X/",
-    ],
-)
+@pytest.mark.parametrize("spec", ["drop-articles", "replace:/THE/X/"])
 def test_a_share_of_the_words(spec):
     name, _, rest = spec.partition(":")
     text = "THE, " * 2000

@@ -10,15 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from mauve_core.experiments.published import (
-    DOMAINS,
-    PAPERS,
-    REFERENCES,
-    agreements,
-    answer,
-    settings,
-    table,
-)
+from mauve_core.experiments.published import DOMAINS, PAPERS, REFERENCES, agreements, answer, settings, table
 from mauve_core.experiments.published.agreement import TOLERANCE
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,12 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_table import (
-    cluster_table,
-    ordered,
-    value_counts,
-    wilson_interval,
-)
+from mauve_core.analysis.cluster_table import cluster_table, ordered, value_counts, wilson_interval
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities

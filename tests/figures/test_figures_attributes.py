@@ -12,10 +12,7 @@ from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.experiments.attributes_over_k import AttributeTable
-from mauve_core.figures.attributes import (
-    agreement_figure,
-    attributes_frame,
-)
+from mauve_core.figures.attributes import agreement_figure, attributes_frame
 from mauve_core.scoring.spread import SeedSpread
 from tests.handmade import spread
 

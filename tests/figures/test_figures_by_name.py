@@ -82,25 +82,13 @@ def test_a_gap_no_larger_than_chance_has_no_ledger_and_no_costs() -> None:
     assert len(figure_of(make_comparison(), "clusters").data) == 3
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"candidate": "nobody"},
-        {"weight": 1.0},
-    ],
-)
+@pytest.mark.parametrize("wrong", [{"candidate": "nobody"}, {"weight": 1.0}])
 def test_what_is_not_there_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         figure_of(make_comparison(), "clusters", **wrong)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"partition": "joint", "seed": 1},
-        {"seed": 1},
-    ],
-)
+@pytest.mark.parametrize("asked", [{"partition": "joint", "seed": 1}, {"seed": 1}])
 def test_clusters_are_those_of_the_partition_candidate_and_seed_asked_for(asked: Any) -> None:
     comparison = make_comparison()
     figure = figure_of(comparison, "clusters", candidate="b", **asked)

@@ -10,12 +10,7 @@ import pytest
 
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.figures.differences import (
-    LEAST_SPAN,
-    differences_figure,
-    differences_frame,
-    ranked_pairs,
-)
+from mauve_core.figures.differences import LEAST_SPAN, differences_figure, differences_frame, ranked_pairs
 from mauve_core.figures.leaderboard import leaderboard_frame
 from mauve_core.scoring.result import Comparison, Difference
 from tests.handmade import estimate, make_comparison

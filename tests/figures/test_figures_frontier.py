@@ -23,14 +23,7 @@ from mauve_core.figures.frontier import (
     leading_clusters,
 )
 from mauve_core.figures.leaderboard import interval_figure, leaderboard_frame, shown_table
-from mauve_core.figures.theme import (
-    CATEGORICAL,
-    GLYPHS,
-    HUMAN_COLOUR,
-    MODEL_COLOUR,
-    MOST_SHADES,
-    candidate_styles,
-)
+from mauve_core.figures.theme import CATEGORICAL, GLYPHS, HUMAN_COLOUR, MODEL_COLOUR, MOST_SHADES, candidate_styles
 from mauve_core.numerics.divergences.frontier import divergence_frontier
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Comparison
@@ -185,10 +178,7 @@ def test_the_leaderboard_ranks_as_the_core_does() -> None:
     for comparison in (TIED, APART):
         frame = leaderboard_frame(comparison, "pairwise")
         placed = standings(comparison)
-        assert frame["candidate"].tolist() == [
-            *(standing.candidate.name for standing in placed),
-            "human vs. human",
-        ]
+        assert frame["candidate"].tolist() == [*(standing.candidate.name for standing in placed), "human vs. human"]
         assert frame["rank"].tolist() == [*(standing.rank for standing in placed), 0]
     assert shown_table(leaderboard_frame(TIED, "pairwise"), str)["Rank"].tolist() == ["1=", "1=", "–"]
     assert shown_table(leaderboard_frame(APART, "pairwise"), str)["Rank"].tolist() == ["1", "2", "–"]

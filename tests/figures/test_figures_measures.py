@@ -9,13 +9,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.text_measures import Measurements, Row, Value
-from mauve_core.figures.measures import (
-    measures_frame,
-    panels_figure,
-    plane_figure,
-    plane_frame,
-    ranking_frame,
-)
+from mauve_core.figures.measures import measures_frame, panels_figure, plane_figure, plane_frame, ranking_frame
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
 
 NASTY = '<img src=x onerror="alert(1)">'

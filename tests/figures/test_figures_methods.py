@@ -9,17 +9,9 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.methods import (
-    Method,
-    MethodResult,
-    MethodScore,
-    MethodTable,
-    method_standings,
-)
+from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable, method_standings
 from mauve_core.figures.method_tests import LEVEL, about_tests, p_values_of
-from mauve_core.figures.methods import (
-    scores_frame,
-)
+from mauve_core.figures.methods import scores_frame
 from mauve_core.figures.sampling import texts_figure, texts_frame
 from mauve_core.figures.theme import Style
 from mauve_core.numerics.resampling.sampling_texts import recommend_texts
@@ -60,13 +52,7 @@ def test_places_follow_closeness_whichever_way_a_method_counts() -> None:
     assert [item.candidate for item in method_standings(infinite, ORDER[1:], None)] == ["c", "b", NASTY]
 
 
-@pytest.mark.parametrize(
-    "centres",
-    [
-        (0.9, 0.885, 0.881),
-        (0.9, 0.8, 0.7),
-    ],
-)
+@pytest.mark.parametrize("centres", [(0.9, 0.885, 0.881), (0.9, 0.8, 0.7)])
 def test_ranks_are_shared_where_intervals_overlap(centres: tuple[float, ...]) -> None:
     found = method_standings(result(Method(), *map(score, centres)), ORDER[1:], None)
     expected = shared_ranks([(value - 0.01, value + 0.01) for value in centres], overlap)
@@ -122,13 +108,7 @@ def test_p_values_are_corrected_for_all_tests_of_the_table() -> None:
     assert frame["p_value"].notna().sum() == 6
 
 
-@pytest.mark.parametrize(
-    "permutations",
-    [
-        118,
-        119,
-    ],
-)
+@pytest.mark.parametrize("permutations", [118, 119])
 def test_too_few_permutations_for_any_star_are_said(permutations: int) -> None:
     least = 1 / (permutations + 1)
     table = MethodTable(

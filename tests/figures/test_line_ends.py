@@ -56,10 +56,7 @@ def neighbours(count: int) -> go.Figure:
     return neighbours_figure(NeighbourTable(tuple(rows)), names(count - 1))
 
 
-FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {
-    "sweep": (sweep, 1),
-    "neighbors": (neighbours, 2),
-}
+FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {"sweep": (sweep, 1), "neighbors": (neighbours, 2)}
 """Each with a number of lines, and its number of panels."""
 
 

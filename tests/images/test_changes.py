@@ -115,11 +115,7 @@ def test_resizing_keeps_every_second_pixel_or_their_averages() -> None:
 
 @pytest.mark.parametrize(
     ("spec", "expected"),
-    [
-        ("flip", lambda x: x[:, ::-1]),
-        ("crop-0.5", lambda x: x[12:36, 16:48]),
-        ("crop-0.01", lambda x: x[23:24, 31:32]),
-    ],
+    [("flip", lambda x: x[:, ::-1]), ("crop-0.5", lambda x: x[12:36, 16:48]), ("crop-0.01", lambda x: x[23:24, 31:32])],
 )
 def test_pixels_are_moved_or_kept(spec: str, expected: Callable[[np.ndarray], np.ndarray]) -> None:
     np.testing.assert_array_equal(np.asarray(after(spec, scene())), expected(np.asarray(scene())))
@@ -131,13 +127,7 @@ def test_gray_keeps_the_brightness() -> None:
     assert np.abs(found - luma[..., None]).max() <= 1
 
 
-@pytest.mark.parametrize(
-    "degrees",
-    [
-        1,
-        123.4,
-    ],
-)
+@pytest.mark.parametrize("degrees", [1, 123.4])
 def test_hues_turn_as_colorsys_turns_them(degrees: float) -> None:
     corners = [(r, g, b) for r in (0, 100, 255) for g in (0, 100, 255) for b in (0, 100, 255)]
     image = Image.fromarray(np.array([*corners, *np.asarray(scene()).reshape(-1, 3)[:200]], dtype=np.uint8)[None])

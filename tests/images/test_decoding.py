@@ -11,16 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageOps
 
-from mauve_core.images.decoding import (
-    ANIMATED,
-    CMYK,
-    DEEP,
-    GRAY,
-    TRANSPARENT,
-    TURNED,
-    ImageRefusedError,
-    decode,
-)
+from mauve_core.images.decoding import ANIMATED, CMYK, DEEP, GRAY, TRANSPARENT, TURNED, ImageRefusedError, decode
 
 SIZE = 24, 16
 

@@ -66,13 +66,7 @@ def test_a_larger_copy_of_an_image_is_alike_but_for_its_size():
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize(
-    "size",
-    [
-        (100, 1000),
-        (20, 10),
-    ],
-)
+@pytest.mark.parametrize("size", [(100, 1000), (20, 10)])
 def test_a_thumbnail_fits_and_looks_like_its_image(side, size):
     image = noise((8, 8)).resize(size, Image.Resampling.BICUBIC)
     with Image.open(io.BytesIO(thumbnail(image, side))) as found:

@@ -201,10 +201,7 @@ def test_a_path_beside_missing_bytes_keeps_to_the_same_rule(folder: Path) -> Non
 
 @pytest.mark.parametrize(
     ("column", "values", "ids", "numbered"),
-    [
-        ("id", list(range(100, 100 + N)), [str(100 + row) for row in range(N)], False),
-        ("id", [1] * N, None, False),
-    ],
+    [("id", list(range(100, 100 + N)), [str(100 + row) for row in range(N)], False), ("id", [1] * N, None, False)],
 )
 def test_ids_are_those_of_the_table_where_they_name_each_image(
     folder: Path, column: str, values: list[Any], ids: list[str] | None, numbered: bool
@@ -273,13 +270,7 @@ PROSE = [f"{word} stood here on day {number} of the long journey" for number, wo
         ({"image": [f"https://example.org/{row}.png" for row in range(N)]}, "text"),
     ],
 )
-@pytest.mark.parametrize(
-    "suffix",
-    [
-        ".csv",
-        ".parquet",
-    ],
-)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_tables_of_texts_stay_such(tmp_path: Path, frame: dict[str, Any], kind: str, suffix: str) -> None:
     path, table = tmp_path / f"t{suffix}", pd.DataFrame(frame)
     if suffix == ".csv":
@@ -291,21 +282,8 @@ def test_tables_of_texts_stay_such(tmp_path: Path, frame: dict[str, Any], kind: 
     assert kind_at(path).name == kind
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"PAR1",
-        b'{"image": "a.png"',
-    ],
-)
-@pytest.mark.parametrize(
-    "suffix",
-    [
-        ".jsonl",
-        ".parquet",
-    ],
-)
+@pytest.mark.parametrize("content", [b"", b"PAR1", b'{"image": "a.png"'])
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_what_cannot_be_read_is_left_to_the_reader_of_texts(tmp_path: Path, content: bytes, suffix: str) -> None:
     path = tmp_path / f"t{suffix}"
     path.write_bytes(gzip.compress(content)[:-4] if suffix == ".csv.gz" else content)

@@ -43,14 +43,7 @@ def corpus(path: Path) -> Corpus:
     return read_corpus(path)
 
 
-@pytest.mark.parametrize(
-    ("name", "found"),
-    [
-        ("a.smi", "molecule"),
-        ("a.smi.gz", "molecule"),
-        ("smi", "text"),
-    ],
-)
+@pytest.mark.parametrize(("name", "found"), [("a.smi", "molecule"), ("a.smi.gz", "molecule"), ("smi", "text")])
 def test_molecules_are_recognized_by_the_suffix(name: str, found: str) -> None:
     assert kind_at(name).name == found
 

@@ -138,15 +138,7 @@ def test_a_name_never_acts(name: str) -> None:
     assert "\n" not in found
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "---",
-        "``",
-        "?`",
-        "<<",
-    ],
-)
+@pytest.mark.parametrize("text", ["---", "``", "?`", "<<"])
 def test_no_two_characters_are_drawn_together(text: str) -> None:
     escaped = latex_escaped(text)
     assert printed(escaped) == text

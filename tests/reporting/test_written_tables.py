@@ -96,13 +96,7 @@ def test_names_do_nothing_in_latex() -> None:
     assert {len(row) for row in rows_of(table)} == {8}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "a\nb",
-        "a\u202eb",
-    ],
-)
+@pytest.mark.parametrize("name", ["a\nb", "a\u202eb"])
 def test_a_name_stays_on_its_line(name: str) -> None:
     plain = len(markdown_table(comparison()).splitlines())
     assert len(markdown_table(renamed(comparison(), name)).splitlines()) == plain

@@ -190,15 +190,7 @@ def test_amounts_are_those_counted_by_hand():
     assert found["ease"] == pytest.approx([206.835 - 1.015 * 4 - 84.6, 206.835 - 1.015 * 2 - 84.6])
 
 
-@pytest.mark.parametrize(
-    ("word", "count"),
-    [
-        ("table", 2),
-        ("made", 1),
-        ("reality", 3),
-        ("rhythm", 1),
-    ],
-)
+@pytest.mark.parametrize(("word", "count"), [("table", 2), ("made", 1), ("reality", 3), ("rhythm", 1)])
 def test_syllables_are_groups_of_vowels(word, count):
     assert syllables(word) == count
 

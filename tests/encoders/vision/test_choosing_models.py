@@ -31,12 +31,8 @@ def folder_of(folder: Path, config: dict[str, Any]) -> Path:
 
 def test_the_types_that_are_known_are_in_the_lists_of_transformers() -> None:
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES as CLASSIFIERS,
-    )
-    from transformers.models.auto.modeling_auto import (
-        MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES as PAIRED,
-    )
+    from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES as CLASSIFIERS
+    from transformers.models.auto.modeling_auto import MODEL_FOR_ZERO_SHOT_IMAGE_CLASSIFICATION_MAPPING_NAMES as PAIRED
 
     known = transformers_vision.TYPES - {*transformers_vision.TOWERS}
     assert known <= {*CLASSIFIERS, *PAIRED}

@@ -63,10 +63,7 @@ def test_features_do_not_depend_on_their_batch(name: str, home: Path, monkeypatc
     np.testing.assert_allclose(together, np.concatenate([model.run(each[None]) for each in prepared]), atol=1e-5)
     assert model.image_numbers == prepared[0].size
     assert model.notes == (f"The weights {inception_weights()} are not those of published values of FID and KID.",)
-    monkeypatch.setattr(
-        "mauve_core.encoders.vision.opening.SHA256",
-        digest_of_file(inception_weights()),
-    )
+    monkeypatch.setattr("mauve_core.encoders.vision.opening.SHA256", digest_of_file(inception_weights()))
     assert open_vision_model(EncoderConfig(model=name), identity, "cpu").notes == ()
 
 
@@ -93,13 +90,7 @@ def test_the_identity_follows_the_weights_and_the_recipe_the_resize(
         language_model(fid.name, None)
 
 
-@pytest.mark.parametrize(
-    "size",
-    [
-        (5, 9),
-        (450, 320),
-    ],
-)
+@pytest.mark.parametrize("size", [(5, 9), (450, 320)])
 def test_tensorflows_resize_takes_the_pixels_before_and_after(size: tuple[int, int]) -> None:
     image = noise(*size)
     pixels = np.asarray(image, dtype=np.float64)
@@ -113,13 +104,7 @@ def test_tensorflows_resize_takes_the_pixels_before_and_after(size: tuple[int, i
         np.testing.assert_allclose(ours[row, column], expected, atol=0.01)
 
 
-@pytest.mark.parametrize(
-    "size",
-    [
-        (40, 60),
-        (900, 700),
-    ],
-)
+@pytest.mark.parametrize("size", [(40, 60), (900, 700)])
 def test_the_clean_resize_is_antialiased_bicubic(size: tuple[int, int]) -> None:
     """torch has the same filter, with other rounding; where nothing is to be resized, the pixels stay."""
     image = noise(*size)

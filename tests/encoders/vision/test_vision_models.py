@@ -15,13 +15,7 @@ from PIL import Image
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.encoders.catalogue import EFFICIENTNET, VISION, ModelIdentity, identify
-from mauve_core.encoders.vision import (
-    VisionModel,
-    is_vision_model,
-    open_vision_model,
-    pixels,
-    transformers_vision,
-)
+from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, pixels, transformers_vision
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -95,22 +89,10 @@ def plain(kind: str, model: Any, values: Any) -> Any:
     return output.last_hidden_state[:, 0] if kind in ("vit", "dinov2") else output.pooler_output
 
 
-TOWERS = [
-    "dinov3",
-    "siglip tower",
-    "clip tower, projected",
-]
+TOWERS = ["dinov3", "siglip tower", "clip tower, projected"]
 
 
-@pytest.fixture(
-    params=[
-        "vit",
-        "dinov2",
-        "clip",
-        "convnext",
-        *TOWERS,
-    ]
-)
+@pytest.fixture(params=["vit", "dinov2", "clip", "convnext", *TOWERS])
 def saved(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Any, Path]:
     model = small(request.param).eval()
     model.save_pretrained(tmp_path)
@@ -166,13 +148,7 @@ def test_a_masked_autoencoder_is_refused(tmp_path: Path) -> None:
     assert not is_vision_model(identify(str(tmp_path)))
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"no weights",
-        b"another",
-    ],
-)
+@pytest.mark.parametrize("content", [b"no weights", b"another"])
 def test_damaged_weights_of_the_small_network_are_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "w.pth").write_bytes(content)
     identity = ModelIdentity(EFFICIENTNET, "package", str(tmp_path / "w.pth"), "0")

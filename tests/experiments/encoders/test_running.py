@@ -10,13 +10,7 @@ from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.encoders import (
-    encoders_run,
-    parse_encoder,
-    references,
-    stored_encoders,
-    written,
-)
+from mauve_core.experiments.encoders import encoders_run, parse_encoder, references, stored_encoders, written
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan, rank
 from mauve_core.scoring.compare import compare

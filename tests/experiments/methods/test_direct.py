@@ -127,8 +127,7 @@ def test_a_table_by_loops_has_direct_estimation_by_every_expectation(run, folder
     for sides, texts, _, expectation, value, twin, _ in cells:
         chosen = np.random.default_rng(3).permutation(N)[:20]
         ratios = Likelihoods(
-            Models(*folders),
-            {name: collection_of(run.corpora[name], name).take(chosen) for name in (HUMAN, sides)},
+            Models(*folders), {name: collection_of(run.corpora[name], name).take(chosen) for name in (HUMAN, sides)}
         ).ratios(sides)
         expected = mauve(ratios.at_p.tolist(), ratios.at_q.tolist(), expectation, 0.5)
         assert texts == "20 and 20"

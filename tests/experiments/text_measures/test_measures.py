@@ -43,13 +43,7 @@ def value(name, texts, human=("x y",), **more):
 
 @pytest.mark.parametrize(
     ("text", "ends_in_copies"),
-    [
-        ("a b a b", 1),
-        ("a b c", 0),
-        ("x a b c a b c", 1),
-        ("a b a b x", 0),
-        ("b a b a c a b a c", 1),
-    ],
+    [("a b a b", 1), ("a b c", 0), ("x a b c a b c", 1), ("a b a b x", 0), ("b a b a c a b a c", 1)],
 )
 def test_repetition_is_two_copies_at_the_end(text, ends_in_copies):
     assert value("repetition", [text]) == ends_in_copies
@@ -96,13 +90,7 @@ def test_self_bleu_is_sacrebleus_with_all_other_texts_as_references():
         assert found[row] * 100 == pytest.approx(plain.corpus_score([texts[row]], others).score, abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("sp", "js", "perplexity"),
-    [
-        (0.431, 0.394, 1049.589),
-        (0.496, 0.349, 497.696),
-    ],
-)
+@pytest.mark.parametrize(("sp", "js", "perplexity"), [(0.431, 0.394, 1049.589), (0.496, 0.349, 497.696)])
 def test_the_published_figures_of_greedy_decoding_pin_the_definitions(sp, js, perplexity):
     """JMLR 2023, table 15, the rows "Greedy" of four sizes; GPT-2 has 50,257 words. A greedy p is 1 or 0."""
     n = 100_000
@@ -147,13 +135,7 @@ def test_a_discriminator_knows_far_sides_and_guesses_at_equal_ones():
     assert MEASURES["discriminator"].terms(model, human, MeasureContext()).value() == pytest.approx(0.5, abs=0.39)
 
 
-@pytest.mark.parametrize(
-    "shift",
-    [
-        0,
-        1,
-    ],
-)
+@pytest.mark.parametrize("shift", [0, 1])
 def test_precision_and_recall_against_plain_loops(shift):
     human, model = sides(shift, 60)
 
@@ -168,13 +150,7 @@ def test_precision_and_recall_against_plain_loops(shift):
     assert MEASURES["recall"].terms(model, human, MeasureContext()).value() == pytest.approx(within(p, q), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "shift",
-    [
-        0,
-        1,
-    ],
-)
+@pytest.mark.parametrize("shift", [0, 1])
 def test_density_and_coverage_against_plain_loops(shift):
     human, model = sides(shift, 60)
     p, q = human.features.astype(float), model.features.astype(float)

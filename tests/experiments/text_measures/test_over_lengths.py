@@ -16,11 +16,7 @@ from mauve_core.encoders.models import load_model
 from mauve_core.experiments.methods.evaluation import methods_run
 from mauve_core.experiments.methods.method import Method
 from mauve_core.experiments.text_measures import MEASURES, Collection, MeasureContext, measure
-from mauve_core.experiments.text_measures.over_lengths import (
-    OVER_LENGTH,
-    lengths_run,
-    over_lengths,
-)
+from mauve_core.experiments.text_measures.over_lengths import OVER_LENGTH, lengths_run, over_lengths
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
@@ -123,13 +119,7 @@ def _sparsemax(log_p, token, warpers, p=0.8):
     return q[token] + (1 - (q**2).sum()) / 2
 
 
-@pytest.mark.parametrize(
-    "length",
-    [
-        3,
-        7,
-    ],
-)
+@pytest.mark.parametrize("length", [3, 7])
 def test_the_papers_measures_are_their_formulas_on_cut_texts(run, gpt2, length):
     name = CANDIDATES[0]
     table = lengths_run(run, [length], PAPERS, model=gpt2, device="cpu")

@@ -31,13 +31,7 @@ def test_an_entry_is_read_back_as_it_was(tmp_path):
         assert positions.note == "1 of 2 texts were cut at the scorer's limit"
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        np.array([[0, 0, np.nan], [1, 0, 1]]),
-        np.array([[1, 0, 1.0], [0, 0, 1]]),
-    ],
-)
+@pytest.mark.parametrize("array", [np.array([[0, 0, np.nan], [1, 0, 1]]), np.array([[1, 0, 1.0], [0, 0, 1]])])
 def test_an_array_that_cannot_be_right_is_not_believed(tmp_path, array):
     path = tmp_path / "entry.npy"
     np.save(path, array)
