@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import adjusted_mutual_info_score
 
-from mauve_core.analysis.attributes import CATEGORICAL, SURFACE, Attribute, attributes
+from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
 from mauve_core.base.config import HUMAN
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.scoring.result import Partition
@@ -45,25 +44,6 @@ def test_clusters_that_are_the_topic_and_clusters_that_are_not() -> None:
     assert size.kind == "number"
     assert size.scores["r2"].mean == pytest.approx(1)
     assert {row.column for row in found if row.kind == "surface"} == set(SURFACE)
-
-
-def test_every_value_is_kept_by_seed_and_split() -> None:
-    rng = np.random.default_rng(1)
-    given = corpus(topic=[f"topic {i % 4}" for i in range(N)])
-    parts = [partition(np.append(rng.integers(0, 6, size=N - 1), 5), seed) for seed in range(3)]
-    row = by_column(attributes(parts, {HUMAN: given}, splits=4, seed=0).rows, "topic")[0]
-    assert len(row.scores["accuracy"].values) == 12
-    assert len(row.scores["baseline"].values) == 4
-    assert set(row.scores) == set(CATEGORICAL)
-    codes = np.arange(N) % 4
-    expected = [adjusted_mutual_info_score(codes, part.labels[HUMAN]) for part in parts]
-    assert row.scores["ami"].values == pytest.approx(expected)
-    assert row.scores["ami"].sd == pytest.approx(np.std(expected, ddof=1))
-    single = by_column(attributes(parts[:1], {HUMAN: given}, splits=1, seed=0).rows, "topic")[0]
-    assert single.scores["ami"].sd is None
-    again = attributes(parts, {HUMAN: given}, splits=4, seed=0)
-    assert by_column(again.rows, "topic")[0] == row
-    assert by_column(attributes(parts, {HUMAN: given}, splits=4, seed=1).rows, "topic")[0] != row
 
 
 def test_missing_values_and_columns_that_are_left_out() -> None:

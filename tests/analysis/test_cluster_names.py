@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_names import MOST_WORDS, NO_TEXTS, NO_WORDS, cluster_names
+from mauve_core.analysis.cluster_names import NO_TEXTS, NO_WORDS, cluster_names
 from mauve_core.analysis.why import SEPARATES
 from mauve_core.analysis.words import count_words
 from mauve_core.corpus.text_properties import PROPERTIES, text_properties
@@ -66,18 +66,6 @@ def test_the_property_is_the_one_with_the_farthest_interval() -> None:
         if found:
             assert names[cluster] == max(found, key=lambda words: found[words])
     assert names[1] == PROPERTIES["punctuation"].less
-
-
-def test_words_are_the_groups_own_in_their_order() -> None:
-    texts, labels = study()
-    counts = count_words(texts)
-    expected = counts.by_group(np.array(labels), 3, top=MOST_WORDS, min_texts=2)
-    quiet = {name: np.zeros(60) for name in PROPERTIES}
-    names = cluster_names(counts, quiet, np.array(labels), 3)
-    for name, words in zip(names, expected, strict=True):
-        # The topic and the topic with one more letter are forms of one word.
-        assert name.split(", ")[0] == words[0].word
-        assert len(name.split(", ")) <= MOST_WORDS
 
 
 def test_equal_names_take_one_word_more_then_the_number() -> None:

@@ -10,7 +10,7 @@ from mauve_core.analysis.format_kinds import KINDS
 from mauve_core.analysis.format_steps import common_words, drawn_texts, steps_for
 from mauve_core.analysis.preflight import preflight
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus import Corpus, corpus_from_texts
+from mauve_core.corpus import Corpus
 from mauve_core.corpus.normalizing import normalize
 from tests.planted_formats import corpus, planted, prompts, texts
 
@@ -39,13 +39,6 @@ def test_a_normalized_kind_is_flagged_no_more(kind: str) -> None:
     after = preflight(done)
     assert kind not in {row.kind for row in after.flagged}
     assert all(side.normalized for side in done.values()), "both sides, whichever differed"
-
-
-def test_empty_texts_that_were_read_are_flagged_until_repetitions_are_left_out() -> None:
-    model = corpus_from_texts([*texts(200, 2)[:150], *[" "] * 50], name="model")
-    both = {HUMAN: corpus("human", texts(200, 1)), "model": model}
-    assert steps_for(preflight(both)) == ("duplicates",)
-    assert not preflight(normalize(both, ["duplicates"])).flagged
 
 
 def test_the_drawn_texts_are_always_the_same_and_few() -> None:

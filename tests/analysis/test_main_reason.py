@@ -81,15 +81,6 @@ def test_the_cluster_against_the_rest_comes_third() -> None:
     assert missed.finding == "writes fewer texts that are shorter"
 
 
-def test_words_come_last_and_at_most_three() -> None:
-    reason = found(labels(3, 15))
-    assert reason is not None
-    assert (
-        reason.sentence
-        == "writes more texts like “river”, “a_b”, “sea”: 25% of its texts against 5% in the costliest cluster"
-    )
-
-
 def test_an_unstable_cluster_explains_nothing() -> None:
     own = labels(12, 40)
     model, inside = np.arange(own.size) >= HUMANS, own == 1

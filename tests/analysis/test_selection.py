@@ -17,7 +17,6 @@ from mauve_core.store import Run
 from tests.synthetic import make_run
 
 SQUARE = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
-RNG = np.random.default_rng(4)
 
 
 def inside_by_winding(point: tuple[float, float], polygon: NDArray[np.float64]) -> bool:
@@ -64,14 +63,6 @@ def test_a_cut_shares_out_every_point_once(seed: int, at: float) -> None:
     right = [(at, 0), (1, 0), (1, 1), (at, 1)]
     halves = inside_polygon(points, left).astype(int) + inside_polygon(points, right)
     np.testing.assert_array_equal(halves, inside_polygon(points, SQUARE).astype(int))
-
-
-def test_blocks_give_the_same_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    points, polygon = RNG.uniform(-1, 1, (997, 2)), star(12, RNG)
-    whole = inside_polygon(points, polygon)
-    monkeypatch.setattr("mauve_core.analysis.selection._BLOCK", 100)
-    np.testing.assert_array_equal(inside_polygon(points, polygon), whole)
-    assert 0 < whole.sum() < whole.size
 
 
 @pytest.fixture(scope="module")

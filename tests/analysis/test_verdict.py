@@ -129,19 +129,6 @@ def test_two_that_tie() -> None:
     assert found.leaders == ("b", "a")
 
 
-@pytest.mark.parametrize(("tied", "which"), [(1, "m0 and m1"), (5, "m0, m1, m2 and 3 more")])
-def test_a_group_leads(tied: int, which: str) -> None:
-    means = {f"m{number}": 0.7 - number / 10 for number in range(8)}
-    _, sentences = said(of(means, apart=[("m0", f"m{number}") for number in range(tied + 1, 8)]))
-    first = f"m{tied + 1}"
-    behind = f"0.{tied + 1}00 (0.{tied}70 to 0.{tied + 1}30; adjusted p = 0.004)"
-    assert sentences[1:] == [
-        f"One of {which} is closest to the human texts, but 200 texts each do not tell which: m0 has the highest "
-        f"MAUVE, 0.700 ± 0.010 (0.680 to 0.720). It is ahead of {first}, the best of the {7 - tied} that are told "
-        f"apart, by {behind}."
-    ]
-
-
 @pytest.mark.parametrize(
     ("change", "because"),
     [
@@ -216,19 +203,6 @@ def test_named_candidates_that_differ_in_format(flags: list[tuple[str, str, floa
     assert found.caution == found.as_dict()["caution"] == sentence
     assert sentences[2:-1] == ([sentence] if sentence else []), "below who is closest, above the main difference"
     assert sentences[-1].startswith("Main difference of c: ")
-
-
-def test_the_reason_is_that_of_the_farthest_told_apart_that_has_one() -> None:
-    comparison = of({"a": 0.9, "b": 0.7, "c": 0.5, "d": 0.4}, apart=[("a", "b"), ("a", "c")])
-
-    def whose(*names: str) -> str | None:
-        reason = said(comparison, reasons={name: reason_of(name) for name in names})[0].reason
-        return None if reason is None else next(part for part in reason.parts if isinstance(part, Name))
-
-    assert whose("a", "b", "c", "d") == "c", "d is not told apart from a"
-    assert whose("a", "b") == "b"
-    assert whose("a", "d") == "a"
-    assert whose("d") is None
 
 
 def test_names_are_marked_and_all_else_is_escaped_by_the_page() -> None:

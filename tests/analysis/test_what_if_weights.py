@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.analysis.selection import MISSING
-from mauve_core.analysis.what_if_weights import ACTIONS, groups_of_clusters, slice_mask, slice_values, weights_of
+from mauve_core.analysis.what_if_weights import ACTIONS, groups_of_clusters, weights_of
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.scoring.result import Partition
@@ -66,14 +64,3 @@ def test_what_is_not_chosen_keeps_its_proportions(clusters: set[int], action: st
     assert len(set(weights[~groups.chosen("m")])) <= 1
     if action != "match":
         assert (weights[~groups.chosen("m")] == 1).all()
-
-
-def test_a_slice_is_a_value_as_text_gaps_included() -> None:
-    human = pd.DataFrame({"topic": ["a", "b", None, "b"], "year": pd.Series([1, 2, None, 2], dtype="Int64")})
-    model = pd.DataFrame({"topic": ["c", "b"]})
-    assert slice_values(human, model, "topic") == ["b", MISSING, "a", "c"]
-    assert slice_values(human, model, "year") == ["2", MISSING, "1"]
-    np.testing.assert_array_equal(slice_mask(human, "topic", "b"), [False, True, False, True])
-    np.testing.assert_array_equal(slice_mask(human, "year", "2"), [False, True, False, True])
-    np.testing.assert_array_equal(slice_mask(human, "year", MISSING), [False, False, True, False])
-    np.testing.assert_array_equal(slice_mask(model, "year", "2"), [False, False])

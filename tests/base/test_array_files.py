@@ -84,12 +84,6 @@ def test_a_packed_archive_is_refused(tmp_path: Path) -> None:
         load_arrays(tmp_path / "y.npz")
 
 
-def test_a_missing_file_is_missing(tmp_path: Path) -> None:
-    for load in (load_array, load_arrays):
-        with pytest.raises(FileNotFoundError):
-            load(tmp_path / "x")
-
-
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x")
     for load in (load_array, load_arrays, open_features):

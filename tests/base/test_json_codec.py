@@ -63,13 +63,6 @@ def test_a_dataclass_reads_back_and_is_written_as_it_was() -> None:
     )
 
 
-def test_what_has_a_default_may_be_missing_but_for_what_is_empty_by_default() -> None:
-    assert from_json(Inner, {"name": "x"}) == Inner("x")
-    assert from_json(OuterThing, {name: VALUES[name] for name in VALUES if name != "limit"}).limit is None
-    with pytest.raises(InputError, match=r"required: .*notes"):
-        from_json(OuterThing, {name: VALUES[name] for name in VALUES if name != "notes"})
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -58,18 +58,6 @@ def test_files_of_such_names_are_compared_and_stored(
     (corpus.origin + corpus.name).encode()
 
 
-@pytest.mark.parametrize("more", [("--out", BAD), ()])
-def test_names_of_runs_and_models_are_refused_at_once(
-    more: tuple[str, ...], study: dict[str, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    study["model features"].unlink()  # found only after the names have been looked at
-    assert main(arguments(study, "m" if more else BAD, *more)) == 2
-    said = capsys.readouterr().err
-    assert "is not valid text" in said
-    assert "n\\udce4me" in said
-    assert not RunStore().list()
-
-
 def test_python_refuses_them_too() -> None:
     human, candidates, features = make_comparison_inputs(n=40)
     name, corpus = next(iter(candidates.items()))

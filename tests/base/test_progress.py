@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import pickle
 import time
 
 import pytest
 
-from mauve_core.base.progress import ConsoleProgress, Paced, StageClocks, format_seconds, remaining_seconds
+from mauve_core.base.progress import StageClocks, format_seconds, remaining_seconds
 
 
 @pytest.fixture
@@ -29,21 +27,3 @@ def test_what_an_earlier_worker_did_does_not_count_for_the_pace() -> None:
     clocks = StageClocks()
     clocks.clock_of("encoding", 80, 100, now=0.0)
     assert clocks.clock_of("encoding", 90, 100, now=5.0).seconds_left(5.0) == pytest.approx(5.0, rel=1e-12)
-
-
-def test_the_pace_of_a_stage_is_shown_and_changes_no_clock(
-    now: list[float], capsys: pytest.CaptureFixture[str]
-) -> None:
-    show = ConsoleProgress()
-    show("encoding", 0, 640)
-    for done in (6, 12, 640):
-        now[0] += 60.0
-        show(Paced("encoding", "8,400 texts/s"), done, 640)
-    assert capsys.readouterr().err.splitlines() == [
-        "encoding: 0 of 640",
-        "encoding: 6 of 640, 8,400 texts/s, about 1 h 46 min left",
-        "encoding: 12 of 640, 8,400 texts/s, about 1 h 45 min left",
-        "encoding: 640 of 640, 8,400 texts/s, done",
-    ]
-    assert json.loads(json.dumps(Paced("encoding", "fast"))) == "encoding"
-    assert pickle.loads(pickle.dumps(Paced("encoding", "fast"))) == "encoding"

@@ -142,15 +142,6 @@ def test_a_side_of_a_comparison_is_a_corpus_or_can_become_one() -> None:
 # Tokens and features
 
 
-@pytest.mark.parametrize("kind", ["frame", "text"])
-def test_tokens_are_rows_of_ids(kind: str) -> None:
-    with pytest.raises(InputError) as caught:
-        compute_mauve(p_tokens=NO_LISTS[kind][0], q_tokens=[[1, 2]])
-    assert "p_tokens" in str(caught.value)
-    with pytest.raises(InputError):
-        Encoder(CONFIG).encode_tokens(NO_LISTS[kind][0])
-
-
 def test_a_frame_of_features_holds_floats_alone() -> None:
     x = np.random.default_rng(0).normal(size=(100, 3))
     frame = pd.DataFrame(x, columns=["a", "b", "c"])
@@ -161,12 +152,3 @@ def test_a_frame_of_features_holds_floats_alone() -> None:
             compute_mauve(p_features=frame.assign(index=column), q_features=x)
         with pytest.raises(InputError, match="columns that are not features"):
             Stacked([frame.assign(index=column)])
-
-
-@pytest.mark.parametrize("turn", [1, -1])
-def test_the_same_texts_on_both_sides_are_warned_of(turn: int) -> None:
-    same = pytest.warns(UserWarning, match="p_text and q_text hold the same texts")
-    with same, pytest.raises(InputError, match="no-such-model"):
-        compute_mauve(p_text=TEXTS, q_text=TEXTS[::turn], featurize_model_name="./no-such-model")
-    with pytest.raises(InputError, match="no-such-model"):
-        compute_mauve(p_text=TEXTS, q_text=[*TEXTS[1:], "other"], featurize_model_name="./no-such-model")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mauve_core.base.config import HUMAN
 from mauve_core.base.words import TEXTS, real_items
 
 IMAGES = real_items("image", "images")
@@ -30,8 +29,3 @@ def test_names_and_quotations_stay() -> None:
         "human-text has more images than text, like “human texts”."
     )
     assert IMAGES.said("human-text") == "real-image"
-
-
-def test_the_p_side_has_its_own_word_and_a_candidate_its_name() -> None:
-    assert [IMAGES.source(name) for name in (HUMAN, "humanoid")] == ["real", "humanoid"]
-    assert TEXTS.source(HUMAN) == HUMAN

@@ -64,13 +64,6 @@ def test_guess_by_name_and_contents(row: dict[str, Any], expected: Fields, tmp_p
     assert guess_fields(read_table(path)) == expected
 
 
-def test_one_long_value_does_not_make_a_text(tmp_path: Path) -> None:
-    rows = [{"a": "five words in the title", "b": "x"}, *({"a": "x", "b": f"{i} letters long."} for i in range(4))]
-    corpus = read_corpus(write_jsonl(tmp_path / "a.jsonl", rows))
-    assert corpus.fields == Fields("b", None, None, ("a",))
-    assert corpus.notes[0] == "Text was read from the field 'b', guessed as the only field that holds text."
-
-
 def test_nothing_to_guess_names_the_fields(tmp_path: Path) -> None:
     path = write_jsonl(tmp_path / "a.jsonl", [{"a": 1, "b": [2]}])
     with pytest.raises(InputError, match=r"No field .* holds text.*'a', 'b'"):
@@ -181,30 +174,7 @@ def test_cells_that_only_look_like_numbers_stay_text(cells: list[str]) -> None:
     assert parse_cells(cells) == cells
 
 
-def test_long_numbers_in_a_float_column_stay_exact() -> None:
-    assert parse_cells(["0.5", "12345678901234567"]) == ["0.5", "12345678901234567"]
-    assert parse_cells(["0.5", "1e999"]) == ["0.5", "1e999"]
-    assert parse_cells(["0.5", "-inf", "7"]) == [0.5, -np.inf, 7.0]
-
-
 # Texts in memory
-
-
-def test_texts_in_memory_are_treated_as_those_of_a_file() -> None:
-    corpus = corpus_from_texts(
-        ["a", "", "b", "a"],
-        name="m",
-        prompts=["p", "q", None, ""],
-        metadata=pd.DataFrame(
-            {"n": [1, 2, 3, 4], "d": pd.to_datetime(["2024-01-01", "2024-01-02", None, "2024-01-04"])}
-        ),
-    )
-    assert (corpus.texts, corpus.ids, corpus.prompts) == (("a", "b", "a"), ("1", "3", "4"), ("p", "", ""))
-    assert list(corpus.metadata["n"]) == [1, 3, 4]
-    assert values_in(corpus.metadata["d"]) == ["2024-01-01T00:00:00", None, "2024-01-04T00:00:00"]
-    assert corpus.exclusions[0].examples == ("text 2",)
-    assert (corpus.origin, corpus.fields, len(corpus)) == ("memory", None, 3)
-    assert "1 of 3 texts repeat" in " ".join(corpus.notes)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import datasets
 import pyarrow as pa
 import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Image, List, SplitDict, SplitInfo, Value
@@ -87,13 +86,6 @@ def test_what_a_name_may_not_choose(splits: Path, saved: Path) -> None:
         read_corpus(f"hf:{splits}:train:answer")
     with pytest.raises(InputError, match="has no configurations"):
         read_corpus(f"hf:{saved}#raw")
-
-
-def test_without_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", True)
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(InputError, match="only data sets in the cache can be read"):
-        read_corpus("hf:nobody/nothing-of-this-name")
 
 
 def test_images_are_left_out_undecoded(tmp_path: Path) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus import corpus_from_texts, read_corpus
+from mauve_core.corpus import read_corpus
 from mauve_core.corpus.looks import ID, look_like_ids
 from mauve_core.corpus.reading import read_table
 from tests.layouts import LAYOUTS, MESSAGE, Layout, N, prompt, text
@@ -111,27 +110,7 @@ def test_no_value_takes_the_pattern_of_ids_long(start: str) -> None:
     assert ID.fullmatch((start * 300)[:298] + " x") is None, "two alternatives for one character would take for ever"
 
 
-def test_a_corpus_of_ids_or_of_one_text_says_so(tmp_path: Path) -> None:
-    batched = read_corpus(LAYOUTS["OpenAI batch"].write(tmp_path), text_field="custom_id")
-    assert "Most texts look like ids, numbers or paths, such as 'request-0': was the right field read?" in batched.notes
-    same = corpus_from_texts(["I am a language model."] * 6 + list("abcd"), name="m")
-    assert "6 of 10 texts are identical, 'I am a language model.'" in same.notes[0]
-    assert not any("right field" in note for note in corpus_from_texts(map(text, range(N)), name="m").notes)
-
-
 # The command line
-
-
-def test_a_conversation_without_an_assistant_is_left_out_and_counted(tmp_path: Path) -> None:
-    def row(i: int) -> dict[str, object]:
-        turns = [{"role": "user", "content": prompt(i)}, {"role": "assistant", "content": text(i)}]
-        return {"messages": turns[: 1 if i < 3 else 2]}
-
-    corpus = read_corpus(Layout(row).write(tmp_path))
-    assert corpus.texts == tuple(map(text, range(3, N)))
-    assert corpus.prompts == tuple(map(prompt, range(3, N)))
-    (exclusion,) = corpus.exclusions
-    assert (exclusion.reason, exclusion.count) == ("without the field 'messages.assistant.-1.content'", 3)
 
 
 @pytest.mark.parametrize(
@@ -149,20 +128,3 @@ def test_speakers_are_steps_and_parts_are_joined(path: str, told: str | None, tm
     turns = [("system", "Be kind."), ("human", "Hi."), ("gpt", "Hello."), ("human", "What is this?"), ("gpt", parts)]
     row = {"c": [{"from": who, "value": said} for who, said in (*turns, ("human", "Bye."))]}
     assert read_table(Layout(lambda i: row).write(tmp_path)).find(path) == (None if told is None else [told] * N)
-
-
-def test_a_bare_list_of_turns_is_a_conversation(tmp_path: Path) -> None:
-    chats = [
-        [
-            {"role": "user", "content": prompt(i)},
-            {"role": "assistant", "content": text(i)},
-            {"role": "user", "content": ""},
-        ]
-        for i in range(N)
-    ]
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps(turns) + "\n" for turns in chats))
-    (tmp_path / "a.json").write_text(json.dumps(chats, indent=1))
-    for name in ("a.jsonl", "a.json"):
-        corpus = read_corpus(tmp_path / name)
-        assert (corpus.texts, corpus.prompts) == (tuple(map(text, range(N))), tuple(map(prompt, range(N))))
-        assert "the field 'messages.assistant.-1.content', guessed as the assistant's last" in " ".join(corpus.notes)

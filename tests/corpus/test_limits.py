@@ -57,14 +57,6 @@ def test_rows_and_characters_up_to_the_limit(name: str, tmp_path: Path) -> None:
     assert limits.CHARACTERS_VARIABLE in said
 
 
-@pytest.mark.usefixtures("small")
-def test_a_cell_that_does_not_end_is_not_read_to_its_end(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text('text\n"' + "\n" * 7 + '"\n')
-    assert "The row that begins on line 2" in refusal(tmp_path / "a.csv")
-    (tmp_path / "a.csv").write_text('text\n"' + "\n" * 5 + '"\n')
-    assert read_table(tmp_path / "a.csv").rows[0][1] == {"text": "\n" * 5}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "first", "line", "said"),
@@ -149,18 +141,6 @@ def test_pipes_devices_and_loops_in_a_folder_are_passed_over(tmp_path: Path) -> 
     table = read_table(tmp_path)
     assert [row["file"] for _, row in table.rows] == ["a.txt", "link.txt"]
     assert table.notes == ("3 other files in the folder were skipped (not .txt, or hidden).",)
-
-
-def test_a_cell_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    suffix = "csv"
-    monkeypatch.setenv(limits.CHARACTERS_VARIABLE, "100")
-    path = tmp_path / f"a.{suffix}"
-    path.write_text('text\nx\n"' + "a\n" * 10_000)
-    said = refusal(path)
-    assert "begins on line 3" in said
-    assert limits.CHARACTERS_VARIABLE in said
-    path.write_text("text\nx\n" + '"a\nb"\n' * 10_000)
-    assert len(read_table(path).rows) == 10_001
 
 
 @pytest.mark.parametrize(

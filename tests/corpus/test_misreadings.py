@@ -10,7 +10,7 @@ import pytest
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import read_corpus
 from mauve_core.corpus.entries import FAILED
-from tests.layouts import Layout, N, batch, chat_completion, harness_sample, text
+from tests.layouts import Layout, N, batch, chat_completion, text
 
 
 def refused(path: Path) -> str:
@@ -23,12 +23,6 @@ def refused(path: Path) -> str:
 def test_turns_of_one_speaker_are_texts(who: str, tmp_path: Path) -> None:
     corpus = read_corpus(Layout(lambda i: {"role": who, "content": text(i)}).write(tmp_path))
     assert corpus.texts == tuple(map(text, range(N)))
-
-
-def test_generated_numbers_are_no_log_likelihoods(tmp_path: Path) -> None:
-    path = Layout(lambda i: {**harness_sample(i), "resps": [[str(i)]], "filtered_resps": [str(i)]}).write(tmp_path)
-    assert read_corpus(path, text_field="resps.0.0").texts == tuple(map(str, range(N)))
-    assert "log-likelihoods" not in refused(path)
 
 
 def test_failed_requests_are_left_out_even_with_an_answer(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.corpus.normalizing import first_words, normalize, without_echo
-from mauve_core.corpus.normalizing_steps import EMPTIED, STEPS, Change, parse_steps, steps_of
+from mauve_core.corpus.normalizing_steps import EMPTIED, STEPS, Change
 from mauve_core.corpus.token_marks import count_marks
 
 ALL = tuple(f"{name}:3" if name == "words" else name for name in STEPS)
@@ -137,29 +137,9 @@ def test_both_sides_count_what_changed() -> None:
     assert corpora["m"].texts[0] == "one\ntwo", "what is given stays"
 
 
-def test_earlier_steps_are_applied_again_and_told_once() -> None:
-    """A special token at the end hides the white space before it from the first time."""
-    first = normalize({HUMAN: side("h", ["one <s>", " two"])}, ["whitespace"])
-    second = normalize(first, ["token-marks"])[HUMAN]
-    assert second.texts == ("one", "two")
-    assert second.normalized == (Change("whitespace", 1, 2), Change("token-marks", 1, 2), Change("whitespace", 1, 2))
-    assert steps_of(second.normalized) == ("token-marks", "whitespace")
-    third = normalize({HUMAN: second}, ["token-marks"])[HUMAN]
-    assert third.normalized == second.normalized
-    cut = normalize(normalize({HUMAN: side("h", ["a b c", "d e f"])}, ["words:2"]), ["words:3"])[HUMAN]
-    assert cut.texts == ("a b", "d e")
-    assert steps_of(cut.normalized) == ("words:2",)
-
-
 def test_a_side_of_which_nothing_remains_is_refused() -> None:
     with pytest.raises(InputError, match="leaves nothing of the texts of 'h'"):
         normalize({HUMAN: side("h", ["<s>", "</s>"])}, ["token-marks"])
-
-
-@pytest.mark.parametrize("wrong", ["spaces", "words:0", "quotes:2", "words:9999999"])
-def test_an_unknown_step_is_refused(wrong: str) -> None:
-    with pytest.raises(InputError, match=r"cannot be normalized in this way. Allowed: unicode, .*words:N"):
-        parse_steps(["quotes", wrong])
 
 
 def test_texts_made_to_take_long_do_not() -> None:

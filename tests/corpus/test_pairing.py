@@ -10,7 +10,6 @@ import numpy as np
 
 from mauve_core.corpus import Corpus, corpus_from_texts, read_corpus
 from mauve_core.corpus.pairing import SharedPrompts, keys_of, prompt_names, prompts_of, shared_prompts
-from mauve_core.numerics.resampling.exchange import LEAST_PROMPTS
 
 
 def corpus(
@@ -96,17 +95,6 @@ def names(*corpora: Corpus) -> list[list[str]]:
     return [list(own) for own in prompt_names(keys_of({each.name: each for each in corpora})).values()]
 
 
-def test_a_prompt_has_the_id_of_the_first_text_that_answers_it() -> None:
-    human = corpus("human", prompts=["a", "b", "c"], ids=["1", "2", "3"])
-    assert names(human, corpus("model", prompts=["c", "a", "b"], ids=["x", "y", "z"])) == [["1", "2", "3"], list("312")]
-    twice = [*map(str, range(LEAST_PROMPTS)), "1"]
-    found = names(
-        corpus("human", prompts=twice, ids=[f"h{i}" for i in range(11)]), corpus("model", prompts=twice[::-1])
-    )
-    own = [*(f"h{i}" for i in range(10)), "h1"]
-    assert found == [own, own[::-1]]
-
-
 def test_a_line_number_equals_no_id_that_a_text_came_with(tmp_path: Path) -> None:
     human = corpus("human", ids=["0", "1", "2"])
     lines = tmp_path / "lines.jsonl"
@@ -125,14 +113,3 @@ def test_a_line_number_equals_no_id_that_a_text_came_with(tmp_path: Path) -> Non
     )
     numbered.to_parquet(tmp_path / "stored.parquet")
     assert Corpus.from_parquet(tmp_path / "stored.parquet").numbered
-
-
-def test_of_few_prompts_the_texts_are_matched_one_by_one() -> None:
-    """One instruction for all texts, as people have it, leaves no group of texts without it."""
-    human = corpus("human", prompts=["go", "go", "stop", "go"], ids=["1", "2", "3", "4"])
-    model = corpus("model", prompts=["go", "stop", "go"], ids=["a", "b", "c"])
-    assert names(human, model) == [["1", "2", "3", "4"], ["1", "3", "2"]]
-    many = [f"prompt {number // 2}" for number in range(2 * LEAST_PROMPTS)]
-    found = names(corpus("human", prompts=many), corpus("model", prompts=many))
-    assert found[0] == found[1]
-    assert len(set(found[0])) == LEAST_PROMPTS

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
-from mauve_core.cli.standard_input import file_of, files_of
+from mauve_core.cli.standard_input import file_of
 from mauve_core.corpus import read_corpus, read_table
-from mauve_core.store import RunStore
 from mauve_core.tasks.comparison import TextFile
 from tests.layouts import N, text
 
@@ -59,12 +55,6 @@ def test_errors_name_the_line_of_the_file(shards: Path) -> None:
     assert table.location(8) == "line 1 of part-1.jsonl"
     assert table.location(17) == "line 1 of part-2.jsonl"
     assert "part-1.jsonl: 2 blank lines between rows were skipped." in table.notes
-
-
-def test_texts_without_ids_are_numbered_through(tmp_path: Path) -> None:
-    for part in range(2):
-        (tmp_path / f"{part}.txt").write_text("".join(text(i) + "\n" for i in range(12 * part, 12 * part + 12)))
-    assert read_corpus(tmp_path / "*.txt").ids == tuple(str(i + 1) for i in range(N))
 
 
 def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,32 +108,3 @@ def test_standard_input_is_kept_as_a_file(
     assert file_of("-", quiet=True) == str(path)
     assert capsys.readouterr().err == ""
     assert file_of("a.jsonl") == "a.jsonl"
-
-
-def test_standard_input_without_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", _Input(b" \n"))
-    with pytest.raises(InputError, match="is empty"):
-        file_of("-")
-    with pytest.raises(InputError, match=r"only one side\. Received: - for human, m"):
-        files_of({"human": "-", "a": "a.jsonl", "m": "-"})
-    monkeypatch.setattr(sys, "stdin", _Input(gzip.compress(b"One text.")))
-    with pytest.raises(InputError, match=r"is compressed. Received: a gzip file .* gunzip"):
-        file_of("-")
-    monkeypatch.setattr(sys, "stdin", _Input(b"x" * (2 << 20)))
-    monkeypatch.setenv("MAUVE_LENS_MAX_UNPACKED_MB", "1")
-    with pytest.raises(InputError, match="Standard input is too long"):
-        file_of("-")
-
-
-def test_compare_of_a_pattern_and_standard_input(shards: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    for name in ("human", "m"):
-        np.save(shards / f"{name}.npy", rng.normal(size=(N, 4)))
-    monkeypatch.setattr(sys, "stdin", _Input((shards / "part-0.jsonl").read_bytes() * 3))
-    argv = ["compare", "--human", str(shards / "part-*.jsonl"), "--model", "m=-", "--out", "piped", "--quiet"]
-    argv += [f"--features={name}={shards / name}.npy" for name in ("human", "m")]
-    assert main([*argv, "--no-map", "--k", "3", "--seeds", "1", "--bootstrap", "100"]) == 0
-    run = RunStore().load("piped")
-    assert run.corpora["human"].texts == tuple(map(text, range(N)))
-    assert run.corpora["m"].texts == tuple(map(text, range(8))) * 3
-    assert run.corpora["m"].origin.endswith("standard-input.jsonl")

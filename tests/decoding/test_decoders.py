@@ -140,10 +140,6 @@ def test_contrastive_search_is_its_formula(loaded, prompts):
             ids.append(token)
 
 
-def test_contrastive_search_without_penalty_is_greedy(loaded):
-    assert write(loaded, "contrastive:alpha=0,k=3", tokens=10) == write(loaded, "greedy", tokens=10)
-
-
 def test_adversarial_texts_have_their_perplexity(loaded) -> None:
     target = 40.0
     prompts = [PROMPT, "Rain", "The old town sleeps", "She"]

@@ -73,12 +73,6 @@ def test_draws_follow_the_renormalised_truncated_distribution(spec, kept):
     assert kept == 1 or chisquare(counts[:kept], expected).pvalue > 1e-4
 
 
-def test_a_row_draws_from_its_own_stream():
-    together = draw("ancestral", [11, 12, 13], PROBABILITIES)
-    alone = [draw("ancestral", [key], PROBABILITIES)[0] for key in (11, 12, 13)]
-    assert together.tolist() == alone
-
-
 def test_keys_differ_by_seed_decoder_prompt_and_generation():
     nucleus, other = parse_decoder("nucleus:p=0.95"), parse_decoder("nucleus:p=0.9")
     keys = {stream_key(s, d, i, g) for s in (0, 1) for d in (nucleus, other) for i in ("1", "11") for g in (0, 1, 11)}
@@ -217,19 +211,6 @@ def test_a_full_disk_leaves_the_finished_batches(folder, tmp_path, monkeypatch):
 def test_every_decoder_reads_its_own_text_back(spec):
     assert parse_decoder(spec).spec == spec
     assert parse_decoder(parse_decoder(spec).spec) == parse_decoder(spec)
-
-
-@pytest.mark.parametrize(
-    ("spec", "full", "slug"),
-    [
-        ("nucleus", "nucleus:p=0.95", "nucleus-0.95"),
-        ("beam:no-repeat=4,b=8", "beam:b=8,no-repeat=4", "beam-8-no-repeat-4"),
-        ("adversarial:ppl=12.5,share=0.2", "adversarial:ppl=12.5,share=0.2", "adversarial-12.5-share-0.2"),
-    ],
-)
-def test_what_is_left_out_takes_its_default(spec, full, slug):
-    decoder = parse_decoder(spec)
-    assert (decoder.spec, decoder.slug) == (full, slug)
 
 
 @pytest.mark.parametrize(

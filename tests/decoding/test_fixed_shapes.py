@@ -23,7 +23,7 @@ from mauve_core.decoding.fixed_shapes import (
     has_fixed_step,
 )
 from mauve_core.decoding.generate import fixed_shapes_of
-from mauve_core.decoding.processors import DRAW_BITS, SeededDraw, token_at
+from mauve_core.decoding.processors import DRAW_BITS, token_at
 from mauve_core.encoders.models import load_model
 from tests.decoding.graph_stand_in import Graph, stand_in
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
@@ -141,19 +141,6 @@ def test_texts_end_as_those_of_generate(gpt2, monkeypatch, minimum):
         assert len({len(text) for text in plain}) > 3
 
 
-def test_no_step_follows_the_look_at_which_all_texts_have_ended(gpt2, monkeypatch):
-    calls = []
-    willing(gpt2, monkeypatch, {gpt2.tokenizer.eos_token_id: 100.0})
-    inner = gpt2.model.forward
-    counted = lambda **given: calls.append(given["input_ids"].shape) or inner(**given)  # noqa: E731
-    counted.__signature__ = inspect.signature(inner)
-    monkeypatch.setattr(gpt2.model, "forward", counted)
-    settings = GenerationSettings(max_new_tokens=40)
-    texts = continue_prompts(gpt2, prompts_of(2), parse_decoder("greedy"), settings, shapes=FixedShapes(gpt2))
-    assert texts == ["", ""]
-    assert len(calls) == LOOK_EVERY
-
-
 def test_logits_that_are_no_numbers_are_found_at_the_next_look(gpt2, monkeypatch):
     calls, inner = [], gpt2.model.forward
 
@@ -261,12 +248,3 @@ def test_the_ends_of_the_range_are_possible_tokens(number):
         assert found == [10, 500, 0]
     if number == 2**60 - 1:
         assert found == [19, 500, 997]
-
-
-def test_numbers_made_ahead_are_those_made_one_by_one():
-    scores = torch.zeros((2, 100_000))
-    for ahead in (1, 7, 1000):
-        draw = SeededDraw([3, 4], ahead)
-        found = [draw.draw(scores).tolist() for _ in range(20)]
-        expected = [np.random.Philox(key=key).random_raw(20) for key in (3, 4)]
-        assert found == [[int(int(raw[i]) * 100_000 >> 64) for raw in expected] for i in range(20)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -175,18 +174,6 @@ def test_files_of_engines_and_releases_never_count_as_each_others(
     assert ["can differ between batches" in note for note in manifest["notes"]] == [True]
     assert not {"engine", "dtype", "sampling"} & plain.keys()
     assert (plain["draw"], plain["notes"]) == ("inverse", [])
-
-
-def test_vllm_leaves_standard_output_and_the_network_alone_unless_told_otherwise(
-    vllm: Any, gpt2: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    written(gpt2, "greedy", tmp_path / "a")
-    assert {os.environ[name] for name in ENVIRONMENT} == {"of the user"}
-    monkeypatch.delenv("VLLM_LOGGING_STREAM")
-    monkeypatch.delenv("VLLM_NO_USAGE_STATS")
-    written(gpt2, "greedy", tmp_path / "b")
-    assert os.environ["VLLM_LOGGING_STREAM"] == "ext://sys.stderr"
-    assert os.environ["VLLM_NO_USAGE_STATS"] == "1"
 
 
 @pytest.mark.parametrize(

@@ -90,15 +90,3 @@ def test_a_file_is_not_unpickled(tmp_path):
     for name, said in (("x.npy", "cannot be read"), ("y.npz", "holds Python objects"), ("z.npy", "does not exist")):
         with pytest.raises(InputError, match=said):
             open_features(tmp_path / name)
-
-
-def test_rows_without_a_direction_are_named_with_their_text_and_file(tmp_path):
-    x = np.ones((40, 3), dtype=np.float16)
-    x[[7, 9]] = np.nan
-    np.save(tmp_path / "x.npy", x)
-    with pytest.raises(InputError, match=r"features of 'q' \(.*x\.npy\).*2 rows \(7, 9\), text 't7' first"):
-        checked_digest("q", corpus_of(40), open_features(tmp_path / "x.npy"))
-    x[[7, 9]] = 1
-    x[39] = 0
-    with pytest.raises(InputError, match=r"rows of zeros.*row 39, text 't39'\."):
-        checked_digest("q", corpus_of(40), x)

@@ -140,14 +140,6 @@ def test_what_stands_in_the_place_of_a_part_is_removed(store: FeatureStore, make
     assert list(store.root.iterdir()) == []
 
 
-def test_a_flipped_bit_in_a_parts_numbers_is_noticed(store: FeatureStore) -> None:
-    store.save_part(KEY, part(0, 3, value=1.5))
-    (path,) = all_files(store.root)
-    _flip(path, path.read_bytes().index(np.float32(1.5).tobytes() * 3) + 6)
-    with pytest.warns(DamagedEntryWarning):
-        assert store.parts(KEY, 10) == []
-
-
 def test_an_object_array_is_not_unpickled(store: FeatureStore) -> None:
     store.put(KEY, *arrays(), META)
     path = store.root / KEY / "features.npy"

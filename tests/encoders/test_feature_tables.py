@@ -44,19 +44,6 @@ def test_the_only_array_of_a_file_is_taken_and_one_of_several_is_named(suffix: s
         open_features(f"{several}#n")
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
-def test_a_file_that_cannot_be_read_is_refused(suffix: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist"):
-        open_features(tmp_path / f"missing{suffix}")
-    (tmp_path / f"broken{suffix}").write_bytes(b"\x80\x00\x00\x00\x00\x00\x00\x00{broken" * 9)
-    with pytest.raises(InputError, match="cannot be read"):
-        open_features(tmp_path / f"broken{suffix}")
-    whole = write(tmp_path / f"whole{suffix}", {"x": ARRAY}).read_bytes()
-    (tmp_path / f"half{suffix}").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="cannot be read"):
-        open_features(tmp_path / f"half{suffix}")
-
-
 @pytest.mark.parametrize(
     ("column", "said"),
     [([[1.0, 2.0], [1.0]], "different lengths.*Received: 1, 2"), ([[1.0, 2.0], None], "lacks 1 vectors")],

@@ -82,13 +82,6 @@ def test_a_malformed_line_is_named(tmp_path, monkeypatch, line, received) -> Non
     assert received in refused.value.received
 
 
-@pytest.mark.parametrize(("lines", "allowed"), [(["7 3", *LINES], "7 lines"), ([], "one word vector")])
-def test_a_file_that_is_not_all_there_is_refused(tmp_path, lines, allowed):
-    with pytest.raises(InputError, match="is incomplete") as refused:
-        word_features({"a": ["the cat"]}, written(tmp_path, lines))
-    assert allowed in refused.value.allowed
-
-
 def test_vectors_that_fill_the_memory_are_refused_at_the_first_line(tmp_path, monkeypatch):
     monkeypatch.setattr(vector_files, "MOST_CELLS", 8)
     assert word_features({"a": ["the cat"]}, written(tmp_path))

@@ -24,7 +24,6 @@ from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.encoders.gguf_files import check_header
 from mauve_core.encoders.likelihood import negative_log_likelihoods
 from mauve_core.encoders.models import load_model, load_tokenizer
-from mauve_core.encoders.quiet import quiet_libraries
 from tests.encoders.hostile_models import CODE, OWN_CODE, SPOILT, all_of, change, write
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.encoders.tiny_gguf import write_gguf
@@ -223,22 +222,6 @@ def test_a_gguf_file_is_read_alone_and_whole(
     ):
         load_model(str(lacking), device="cpu")
     assert [path.name[:6] for path in (tmp_path / "home" / "models").iterdir()] == ["sound-"]
-
-
-def test_two_loads_at_once_restore_the_settings_of_libraries() -> None:
-    from transformers.utils import logging
-
-    logging.set_verbosity_info()
-    try:
-        first, second = quiet_libraries(), quiet_libraries()
-        first.__enter__()
-        second.__enter__()
-        first.__exit__(None, None, None)
-        assert not logging.is_progress_bar_enabled()
-        second.__exit__(None, None, None)
-        assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == (logging.INFO, True)
-    finally:
-        logging.set_verbosity_warning()
 
 
 def test_a_gguf_file_that_is_a_pipe(tmp_path: Path) -> None:

@@ -136,20 +136,6 @@ def test_what_follows_the_pooling(tiny: Tiny, texts: tuple[str, ...], tmp_path: 
     assert "mean pooling, a dense layer with 8 outputs, layer norm, unit length" in found.notes[0]
 
 
-def test_prompt_length_and_case(tiny: Tiny, texts: tuple[str, ...], tmp_path: Path) -> None:
-    folder = make(tiny("gpt2"), tmp_path / "m", "mean", do_lower_case=True, max_seq_length=12)
-    dump(
-        folder / "config_sentence_transformers.json", {"prompts": {"q": "Query: ", "d": ""}, "default_prompt_name": "q"}
-    )
-    found = features(folder, texts)
-    expected = twin(tiny("gpt2"), [f"Query: {text}".lower() for text in texts], ["mean"], 12)
-    assert relative_error(found.array, expected) < RELATIVE
-    assert found.limit == 12
-    assert "lowercase, prompt 'Query: '" in found.notes[0]
-    with pytest.raises(InputError, match=r"text 1 \(counted"):
-        features(folder, ["Something.", ""])
-
-
 def test_hub_id_folder_and_older_layout_are_the_same(
     sentence: Path, hub: str, tiny: Tiny, texts: tuple[str, ...], tmp_path: Path
 ) -> None:

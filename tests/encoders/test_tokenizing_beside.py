@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import CancelledError
 from mauve_core.encoders import Encoder, models, tokenizing
 from tests.tiny_models import MAKERS, make_gpt2
 
@@ -99,36 +97,3 @@ def test_features_are_the_same(tiny: Tiny, in_python: str, texts: tuple[str, ...
     np.testing.assert_array_equal(first.cut, second.cut)
     assert first.cut.any()
     assert first.notes == second.notes
-
-
-@pytest.mark.parametrize("stopped_by", ["progress", "weights"])
-def test_a_stop_ends_the_thread_after_the_texts_at_hand(
-    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, stopped_by: str
-) -> None:
-    second, closing = threading.Event(), threading.Event()
-    calls, token_ids = [0], tokenizing._token_ids
-
-    def stop(*_: Any) -> None:
-        assert second.wait(LONGEST_S)
-        raise CancelledError("Stop")
-
-    def held(*args: Any) -> Any:
-        assert threading.current_thread().name.startswith(tokenizing.THREAD)
-        calls[0] += 1
-        if calls[0] == 3:  # special tokens, seven texts, seven texts
-            second.set()
-            assert closing.wait(LONGEST_S)
-        return token_ids(*args)
-
-    class Closing(ThreadPoolExecutor):
-        def shutdown(self, *args: Any, **options: Any) -> None:
-            closing.set()
-            super().shutdown(*args, **options)
-
-    monkeypatch.setattr(tokenizing, "_token_ids", held)
-    monkeypatch.setattr(tokenizing, "ThreadPoolExecutor", Closing)
-    if stopped_by == "weights":
-        before_weights(monkeypatch, stop)
-    with pytest.raises(CancelledError, match="Stop"):
-        cold(tiny("gpt2")).encode(texts, progress=stop)
-    assert calls[0] == 3

@@ -10,7 +10,6 @@ import pytest
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.cli.probing import table as printed
 from mauve_core.experiments.robustness import ProbeLine, ProbeTable, about_test, detections, summary
 from mauve_core.experiments.robustness.detection import LEVEL, combined_p_value, split_p_value
@@ -125,15 +124,6 @@ def test_holm_corrects_over_what_was_tested():
     assert "twice the mean p-value of 2 splits" in about_test(found)
     with_third = table(*found.lines[1:3], line("first-third", (0.5, 0.5)))
     assert detections(with_third)[0].outcome == "not detected"  # 3 x 0.02
-
-
-def test_the_sentence_has_both_scores_with_their_spreads():
-    (found,) = detections(table(line("drop-articles", (0.4, 0.2), 0.05)))
-    said = with_plain_spaces(found.sentence)
-    assert said == "Articles dropped: MAUVE 0.935 ± 0.013, untouched control 0.965 ± 0.013: not detected (p 0.6)."
-    assert summary(table(line("drop-articles", (0.4, 0.2)))) == (
-        "With halves of 30 texts, MAUVE does not detect the one perturbation: Articles dropped."
-    )
 
 
 def test_nothing_is_claimed_without_a_test():

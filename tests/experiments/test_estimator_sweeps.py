@@ -15,13 +15,9 @@ from mauve_core.experiments.sweeps import (
     EstimatorAxis,
     EstimatorSweep,
     estimator_sweep,
-    stored_estimator_sweep,
 )
-from mauve_core.experiments.sweeps import estimators as module
 from mauve_core.experiments.sweeps.estimators import DEFAULTS, PARAMETER
 from mauve_core.store import Run
-from mauve_core.store.checkpoints import FinishedParts
-from mauve_core.tasks.sweep import SweepTask
 from tests.experiments.methods import plain_estimators as plain
 from tests.synthetic import make_run
 
@@ -115,15 +111,3 @@ def _wider(
     at_p = [log_density(own[0][i], width, leave_out=i) - log_density(from_p[i], width) for i in range(len(u_p))]
     at_q = [log_density(from_q[j], width) - log_density(own[1][j], width, leave_out=j) for j in range(len(u_q))]
     return at_p, at_q
-
-
-def test_a_task_stores_it_and_resumes_without_fitting_again(
-    run: Run, sweeps: dict[EstimatorAxis, EstimatorSweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = SweepTask(run.id, "neighbors", (7.0, 50.0))
-    assert task.compute() == sweeps["neighbors"]
-    assert stored_estimator_sweep(run, "neighbors") == sweeps["neighbors"]
-    finished = FinishedParts({"test": 1})
-    estimator_sweep(run, "neighbors", (7.0, 50.0), finished=finished)
-    monkeypatch.setattr(module, "scorer", lambda *_, **__: lambda *_: pytest.fail("fitted again"))
-    assert estimator_sweep(run, "neighbors", (7.0, 50.0), finished=finished) == sweeps["neighbors"]

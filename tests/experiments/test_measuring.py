@@ -41,16 +41,6 @@ def test_measures_add_up_beside_the_run(run):
     assert stored_measurements(RunStore().load(run.id)) == both
 
 
-def test_what_cannot_be_measured_is_noted_until_it_is(run, folder):
-    first = measure_run(run)
-    assert {"discriminator", "precision", "recall", "self-bleu"} <= set(first.measures)
-    assert any(note.startswith("perplexity: left out") for note in first.notes)
-    second = measure_run(run, ["perplexity"], model=folder, device="cpu")
-    assert not any(note.startswith("perplexity") for note in second.notes)
-    assert set(second.measures) == {*first.measures, "perplexity"}
-    assert second.settings["perplexity"]["scorer"] == folder
-
-
 @pytest.mark.parametrize("measures", [["length"], ["length", "repetition", "diversity", "self-bleu", "precision"]])
 def test_a_report_follows_whatever_was_measured(measures, own_home, tmp_path, capsys) -> None:
     names = ["close", "shifted"]

@@ -57,18 +57,3 @@ def test_a_text_can_be_left_out(space: TextSpace, features: dict[str, np.ndarray
     assert len(rest) == 3
     assert 4 not in [item.row for item in rest]
     assert len(space.nearest(vector, HUMAN, 10**6, exclude=(HUMAN, 4))) == len(features[HUMAN]) - 1
-
-
-def test_the_usual_distance_is_the_median_of_the_nearest(space: TextSpace, features: dict[str, np.ndarray]) -> None:
-    rows = features[HUMAN].astype(np.float64)
-    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    distances = 1 - unit @ unit.T
-    np.fill_diagonal(distances, np.inf)
-    assert space.usual_distance() == pytest.approx(np.median(distances.min(axis=1)), abs=1e-6)
-
-
-def test_cosine_distance() -> None:
-    one, other = np.array([1, 0], np.float32), np.array([0, 3], np.float32)
-    assert cosine_distance(one, one) == 0
-    assert cosine_distance(one, other) == pytest.approx(1)
-    assert cosine_distance(one, -one) == pytest.approx(2)

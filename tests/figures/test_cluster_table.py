@@ -6,12 +6,11 @@ import math
 
 import mpmath
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_table import cluster_table, ordered, value_counts, wilson_interval
+from mauve_core.analysis.cluster_table import cluster_table, ordered, wilson_interval
 from mauve_core.base.errors import InputError
 from mauve_core.numerics.divergences.kl import frontier_integral, kl_divergence
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
@@ -120,11 +119,3 @@ def test_wilson_interval_against_published_values() -> None:
     assert high[1] == 1
     with pytest.raises(InputError):
         wilson_interval(11, 10)
-
-
-def test_value_counts() -> None:
-    human = pd.Series(["a", "b", None, "a"])
-    table = value_counts(human, pd.Series([1, 2]), [0, 2, 3], [1])
-    assert table.values.tolist() == [["a", 2, 2, 0, 0], ["(missing)", 1, 1, 0, 0], ["2", 0, 0, 1, 1]]
-    alone = value_counts(human, None, [1], [])
-    assert alone.values.tolist() == [["b", 1, 1, 0, 0]]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.purity_table import purest_clusters
 from mauve_core.experiments.attributes_over_k import AttributeTable
-from mauve_core.figures.attributes import agreement_figure, attributes_frame
+from mauve_core.figures.attributes import attributes_frame
 from mauve_core.scoring.spread import SeedSpread
 from tests.handmade import spread
 
@@ -43,10 +42,6 @@ TABLE = AttributeTable(
 )
 
 
-def curves(figure: go.Figure) -> list[go.Scatter]:
-    return [trace for trace in figure.data if trace.fill is None]
-
-
 def test_the_frame_holds_every_number() -> None:
     frame = attributes_frame(TABLE)
     assert frame["k"].tolist() == [row.k for row in TABLE.rows]
@@ -61,12 +56,6 @@ def test_the_frame_holds_every_number() -> None:
                 assert (row[name], row[f"{name}_sd"]) == (score.mean, score.sd)
     alone = attributes_frame(AttributeTable((category(4, 0.5, sd=None),)))
     assert math.isnan(alone["accuracy_sd"][0])
-
-
-def test_names_of_columns_are_escaped() -> None:
-    for trace in curves(agreement_figure(TABLE, [TOPIC])):
-        assert trace.meta == "grün &amp; &lt;b&gt;"
-        assert trace.name.startswith("grün &amp; &lt;b&gt;: ")
 
 
 # Pure clusters

@@ -213,18 +213,6 @@ def test_a_score_is_never_shown_bare() -> None:
     assert leaderboard.score_label(once, "mauve") == leaderboard.score_label(CELLS, "mauve")
 
 
-def test_the_interval_chart_draws_mean_and_interval_of_each_score() -> None:
-    figure = interval_figure(APART, "pairwise")
-    assert [note.text for note in figure.layout.annotations] == [leaderboard.titled(score) for score in SCORES]
-    best = standings(APART)[0].candidate.scores["mauve"]
-    thick, dot = figure.data[:2]
-    reach = (dot.error_x.arrayminus[0], dot.error_x.array[0])
-    assert reach == pytest.approx((best.mean - best.low, best.high - best.mean), abs=1e-15)
-    assert best.sd is not None
-    assert tuple(thick.x) == (best.mean - best.sd, best.mean + best.sd)
-    assert tuple(dot.x) == (best.mean,)
-
-
 def contrast(colour: str, background: str) -> float:
     """Contrast ratio of WCAG 2.1 between two #rrggbb colours."""
 

@@ -40,18 +40,6 @@ CLASSIFIER = result(Method("classifier"), score(0.7, None), score(0.8, None), sc
 TABLE = MethodTable((PUBLISHED, FRONTIER, CLASSIFIER))
 
 
-def test_places_follow_closeness_whichever_way_a_method_counts() -> None:
-    assert [(item.candidate, item.place) for item in method_standings(PUBLISHED, ORDER[1:], None)] == [
-        (NASTY, 1),
-        ("b", 2),
-        ("c", 3),
-    ]
-    assert [item.candidate for item in method_standings(FRONTIER, ORDER[1:], None)] == ["b", "c", NASTY]
-    assert [item.candidate for item in method_standings(CLASSIFIER, ORDER[1:], None)] == ["c", "b", NASTY]
-    infinite = result(Method(summary="forward-kl"), score(math.inf, None), score(2.0), score(1.0))
-    assert [item.candidate for item in method_standings(infinite, ORDER[1:], None)] == ["c", "b", NASTY]
-
-
 @pytest.mark.parametrize("centres", [(0.9, 0.885, 0.881), (0.9, 0.8, 0.7)])
 def test_ranks_are_shared_where_intervals_overlap(centres: tuple[float, ...]) -> None:
     found = method_standings(result(Method(), *map(score, centres)), ORDER[1:], None)

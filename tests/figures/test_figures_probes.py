@@ -16,7 +16,6 @@ from mauve_core.figures.flows import (
     Move,
     exchanging,
     flows_frame,
-    matrix_figure,
     moved_along,
     moves,
     sensitivity_figure,
@@ -80,18 +79,6 @@ def test_a_panel_a_measure_with_the_means_and_their_spread() -> None:
     assert [note.text for note in figure.layout.annotations] == [titled(measure) for measure in PROBE_SCORES]
 
 
-def test_the_control_is_a_band_in_every_panel() -> None:
-    figure = distance_figure(TABLE, "auc", ORDER)
-    bands = {shape.xref: (shape.x0, shape.x1) for shape in figure.layout.shapes if shape.type == "rect"}
-    lines = {shape.xref: shape.x0 for shape in figure.layout.shapes if shape.type == "line"}
-    assert len(bands) == len(lines) == len(PROBE_SCORES)
-    for place, measure in enumerate(PROBE_SCORES):
-        axis, control = "x" if not place else f"x{place + 1}", TABLE.control.scores[measure]
-        assert control.sd is not None
-        assert bands[axis] == (control.mean - control.sd, control.mean + control.sd)
-        assert lines[axis] == control.mean
-
-
 def test_names_are_escaped_where_plotly_reads_tags() -> None:
     figure = distance_figure(TABLE, "auc", ORDER)
     shown = [*figure.layout.yaxis.ticktext, *(text for trace in figure.data for text in trace.hovertext or ())]
@@ -141,23 +128,6 @@ def test_every_moved_text_stands_in_exactly_one_flow(k: int, pairs: list[tuple[i
     assert sorted(listed) == sorted(flow.moved)
     assert all(len(moved_along(flow, move.source, move.target)) == move.texts for move in moves(flow))
     assert set(exchanging(flow, k)) == {end for move in moves(flow) for end in (move.source, move.target)}
-
-
-def test_the_matrix_shows_counts_and_takes_clicks_on_flows_alone() -> None:
-    figure = matrix_figure(FLOW, [1, 0, 3], NAMES, (0, 1))
-    heat, numbers, cells = figure.data
-    for axis in (figure.layout.xaxis, figure.layout.yaxis):
-        assert [each.replace("\u00a0", " ") for each in axis.ticktext] == ["&lt;b&gt; · 1", "a · 0", "d · 3"]
-    assert cells.text[0] == "<b>From &lt;b&gt; · 1<br>to a · 0</b>"
-    shown = {(int(y), int(x)): text for y, x, text in zip(numbers.y, numbers.x, numbers.text, strict=True)}
-    assert shown == {(0, 0): "1", (0, 1): "1", (1, 0): "2", (1, 1): "1", (2, 2): "2"}
-    assert np.nansum(heat.z) == 3
-    assert np.isnan(np.diag(heat.z)).all()
-    assert [tuple(map(int, data[:2])) for data in cells.customdata] == [(1, 0), (0, 1)]
-    assert list(zip(cells.y, cells.x, strict=True)) == [(0, 1), (1, 0)]
-    (box,) = figure.layout.shapes
-    assert (box.x0, box.y0) == (-0.5, 0.5)
-    assert not matrix_figure(FLOW, [1, 0], NAMES, (3, 4)).layout.shapes
 
 
 def test_sensitivity_has_wilsons_interval_and_leaves_out_empty_clusters() -> None:

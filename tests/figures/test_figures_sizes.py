@@ -16,7 +16,6 @@ from mauve_core.analysis.gap_table import ledger_rows
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
 from mauve_core.figures.differences import differences_figure
-from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
 from mauve_core.figures.gap import ledger_figure
 from mauve_core.figures.measures import panels_figure
 from mauve_core.scoring.result import Comparison, Difference
@@ -67,11 +66,6 @@ def ledger(count: int) -> go.Figure:
     return ledger_figure(
         ledger_rows(clusters(2 * count), "adds", most=count), "adds", names(2 * count), colour="#118f5a"
     )
-
-
-def curves(count: int) -> go.Figure:
-    found = error_curves(crowd(count), "pairwise")
-    return frontier_figure(curve_points(found, 5.0), 0.5)
 
 
 FIGURES: dict[str, tuple[Callable[[int], go.Figure], int]] = {

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mauve_app.components.why_panel import shown_phrases
 from mauve_core.analysis.phrases import Phrase
 from mauve_core.analysis.why import PropertyEffect, WhyCard
-from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.figures.why import effects_frame, phrases_frame
+from mauve_core.figures.why import effects_frame
 from mauve_core.numerics.statistics.effects import effect
 
 LENGTHS = effect(np.array([5.0, 6.0, 7.0, 8.0]), np.array([1.0, 2.0, 3.0, 9.0]), 0.95)
@@ -44,9 +42,3 @@ def test_the_frame_has_a_row_for_every_comparison_that_was_made() -> None:
     assert first["auc"] == 12 / 16
     assert first["low"] <= first["delta"] <= first["high"]
     assert bool(first["separates"])
-
-
-def test_phrases_stand_with_their_interval_and_counts() -> None:
-    assert phrases_frame((PHRASE,)).iloc[0].tolist() == ["in the end", -1.26, -2.04, -0.48, 3, 1]
-    shown = shown_phrases((PHRASE,)).iloc[0]
-    assert [with_plain_spaces(cell) for cell in shown] == ["in the end", "−1.3 (−2.0 to −0.5)", "3 : 1"]

@@ -41,18 +41,6 @@ def test_in_a_kernel_a_figure_shows_itself_as_html_too(kernel: None) -> None:
     assert "Plotly.newPlot(" in drawn._repr_html_()
 
 
-def test_what_a_person_chose_stays(kernel: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLOTLY_RENDERER", OWN_TYPE)
-    show_in_exports()
-    assert pio.renderers.default == OWN_TYPE
-    monkeypatch.delenv("PLOTLY_RENDERER")
-    show_in_exports.cache_clear()
-    show_in_exports()
-    pio.renderers.default = OWN_TYPE
-    figure(make_comparison(), "leaderboard")
-    assert pio.renderers.default == OWN_TYPE
-
-
 @pytest.mark.browser
 def test_a_figure_is_written_as_an_image(tmp_path: Path) -> None:
     suffix = "png"

@@ -100,21 +100,6 @@ def test_sides_of_different_kinds_are_refused(corpora: dict[str, Corpus]) -> Non
         compare(corpora["human"], {"text": [f"text {i}" for i in range(30)]}, features={})
 
 
-def test_a_comparison_of_images_is_stored_and_moved(
-    comparison: Comparison, corpora: dict[str, Corpus], tmp_path: Path
-) -> None:
-    assert [source.kind for source in comparison.sources] == ["image", "image"]
-    assert comparison.words.reference_items == "real images"
-    store, other = RunStore(tmp_path / "one"), RunStore(tmp_path / "two")
-    run = store.save("photos", comparison, corpora, features_of(corpora))
-    archive = store.export(run.id, tmp_path)
-    moved = other.load(other.import_(archive).id)
-    for name, corpus in corpora.items():
-        found = media_of(moved.corpora[name])
-        assert found.digests == media_of(corpus).digests
-        assert all(found.picture(i, side) == media_of(corpus).picture(i, side) for i in (0, 7) for side in SIDES)
-
-
 def repacked(path: Path, change: Callable[[dict[str, bytes]], object], how: int = zipfile.ZIP_STORED) -> None:
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}

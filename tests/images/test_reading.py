@@ -62,14 +62,6 @@ def test_images_are_read_in_the_order_of_their_names(folder: Path, place: str) -
     assert found.place.content("b/1.png") == (folder / "b/1.png").read_bytes()
 
 
-def test_both_places_give_the_same(folder: Path) -> None:
-    one, other = read_images(folder), read_images(zipped(folder))
-    for mine, yours in zip(one.images, other.images, strict=True):
-        assert (mine.name, mine.digest, mine.properties) == (yours.name, yours.digest, yours.properties)
-        for side in SIDES:
-            assert one.thumbnails.get(mine.digest, side) == other.thumbnails.get(mine.digest, side)
-
-
 @places
 def test_bad_images_are_left_out_by_reason_and_named(folder: Path, place: str) -> None:
     (folder / "empty.png").touch()
@@ -86,19 +78,6 @@ def test_bad_images_are_left_out_by_reason_and_named(folder: Path, place: str) -
     assert any(said.startswith("b/broken.png is a damaged PNG") for said in by_reason["damaged"].examples)
     assert by_reason["empty"].examples == ("empty.png is empty",)
     assert any("2 left out (of another kind)" in note for note in found.notes)
-
-
-@places
-def test_repeats_conversions_and_other_files_are_counted(folder: Path, place: str) -> None:
-    shutil.copy(folder / "b/1.png", folder / "copy.png")
-    picture(9).convert("L").save(folder / "gray.png")
-    (folder / "labels.csv").write_text("a,b")
-    (folder / ".hidden.png").write_bytes(b"")
-    found = read_images(PLACES[place](folder))
-    assert names(found) == sorted([*GOOD, "copy.png", "gray.png"])
-    assert "1 of 6 images repeat another one exactly; they are kept: copy.png is b/1.png." in found.notes
-    assert "1 of 6 images are gray." in found.notes
-    assert "Files of other kinds are not read: 1 .csv." in found.notes
 
 
 def test_links_to_folders_are_not_followed(folder: Path) -> None:

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core import read_corpus
-from mauve_core.__main__ import main
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
@@ -28,7 +27,6 @@ from mauve_core.images import columns
 from mauve_core.images.encoding import ImageEncoder
 from mauve_core.images.perturbing import perturbed_image
 from mauve_core.images.tables import place_of
-from mauve_core.store import RunStore
 from tests.images.made import draw_images
 
 N = 20
@@ -148,31 +146,6 @@ def test_a_table_has_the_images_of_the_folder(folder: Path, form: str) -> None:
     encoder = ImageEncoder(EncoderConfig(model="pixels"))
     assert encoder.key(found) == encoder.key(expected)
     np.testing.assert_array_equal(encoder.encode(found).array, encoder.encode(expected).array)
-
-
-def test_a_stored_corpus_finds_its_images_again(folder: Path, tmp_path: Path) -> None:
-    path = parquet(tmp_path / "t.parquet", structs(files(folder)), key=[f"k{number}" for number in range(N)])
-    read_corpus(path, id_field="key").take([4, 1]).to_parquet(tmp_path / "stored.parquet")
-    corpus = Corpus.from_parquet(tmp_path / "stored.parquet")
-    assert corpus.ids == ("k4", "k1")
-    assert [place_of(corpus).content(name) for name in corpus.ids] == [
-        files(folder)[row].read_bytes() for row in (4, 1)
-    ]
-    perturbation, same = parse_perturbation("gray"), read_corpus(folder)
-    assert perturbed_image(corpus, 1, perturbation, 0) == perturbed_image(same, 1, perturbation, 0)
-
-
-def test_what_cannot_be_used_is_counted_and_named(folder: Path) -> None:
-    whole = [path.read_bytes() for path in files(folder)]
-    whole[2:6] = [None, b"", whole[0][:100], b"words"]  # type: ignore[list-item]
-    found = read_corpus(parquet(folder.parent / "t.parquet", whole))
-    assert found.ids == tuple(str(row) for row in range(1, N + 1) if row not in range(3, 7))
-    assert found.metadata["label"].tolist() == [LABELS[int(row) - 1] for row in found.ids]
-    by_reason = {each.reason: (each.count, each.examples[0]) for each in found.exclusions}
-    assert by_reason.keys() == {"empty", "damaged", "of another kind"}
-    assert by_reason["empty"] == (2, "row 3 has no image")
-    assert by_reason["damaged"][1].startswith("row 5 is a damaged PNG")
-    assert any("1 left out (of another kind): row 6 is not an image" in note for note in found.notes)
 
 
 def test_no_path_leads_out_of_the_folder_of_the_table(folder: Path) -> None:
@@ -303,15 +276,3 @@ def test_a_page_does_not_ask_the_hub_for_an_image(folder: Path, monkeypatch: pyt
     assert not opened
     assert digests(corpus)[3] == hashlib.sha256(place_of(corpus).content(corpus.ids[3])).hexdigest()
     assert opened == ["hf:someone/pictures"]
-
-
-def test_a_table_and_a_folder_are_compared(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = parquet(tmp_path / "t.parquet", structs(files(folder)), text=PROSE)
-    other = draw_images(tmp_path / "dark", N, seed=1, light=0.2)
-    sides = ["compare", "--human", str(path), "--model", f"x={other}"]
-    settings = ["--encoder", "pixels", "--k", "3", "--seeds", "1", "--no-map", "--bootstrap", "100"]
-    assert main([*sides, *settings, "--text-field", "human=image", "--quiet", "--out", "tables"]) == 0
-    assert capsys.readouterr().out
-    run = RunStore().load("tables")
-    assert [source.kind for source in run.comparison.sources] == ["image", "image"]
-    assert run.corpora["human"].origin == str(path)

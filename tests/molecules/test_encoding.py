@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core import compare, read_corpus
+from mauve_core import read_corpus
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.corpus import Corpus
@@ -20,7 +20,6 @@ from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.molecules import kind
 from mauve_core.molecules.kind import MoleculeEncoder
 from mauve_core.numerics.transport.costs import frechet_cost
-from mauve_core.store import RunStore
 
 CONFIG = EncoderConfig(model="chemnet")
 HEADS, LINKS, TAILS = (
@@ -124,17 +123,3 @@ def test_the_key_is_that_of_the_molecules_and_weights(
 def test_settings_of_other_encoders_are_refused(config: EncoderConfig, error: type[InputError], words: str) -> None:
     with pytest.raises(error, match=words):
         MoleculeEncoder(config)
-
-
-def test_two_files_are_compared_and_stored(corpora: tuple[Corpus, Corpus], tmp_path: Path) -> None:
-    human, model = corpora
-    found = compare(human, {"model": model}, k=4, seeds=2, draw_map=False)
-    assert {"rdkit", "fcd"} <= found.environment["versions"].keys()
-    assert found.config.encoder == CONFIG
-    assert (found.words.reference_items, found.human.tokens_median) == ("real molecules", None)
-    store = RunStore(tmp_path)
-    run = store.load(store.save("drugs", found, {"human": human, "model": model}).id)
-    stored = run.corpora["model"].media
-    assert stored is not None
-    assert model.media is not None
-    assert stored.picture(5, 96) == model.media.picture(5, 96)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from mauve_core.corpus import Corpus, limits
 from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.media import SIDES
 from mauve_core.molecules import kind
-from mauve_core.molecules.kind import LONGEST, PROPERTIES
+from mauve_core.molecules.kind import PROPERTIES
 
 LINES = """\
 OCC ethanol
@@ -63,15 +62,6 @@ def test_the_others_are_counted_by_reason(corpus: Corpus) -> None:
     }
     assert "2 of 4 SMILES were rewritten in canonical form." in corpus.notes
     assert "1 of 4 molecules repeat another one exactly; they are kept: 8 is ethanol." in corpus.notes
-
-
-@pytest.mark.parametrize(("longer", "n"), [(0, 2), (1, 1)])
-def test_what_chemnet_cannot_read_is_left_out(tmp_path: Path, longer: int, n: int) -> None:
-    pytest.importorskip("rdkit", reason="rdkit is not installed")
-    path = tmp_path / "long.smi.gz"
-    path.write_bytes(gzip.compress(f"C\n{'C' * (LONGEST + longer)}\n".encode()))
-    corpus = read_corpus(path)
-    assert (len(corpus), corpus.numbered, corpus.name) == (n, True, "long")
 
 
 @pytest.mark.parametrize(

@@ -110,15 +110,6 @@ def test_ratings_have_a_ranking_for_each_question_and_their_correlations(run: Ru
     assert not any(title.endswith(QUESTIONS["human-like"]) for title in page.tables)
 
 
-def test_measures_join_the_scores_that_are_held_against_people(run: Run) -> None:
-    from mauve_core.experiments.text_measures.stored import measure_run
-
-    rate(run, CLOSER_FIRST, 40, {"interesting": lambda index: True})
-    measure_run(run, ("diversity",))
-    rows = Page(html_report(RunStore().load(run.id))).tables["Which scores agree with people: Interesting"]
-    assert any("gap" in row[0] and row[0].endswith("↓") for row in rows)
-
-
 def test_names_and_columns_do_nothing_in_these_sections(own_home: Path) -> None:
     run = make_hostile_run(own_home)
     rate(run, [HUMAN, *NAMES], 40, {"interesting": lambda index: True})

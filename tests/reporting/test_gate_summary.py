@@ -72,14 +72,6 @@ def test_the_verdict_comes_first(test, told):
     assert to_json(result)["sentence"] == told
 
 
-def test_one_measure_that_fails_decides_and_is_named():
-    mauve = dataclasses.replace(PASS, measure="mauve")
-    assert sentence(result_of(mauve, FAIL)).endswith("margin of 0.02 (Frontier integral).")
-    assert result_of(mauve, UNDECIDED).verdict == "undecided"
-    assert result_of(mauve, PASS).verdict == "pass"
-    assert "0.05 (MAUVE), 0.05 (Frontier integral)" in sentence(result_of(mauve, PASS))
-
-
 @pytest.mark.parametrize("hostile", [*PAYLOADS.values(), PINGS], ids=[*PAYLOADS, "pings"])
 def test_text_from_files_stands_in_code_alone(hostile):
     result = result_of(FAIL, findings=[finding(hostile, hostile)] * 3, notes=[hostile] * 9, origin=hostile)

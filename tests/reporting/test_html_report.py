@@ -187,13 +187,3 @@ def test_a_gap_no_larger_than_chance_has_counts_alone(kept_run: Run) -> None:
     assert not {"adds-0", "misses-0"} & set(page.charts)
     assert not any("by cluster" in title for title in page.tables)
     assert "% of the frontier integral" not in page.text
-
-
-def test_a_run_without_map_features_and_halves_has_a_report(tmp_path: Path) -> None:
-    whole = make_run(tmp_path, n=40, seeds=1, projection=False)
-    comparison = dataclasses.replace(whole.comparison, halves=None)
-    bare = RunStore(tmp_path / "runs").save("bare", comparison, whole.corpora)
-    page = Page(html_report(bare))
-    assert "map" not in page.charts
-    assert "one k-means seed" in page.text
-    assert "human vs. human" not in page.text

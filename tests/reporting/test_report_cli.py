@@ -46,18 +46,3 @@ def test_text_goes_to_standard_output_or_into_a_file(
     assert capsys.readouterr().out == make(run.comparison, "joint")
     assert main(["report", "synthetic", "--format", name, "--out", "t.txt"]) == 0
     assert (here / "t.txt").read_text(encoding="utf-8") == make(run.comparison)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--candidate", "nobody"], "close, shifted, collapsed"),
-        (["--format", "latex", "--candidate", "close"], "--candidate applies only to HTML"),
-    ],
-)
-def test_what_cannot_be_is_refused_and_nothing_is_written(
-    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
-    assert main(["report", "synthetic", *arguments]) == 2
-    assert said in capsys.readouterr().err
-    assert list(here.iterdir()) == []

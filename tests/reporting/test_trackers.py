@@ -15,7 +15,6 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
-from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.reporting.trackers.mlflow_writer import TAG, without_password
 from mauve_core.reporting.trackers.record import candidate_keys, tracked
@@ -269,25 +268,3 @@ def test_passwords_are_not_shown() -> None:
     assert without_password("postgresql://me:hidden@host:5432/db?a=1") == "postgresql://host:5432/db?a=1"
     for plain in ("http://host:5000", "sqlite:////a/b.db", "databricks"):
         assert without_password(plain) == plain
-
-
-@pytest.mark.slow
-def test_a_logging_that_fails_midway_is_marked_as_failed_and_can_be_repeated(
-    run: Run, client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from mlflow import MlflowClient
-    from mlflow.exceptions import MlflowException
-
-    def refuse(*_: object, **__: object) -> None:
-        raise MlflowException("the disk of the server is full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(MlflowClient, "log_figure", refuse)
-        with pytest.raises(InputError, match="The run could not be logged to MLflow: the disk of the server is full"):
-            run.log("mlflow")
-    experiment = client.get_experiment_by_name("mauve-lens")
-    (found,) = client.search_runs([experiment.experiment_id])
-    assert found.info.status == "FAILED"
-    assert run.log("mlflow").id == found.info.run_id
-    assert client.get_run(found.info.run_id).info.status == "FINISHED"
-    assert artifacts(client, found.info.run_id, "figures") == ["figures/frontier.html", "figures/leaderboard.html"]

@@ -12,13 +12,12 @@ import pytest
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.files import digest_of_file
 from mauve_core.encoders import checkpoints
 from mauve_core.encoders.catalogue import check_model, identify, must_be_fetched
 from mauve_core.encoders.checkpoints import INCEPTION, inception_weights
-from mauve_core.encoders.opening import language_model
-from mauve_core.encoders.vision import is_vision_model, open_vision_model, vision_recipe
+from mauve_core.encoders.vision import open_vision_model
 
 torch = pytest.importorskip("torch")
 
@@ -65,29 +64,6 @@ def test_features_do_not_depend_on_their_batch(name: str, home: Path, monkeypatc
     assert model.notes == (f"The weights {inception_weights()} are not those of published values of FID and KID.",)
     monkeypatch.setattr("mauve_core.encoders.vision.opening.SHA256", digest_of_file(inception_weights()))
     assert open_vision_model(EncoderConfig(model=name), identity, "cpu").notes == ()
-
-
-def test_the_identity_follows_the_weights_and_the_recipe_the_resize(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    path = inception_weights()
-    path.parent.mkdir(parents=True)
-    path.write_bytes(b"one")
-    fid, clean = (identify(name) for name in INCEPTION)
-    assert fid.digest == clean.digest
-    assert is_vision_model(fid)
-    assert "TensorFlow" in vision_recipe(fid)
-    assert "antialiased" in vision_recipe(clean)
-    assert vision_recipe(fid) != vision_recipe(clean)
-    path.write_bytes(b"another")
-    assert identify(fid.name).digest != fid.digest
-    with pytest.raises(ModelUnavailableError, match=r"damaged.*Download them again"):
-        open_vision_model(EncoderConfig(model=fid.name), fid, "cpu")
-    with pytest.raises(InputError, match=r"one precision.*float32.*float16"):
-        open_vision_model(EncoderConfig(model=fid.name, dtype="float16"), fid, "cpu")
-    with pytest.raises(InputError, match="encodes images, not texts"):
-        language_model(fid.name, None)
 
 
 @pytest.mark.parametrize("size", [(5, 9), (450, 320)])

@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from mauve_core.__main__ import main
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.encoders import encoders_run, parse_encoder, references, stored_encoders, written
+from mauve_core.experiments.encoders import encoders_run, parse_encoder, references, stored_encoders
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.judgments import OPTIONS, QUESTIONS, RatingStore, pair_plan, rank
 from mauve_core.scoring.compare import compare
@@ -94,21 +94,6 @@ def test_encoders_that_see_topics_agree_and_one_that_does_not_differs(run, topic
 
 
 # Names
-
-
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    [
-        ("smollm2-135m:pooling=mean,layer=0", EncoderConfig("smollm2-135m", pooling="mean", layer=0, max_tokens=160)),
-        ("gpt2:max_tokens=9,with_prompt=yes", EncoderConfig("gpt2", max_tokens=9, with_prompt=True)),
-        ("/a:b/model:layer=-2", EncoderConfig("/a:b/model", layer=-2, max_tokens=160)),
-    ],
-)
-def test_an_encoder_is_read_and_written_back(spec, expected):
-    own = EncoderConfig("smollm2-135m", pooling="last", layer=4, max_tokens=160)
-    assert parse_encoder(spec, own) == expected
-    assert parse_encoder(written(expected, own), own) == expected
-    assert len(written(expected, own)) <= len(spec)
 
 
 # Measures and people

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -21,7 +18,6 @@ from mauve_core.numerics.ratios.log_ratios import LogRatios, direct_ratios, rati
 from mauve_core.numerics.resampling.jackknife import jackknife_sd
 from mauve_core.scoring.compare import compare
 from mauve_core.store import RunStore
-from tests.experiments.methods import plain_table
 from tests.experiments.methods.plain_estimators import mauve
 from tests.tiny_models import make_gpt2
 
@@ -114,21 +110,3 @@ def test_one_model_on_both_sides_tells_nothing_apart(run, folders):
             assert score.value == pytest.approx(1.0, abs=1e-12)
     for score in table.results[1].scores.values():
         assert score.value == pytest.approx(0.0, abs=1e-12)
-
-
-def test_a_table_by_loops_has_direct_estimation_by_every_expectation(run, folders, monkeypatch):
-    monkeypatch.setattr(plain_table, "NAMES", ())
-    models = {"human_model": folders[0], "candidate_model": folders[1]}
-    options = Namespace(**models, candidates=[], seed=3, direct_texts=20)
-    rows, *_ = plain_table.table(run, options).partition("\n\n")
-    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows.splitlines()[2:]]
-    candidates = [each.name for each in run.comparison.candidates]
-    assert {(row[0], row[3]) for row in cells} == set(product(candidates, ("union", "own")))
-    for sides, texts, _, expectation, value, twin, _ in cells:
-        chosen = np.random.default_rng(3).permutation(N)[:20]
-        ratios = Likelihoods(
-            Models(*folders), {name: collection_of(run.corpora[name], name).take(chosen) for name in (HUMAN, sides)}
-        ).ratios(sides)
-        expected = mauve(ratios.at_p.tolist(), ratios.at_q.tolist(), expectation, 0.5)
-        assert texts == "20 and 20"
-        assert value == twin == f"{expected:.6f}"

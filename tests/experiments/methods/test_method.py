@@ -19,22 +19,6 @@ P, Q = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.3, 0.5])
 
 
 @pytest.mark.parametrize(
-    "spec",
-    [
-        "kmeans",
-        "kmeans:summary=mid,smoothing=good-turing",
-        "gaussian:scale=2.5",
-        "drmm:scale=2,correction=bootstrap",
-        "kde:divergence=chi2,summary=mid,expectation=other",
-        "direct:expectation=own",
-        "transport-barycentric:scale=2",
-    ],
-)
-def test_a_method_is_read_as_it_is_written(spec):
-    assert parse_method(spec).spec == spec
-
-
-@pytest.mark.parametrize(
     ("spec", "message"),
     [
         ("nonsense", "No estimator of that name"),

@@ -49,14 +49,6 @@ def test_repetition_is_two_copies_at_the_end(text, ends_in_copies):
     assert value("repetition", [text]) == ends_in_copies
 
 
-def test_repetition_against_a_plain_search():
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        words = rng.choice(list("ab"), size=rng.integers(1, 9)).tolist()
-        plain = any(words[-n:] == words[-2 * n : -n] for n in range(1, len(words) // 2 + 1))
-        assert value("repetition", [" ".join(words)]) == plain
-
-
 def test_distinct_counts_over_all_texts():
     # 4-grams: abcd, bcde of the first, abcd of the second: 2 different of 3.
     assert value("distinct", ["a b c d e", "a b c d"]) == pytest.approx(2 / 3, abs=1e-15)

@@ -7,17 +7,13 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.text_measures import Collection, MeasureContext
-from mauve_core.experiments.text_measures.over_axis import OrderOver
 from mauve_core.experiments.text_measures.over_neighbours import (
     OVER_K,
     USUAL,
-    NeighbourTable,
     neighbours,
     neighbours_run,
-    order_sentence,
 )
 from mauve_core.experiments.text_measures.stored import measure_run
-from mauve_core.numerics.feature_space import neighbours as numerics
 from tests.synthetic import make_run
 
 N = 50
@@ -100,35 +96,9 @@ def test_at_their_own_k_they_are_the_stored_measures_to_the_digit(run):
         assert signs == (test.told_apart and test.difference > 0, test.told_apart and test.difference < 0)
 
 
-def test_one_pass_over_the_distances_serves_all_k(monkeypatch):
-    human, models, calls = side(HUMAN), {"q": side("q", 0.4)}, []
-    real = numerics._squared_distances
-    monkeypatch.setattr(numerics, "_squared_distances", lambda *a, **k: calls.append(1) or real(*a, **k))
-    neighbours(human, models, [5], ["precision"])
-    once = len(calls)
-    neighbours(human, models, range(1, 21), ["precision"])
-    assert len(calls) == 2 * once > 0
-
-
 def test_larger_k_gives_larger_precision_recall_and_coverage():
     table = neighbours(side(HUMAN), {"q": side("q", 0.4)}, range(1, 21), ["precision", "recall", "coverage"])
     for name in table.measures:
         values = [row.model.value for row in table.line(name, "q")]
         assert values == sorted(values)
         assert values[0] < values[-1]
-
-
-def test_the_sentence_counts_pairs_that_turn():
-    def table(*orders):
-        rows = neighbours(side(HUMAN), {"a": side("q"), "b": side("rr")}, [1, 2], ["precision"]).rows
-        return NeighbourTable(rows, tuple(OrderOver("precision", "a", "b", *each) for each in orders))
-
-    none = "Precision tells none of the 1 pair of candidates apart at any k."
-    assert order_sentence(table(((), ())), "precision") == none
-    assert "1 of the 2 pairs of candidates apart at some k, each in the same order" in order_sentence(
-        table(((1, 2), ()), ((), ())), "precision"
-    )
-    assert "depends on k: 1 of the 2 pairs of candidates is told apart one way" in order_sentence(
-        table(((1,), (2,)), ((), (1,))), "precision"
-    )
-    assert order_sentence(table(), "precision") == ""
