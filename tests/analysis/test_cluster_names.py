@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mauve_core.analysis.cluster_names import NO_TEXTS, NO_WORDS, cluster_names
+from mauve_core.analysis.cluster_names import cluster_names
 from mauve_core.analysis.why import SEPARATES
 from mauve_core.analysis.words import count_words
 from mauve_core.corpus.text_properties import PROPERTIES, text_properties
@@ -66,15 +66,6 @@ def test_the_property_is_the_one_with_the_farthest_interval() -> None:
         if found:
             assert names[cluster] == max(found, key=lambda words: found[words])
     assert names[1] == PROPERTIES["punctuation"].less
-
-
-def test_equal_names_take_one_word_more_then_the_number() -> None:
-    same = ["sun moon star sky"] * 2
-    quiet = {name: np.zeros(6) for name in PROPERTIES}
-    counts = count_words([*same, *same, "of", "the"])
-    names = cluster_names(counts, quiet, np.array([0, 0, 1, 1, 2, 3]), 5)
-    assert names[:2] == ("moon, sky, star, sun (0)", "moon, sky, star, sun (1)")
-    assert names[2:] == (f"{NO_WORDS} (2)", f"{NO_WORDS} (3)", NO_TEXTS)
 
 
 @pytest.mark.parametrize(

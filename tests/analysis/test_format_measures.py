@@ -49,17 +49,3 @@ def test_a_case_made_by_hand(name: str, text: str, expected: float) -> None:
 )
 def test_an_echo(text: str, prompt: str, expected: float) -> None:
     assert number("echo", text, prompt) == pytest.approx(expected, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
-        ("The end of the road is in the hills.", "English"),
-        ("Das ist der Weg, und die Stadt ist nicht weit.", "German"),
-        ("これは道の終わりです。", "Japanese"),
-        ("هذه نهاية الطريق", "Arabic"),
-        ("river engine planet", ""),
-    ],
-)
-def test_a_guess_of_the_language(text: str, language: str) -> None:
-    assert format_measures([text]).languages == (language,)

@@ -13,15 +13,6 @@ SEVEN = ["7, tall, dark, red fox"] * 10
 LABELS = np.repeat(np.arange(2, dtype=np.int32), 10)
 
 
-def test_what_most_items_share_is_left_out() -> None:
-    image = kind_of("image")
-    found = item_words(image, SIX, [*SIX, *SEVEN])
-    assert found.vocabulary.tolist() == ["4", "6", "square"]
-    assert found.matrix.shape == (10, 3)
-    assert item_words(image, SEVEN, [*SIX, *SEVEN]).vocabulary.tolist() == ["7", "red fox", "tall"]
-    assert item_words(image, SIX, [*SIX, *SEVEN] + ["wide"] * 40).vocabulary.tolist() == ["4", "6", "dark", "square"]
-
-
 def test_numbers_name_clusters_of_images_and_a_rare_tag_does_not() -> None:
     described = [*SIX, *SEVEN, "9, tall"]
     words = item_words(kind_of("image"), described, described)

@@ -27,7 +27,6 @@ from mauve_core.analysis.repartition import repartition
 from mauve_core.analysis.stability import assess_stability
 from mauve_core.analysis.words import count_words
 from mauve_core.base.config import HUMAN, PartitionKind
-from mauve_core.corpus.text_properties import text_properties
 from mauve_core.encoders import text_kind
 from mauve_core.numerics.resampling.stability import Stability
 from mauve_core.scoring.estimates import ScoreBasis, score_basis
@@ -93,15 +92,6 @@ def test_kept_words_of_clusters_are_those_of_their_texts(run: Run) -> None:
         labels = np.concatenate([part.labels[HUMAN], part.labels[name]])
         found = run_cluster_words(run, "pairwise", name, part.seed)
         assert found == words.by_group(labels, part.k, top=12, min_texts=2)
-
-
-@pytest.mark.usefixtures("no_work")
-def test_kept_properties_are_those_of_the_texts(run: Run) -> None:
-    expected = text_properties(run.corpora["close"].texts)
-    found = run_properties(run, "close")
-    assert found.keys() == expected.keys()
-    for name, values in expected.items():
-        np.testing.assert_array_equal(found[name], values)
 
 
 @pytest.mark.usefixtures("no_work")

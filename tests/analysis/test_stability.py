@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 
@@ -39,19 +37,3 @@ def test_the_reference_comes_first_and_the_other_seeds_follow(
     parts = [comparison.partition(kind, MODEL, each) for each in (seed, 1 - seed)]
     expected = cluster_stability([stacked(part) for part in parts], N[HUMAN], k=parts[0].k, seed=0)
     assert_same_statistics(assess_stability(comparison, MODEL, kind, seed), expected)
-
-
-def test_more_partitions_and_prompts(comparison: Comparison) -> None:
-    reference, other = (comparison.partition("pairwise", MODEL, each) for each in (0, 1))
-    coarse = dataclasses.replace(
-        reference, k=2, labels={name: np.minimum(labels, 1) for name, labels in reference.labels.items()}
-    )
-    prompts = {name: [f"prompt {i}" for i in range(N[name])] for name in (HUMAN, MODEL)}
-    found = assess_stability(comparison, MODEL, others=[coarse], prompts=prompts)
-    blocks = [*prompts[HUMAN], *prompts[MODEL]]
-    rows = [stacked(part) for part in (reference, other, coarse)]
-    expected = cluster_stability(rows, N[HUMAN], k=reference.k, blocks=blocks, seed=0)
-    assert_same_statistics(found, expected)
-    assert found.elsewhere.shape == (2, reference.k)
-    assert found.notes == expected.notes
-    assert "never change sides" in found.notes[0]

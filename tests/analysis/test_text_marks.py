@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.analysis.phrases import distinctive_phrases
-from mauve_core.analysis.text_marks import marked_text, repeated_spans
+from mauve_core.analysis.text_marks import marked_text
 
 
 def inner(text: str, *phrases: str) -> str:
@@ -22,15 +22,6 @@ def inner(text: str, *phrases: str) -> str:
 def test_phrases_are_found_across_punctuation_and_case() -> None:
     assert inner("In New, York it's cold", "new york") == "In <mark>New, York</mark> it&#x27;s cold"
     assert inner("It's newest york", "new york", "it's") == "<mark>It&#x27;s</mark> newest york"
-
-
-def test_words_of_repeated_4_grams_are_lined() -> None:
-    text = "a b c d x a b c d"
-    assert [text[start:end] for start, end in repeated_spans(text)] == ["a b c d", "a b c d"]
-    assert inner(text) == "<mark>a b c d</mark> x <mark>a b c d</mark>"
-    assert "wavy" in marked_text(text, [])
-    assert "wavy" not in marked_text("a b c d x", ["a"])
-    assert repeated_spans("one two three") == []
 
 
 @settings(deadline=None, max_examples=80)

@@ -67,16 +67,6 @@ def test_a_property_that_tells_the_sides_apart_is_flagged(source: WhySource) -> 
     assert cut["length"].effect == effect(lengths[labels & humans], lengths[labels & ~humans])
 
 
-def test_the_cluster_against_the_rest(source: WhySource) -> None:
-    rest = {each.name: each for each in why_card(source, 0).rest}
-    assert rest["truncated"].effect is not None
-    assert rest["truncated"].effect.first == 0.5
-    assert rest["truncated"].effect.second == 0
-    assert rest["truncated"].effect.n == 2 * PER_SIDE
-    assert rest["truncated"].effect.m == 6 * PER_SIDE
-    assert not rest["truncated"].separates
-
-
 def test_nearest_pairs_lie_in_the_cluster(source: WhySource, sides) -> None:
     card = why_card(source, 2)
     human, model = sides[HUMAN][1], sides["m"][1]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.json_schema import json_schema
-from mauve_core.base.validation import As, Extended, Later, Ranged, RangedByName, Share, Within
+from mauve_core.base.validation import As, Extended, Later, Share, Within
 
 
 @dataclass(frozen=True)
@@ -99,14 +99,3 @@ def test_what_the_codec_refuses_is_not_allowed(name: str, value: object) -> None
     with pytest.raises(InputError):
         from_json(Everything, values)
     assert not allows(Everything, values)
-
-
-def test_ranges_of_estimates_leave_their_spread_out_and_are_rounded_outward() -> None:
-    ranged = list[Annotated[Estimate, Ranged(0.0, np.log(2))]]
-    good = {"mean": np.nextafter(np.log(2), 1), "low": 0.0, "sd": 5.0, "values": [0.1]}
-    assert allows(ranged, [good])
-    for name, value in (("mean", 0.7), ("low", -0.1), ("values", [0.7])):
-        assert not allows(ranged, [{**good, name: value}])
-    by_name = Annotated[Mapping[str, Estimate], RangedByName({"one": (0.0, 1.0)})]
-    assert allows(by_name, {"one": good, "other": {**good, "mean": 5.0}})
-    assert not allows(by_name, {"one": {**good, "mean": 5.0}})

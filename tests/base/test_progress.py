@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from mauve_core.base.progress import StageClocks, format_seconds, remaining_seconds
+from mauve_core.base.progress import format_seconds, remaining_seconds
 
 
 @pytest.fixture
@@ -21,9 +21,3 @@ def test_estimates_of_the_time_left() -> None:
     assert remaining_seconds(10, 0, 5) is None
     assert remaining_seconds(10, 2, 6) == 20
     assert [format_seconds(s) for s in (0.2, 45, 200, 4800)] == ["1 s", "45 s", "3 min", "1 h 20 min"]
-
-
-def test_what_an_earlier_worker_did_does_not_count_for_the_pace() -> None:
-    clocks = StageClocks()
-    clocks.clock_of("encoding", 80, 100, now=0.0)
-    assert clocks.clock_of("encoding", 90, 100, now=5.0).seconds_left(5.0) == pytest.approx(5.0, rel=1e-12)

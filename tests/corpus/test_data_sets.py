@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, Image, List, SplitDict, SplitInfo, Value
+from datasets import ClassLabel, Dataset, DatasetDict, DatasetInfo, Features, List, SplitDict, SplitInfo, Value
 
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import read_corpus
@@ -86,15 +86,6 @@ def test_what_a_name_may_not_choose(splits: Path, saved: Path) -> None:
         read_corpus(f"hf:{splits}:train:answer")
     with pytest.raises(InputError, match="has no configurations"):
         read_corpus(f"hf:{saved}#raw")
-
-
-def test_images_are_left_out_undecoded(tmp_path: Path) -> None:
-    rows = [{"text": text(i), "picture": {"bytes": b"no image", "path": None}} for i in range(N)]
-    data = Dataset.from_list(rows, features=Features({"text": Value("string"), "picture": Image()}))
-    data.save_to_disk(str(tmp_path / "pictures"))
-    corpus = read_corpus(f"hf:{tmp_path / 'pictures'}")
-    assert len(corpus) == N
-    assert "Columns of images, sounds or videos were left out: picture." in corpus.notes
 
 
 def test_limits_hold(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,16 +53,6 @@ def test_without_ids_texts_are_numbered_within_their_generation(tmp_path: Path) 
     assert found.codes["model"].tolist() == [found.codes["human"][i] for i in (0, 2, 0, 1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("generations", "note"), [([0] * 6, None), ([0, 0, 0, 1, 1, None], "does not tell generations apart")]
-)
-def test_other_values_are_metadata(generations: list[object], note: str | None, tmp_path: Path) -> None:
-    corpus = read_corpus(file_of(tmp_path, [row(g, i) for i, g in enumerate(generations)]))
-    assert (corpus.generation, corpus.generations) == (None, ())
-    assert "generation" in corpus.metadata
-    assert any(note in each for each in corpus.notes) if note else not corpus.notes[1:]
-
-
 def test_generations_of_one_corpus_share_prompts_that_no_other_has() -> None:
     def made(name: str, prompts: list[str], generations: list[int]) -> Corpus:
         return corpus_from_texts(

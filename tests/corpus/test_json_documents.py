@@ -16,7 +16,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.corpus import limits, read_corpus
 from mauve_core.corpus.json_documents import READ, Reader
 from mauve_core.corpus.reading import read_table
-from tests.layouts import N, chat, chat_completion, prompt, text
+from tests.layouts import N, prompt, text
 
 ROWS = [{"id": i, "prompt": prompt(i), "text": text(i), "score": i / 7, "tags": ["a", {"b": None}]} for i in range(N)]
 FRAME = pd.DataFrame([{"id": i, "prompt": prompt(i), "text": text(i)} for i in range(N)])
@@ -55,14 +55,6 @@ def test_every_form_gives_the_corpus_of_the_lines(name: str, tmp_path: Path) -> 
     corpus = read_corpus(path)
     assert corpus.digest == digest_of_lines(tmp_path)
     assert "Ids were read from the field 'id', guessed by its name." in corpus.notes
-
-
-@pytest.mark.parametrize("content", [chat(1), {"completion": text(1)}, {"choices": [chat_completion(1)["choices"][0]]}])
-def test_an_object_that_is_one_record(content: dict[str, Any], tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    for indent in (None, 2):
-        path.write_text(json.dumps(content, indent=indent))
-        assert read_corpus(path).texts == (text(1),)
 
 
 @pytest.mark.parametrize(

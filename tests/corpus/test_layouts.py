@@ -63,16 +63,6 @@ def test_paths_that_lead_to_no_text(field: str, parts: tuple[str, ...], tmp_path
         assert part in str(caught.value)
 
 
-def test_wide_and_deep_rows_are_listed_up_to_a_limit(tmp_path: Path) -> None:
-    deep: object = "text at the end"
-    for _ in range(50):
-        deep = {"x": deep}
-    wide = {f"n{i}": "some words" for i in range(10_000)}
-    table = read_table(Layout(lambda i: {"deep": deep, "wide": wide, "list": [["a b"]] * 1000}).write(tmp_path))
-    assert len(table.inner_fields) == 100
-    assert table.values("deep" + ".x" * 50)[0] == "text at the end", "a path that is named is followed to its end"
-
-
 @pytest.mark.parametrize(
     "value",
     [

@@ -19,12 +19,6 @@ def refused(path: Path) -> str:
     return str(caught.value)
 
 
-@pytest.mark.parametrize("who", ["assistant", "user"])
-def test_turns_of_one_speaker_are_texts(who: str, tmp_path: Path) -> None:
-    corpus = read_corpus(Layout(lambda i: {"role": who, "content": text(i)}).write(tmp_path))
-    assert corpus.texts == tuple(map(text, range(N)))
-
-
 def test_failed_requests_are_left_out_even_with_an_answer(tmp_path: Path) -> None:
     def row(i: int) -> dict[str, Any]:
         failed: dict[str, Any] = {"error": {"code": "server_error"}}

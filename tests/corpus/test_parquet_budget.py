@@ -80,14 +80,6 @@ def test_a_kilobyte_that_says_ten_gigabytes(what: str, tmp_path: Path) -> None:
     assert int(result.stdout.split()[-1]) < 400, "MB in all, libraries included"
 
 
-def test_a_page_that_unpacks_to_much_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write(tmp_path / "page.parquet", {"text": ["x" * 400_000]}, use_dictionary=False, write_statistics=False)
-    monkeypatch.setattr(limits, "unpacked_bytes", lambda: 300_000)
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)
-    assert path.stat().st_size < 2000
-    assert "unpacks to more than 300,000 bytes" in refusal(path)
-
-
 def test_a_prefix_that_is_repeated_is_decoded_a_few_rows_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

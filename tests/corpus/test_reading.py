@@ -13,7 +13,6 @@ import pytest
 from mauve_core.base.errors import InputError
 from mauve_core.cli.standard_input import file_of
 from mauve_core.corpus import read_corpus, read_table
-from mauve_core.tasks.comparison import TextFile
 from tests.layouts import N, text
 
 
@@ -68,13 +67,6 @@ def test_what_no_pattern_may_do(shards: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("mauve_core.corpus.reading.MOST_FILES", 2)
     with pytest.raises(InputError, match="Too many files match"):
         read_table(shards / "part-*.jsonl")
-
-
-def test_sources_in_several_files(shards: Path) -> None:
-    for part, source in enumerate(("human", "greedy", "human")):
-        shard(shards / f"part-{part}.jsonl", range(8 * part, 8 * part + 8), generator=source)
-    corpus = TextFile(str(shards / "part-*.jsonl"), by="generator", source="human").read("human")
-    assert corpus.texts == tuple(text(i) for i in (*range(8), *range(16, N)))
 
 
 class _Input:

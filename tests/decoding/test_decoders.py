@@ -19,7 +19,6 @@ from tests.tiny_models import make_gpt2, make_llama
 torch = pytest.importorskip("torch")
 
 PROMPT = "The old town"
-TOKENS = 20
 
 
 @pytest.fixture(scope="module", params=[make_gpt2, make_llama], ids=["gpt2", "llama"])
@@ -148,19 +147,6 @@ def test_adversarial_texts_have_their_perplexity(loaded) -> None:
     ):
         loss = -total(loaded, prompt_ids(loaded, prompt), tokens) / len(tokens)
         assert math.exp(loss) == pytest.approx(target, rel=0.05)
-
-
-def test_adversarial_texts_begin_with_tokens_from_the_whole_vocabulary(loaded):
-    prompts = [PROMPT] * 400
-    uniform = math.ceil(0.15 * TOKENS)
-    written = np.array(write(loaded, "adversarial:ppl=10", tokens=TOKENS, prompts=prompts))[:, :uniform]
-    special = loaded.tokenizer.all_special_ids
-    allowed = loaded.model.config.vocab_size - len(special)
-    counts = np.bincount(written.ravel(), minlength=loaded.model.config.vocab_size)
-    assert counts[special].sum() == 0
-    # One fixed seed; under the null the p-value is uniform, so a threshold of 1e-4 fails a right decoder that rarely.
-    assert chisquare(np.delete(counts, special)).pvalue > 1e-4
-    assert len(np.delete(counts, special)) == allowed
 
 
 @pytest.mark.parametrize("t", [0.5, 2.0])

@@ -13,7 +13,6 @@ import pytest
 import torch
 from transformers import AutoTokenizer
 
-from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
 from mauve_core.decoding.decoders import DECODERS
@@ -190,24 +189,3 @@ def test_what_vllm_is_not_asked_for(vllm: Any, gpt2: str, tmp_path: Path, option
     with pytest.raises(InputError, match=words):
         generate_files(**given)
     assert (vllm.loaded, list(tmp_path.glob("*.jsonl"))) == ([], [])
-
-
-def test_the_command(vllm: Any, llama: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "prompts.txt").write_text("The old town\nShe asked\nRain fell\n")
-    out = tmp_path / "out"
-    command = ["generate", "--model", llama, "--prompts", str(tmp_path / "prompts.txt"), "--out", str(out), "--quiet"]
-    command += ["--max-new-tokens", "6", "--decoder", "greedy", "--decoder", "nucleus:p=0.9"]
-    assert main([*command, "--engine", "vllm", "--batch-size", "2", "--repeats", "2"]) == 0
-    assert [len(call) for call in vllm.asked] == [2, 1, 2, 2, 2]
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == [f"greedy -> {out / 'greedy.jsonl'}", f"nucleus:p=0.9 -> {out / 'nucleus-0.9.jsonl'}"]
-    assert ["passed over" in lines[2], lines[3].startswith("vLLM wrote the texts")] == [True, True]
-    texts = texts_of(out / "greedy.jsonl")
-    assert main(command) == 0
-    assert texts_of(out / "greedy.jsonl") == texts
-    capsys.readouterr()
-    assert main([*command, "--decoder", "beam", "--engine", "vllm"]) == 2
-    assert f"decoder beam. Allowed: {DECODERS_OF_VLLM}" in capsys.readouterr().err
-    server = ["openai:http://localhost:1/v1#m" if each == llama else each for each in command]
-    assert main([*server, "--engine", "vllm"]) == 2
-    assert "--engine does not apply to a model behind a server" in capsys.readouterr().err

@@ -24,7 +24,6 @@ from tests.tiny_models import LAYERS, POSITIONS
 
 RELATIVE = 1e-5
 CAUSAL, MASKED = ("gpt2", "llama"), ("roberta", "bert")
-SPECIAL = {"gpt2": 0, "llama": 1, "roberta": 2, "bert": 2}
 Tiny = Callable[[str], str]
 
 
@@ -133,16 +132,6 @@ def test_the_beginning_is_kept_whatever_the_tokenizer_says(tiny: Tiny, texts: tu
 def test_a_text_without_tokens_is_named(tiny: Tiny, name: str) -> None:
     with pytest.raises(InputError, match=r"text 1 \(counted from 0\)"):
         encode(["Something.", "", "Something else."], EncoderConfig(tiny(name)), device="cpu")
-
-
-@pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_refuses_a_limit_that_leaves_no_room(tiny: Tiny, name: str) -> None:
-    special = SPECIAL[name]
-    enough = encode(["Some text."], EncoderConfig(tiny(name), max_tokens=special + 1), device="cpu")
-    assert enough.lengths.tolist() == [special + 1]
-    if special:
-        with pytest.raises(InputError, match=f"{special + 1} to {POSITIONS}"):
-            encode(["Some text."], EncoderConfig(tiny(name), max_tokens=special), device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,3 @@ def test_tables_in_memory() -> None:
     ):
         np.testing.assert_array_equal(matrix_of(given, "x"), ARRAY)
     assert matrix_of(ARRAY, "x") is ARRAY
-
-
-@pytest.mark.parametrize("given", [[[1.0], [1.0, 2.0]], [["a"]], np.ones(3)])
-def test_what_is_no_matrix_is_refused(given: Any) -> None:
-    with pytest.raises(InputError, match="What it is cannot be used"):
-        matrix_of(given, "What it is")

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import AutoModel
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import EncoderConfig
@@ -132,14 +131,6 @@ def test_an_added_token_without_an_embedding_is_refused_where_a_text_has_it(host
     prompts = Prompts(ids=("a",), texts=("And <more>.",))
     with pytest.raises(InputError, match="outside 0 to 399 in text 0"):
         continue_prompts(loaded, prompts, parse_decoder("greedy"), GenerationSettings(max_new_tokens=2))
-
-
-def test_an_old_pickle_of_plain_tensors_still_loads(hostile: Path) -> None:
-    expected = features(hostile).array
-    model = AutoModel.from_pretrained(hostile)
-    torch.save(model.state_dict(), hostile / "pytorch_model.bin")
-    (hostile / "model.safetensors").unlink()
-    assert (features(hostile).array == expected).all()
 
 
 def test_a_model_larger_than_the_memory_is_refused(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:

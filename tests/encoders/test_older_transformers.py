@@ -6,18 +6,15 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from transformers import AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import Encoder, encode
-from mauve_core.encoders.older_transformers import correct_special_tokens
 from tests.encoders.test_encode import RELATIVE, relative_error
 
 Tiny = Callable[[str], str]
@@ -51,20 +48,6 @@ def test_a_model_wider_than_its_weights_is_refused_before_it_takes_memory(
     monkeypatch.setattr("transformers.modeling_utils.PreTrainedModel.from_pretrained", None)
     with pytest.raises(InputError, match="more parameters than its weights hold"):
         encode(TEXTS, EncoderConfig(str(folder)), device="cpu")
-
-
-@pytest.mark.usefixtures("older")
-def test_special_tokens_are_those_that_the_file_names(tiny: Tiny) -> None:
-    tokenizer = AutoTokenizer.from_pretrained(tiny("llama"))
-    bare = tokenizer("She asked.", add_special_tokens=False)["input_ids"]
-    tokenizer.eos_token = tokenizer.pad_token = "<s>"
-    tokenizer.add_bos_token = True
-    correct_special_tokens(
-        tokenizer, SimpleNamespace(bos_token_id=0, eos_token_id=1, pad_token_id=1, unk_token_id=None)
-    )
-    assert (tokenizer.bos_token, tokenizer.eos_token, tokenizer.pad_token) == ("<s>", "</s>", "</s>")
-    assert not tokenizer.add_bos_token
-    assert tokenizer.decode([*bare, 1], skip_special_tokens=True) == "She asked."
 
 
 @pytest.mark.parametrize("values", [{"scale_attn_by_inverse_layer_idx": True}, {"scale_attn_weights": False}])

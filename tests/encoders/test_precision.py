@@ -14,7 +14,7 @@ import torch
 
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, Precision, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.encoders import Encoder, encode, feature_key
+from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.catalogue import ModelIdentity
 from mauve_core.encoders.keys import key_of
 from mauve_core.encoders.precision import ERRORS, MAUVE_CHANGES, choose_precision, cost_of
@@ -125,15 +125,6 @@ def test_a_comparison_keeps_what_auto_became(
             known={source.name: source for source in found.sources},
             progress="none",
         )
-
-
-@pytest.mark.parametrize(("device", "capability"), [("cpu", (9, 0)), ("cuda", (7, 5))])
-def test_tf32_is_refused_where_it_is_not(
-    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, device: str, capability: tuple[int, int]
-) -> None:
-    stand_in(monkeypatch, capability)
-    with pytest.raises(InputError, match=r"has no TF32.*compute capability 8.0"):
-        encode(texts, EncoderConfig(tiny("gpt2"), dtype="tf32"), device=device)
 
 
 @pytest.mark.parametrize("packed", [True, False])

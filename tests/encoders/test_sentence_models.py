@@ -21,7 +21,7 @@ from safetensors.numpy import save_file
 from transformers import AutoModel, AutoTokenizer
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import InputError
 from mauve_core.encoders import encode, feature_key
 from tests.encoders.test_encode import RELATIVE, relative_error
 from tests.tiny_models import WIDTH
@@ -172,39 +172,6 @@ def test_everything_in_the_files_counts_in_the_key(sentence: Path, tmp_path: Pat
     save_file({"linear.weight": -DENSE[0], "linear.bias": DENSE[1]}, dense / "2_Dense" / "model.safetensors")
     assert len({*keys, feature_key(texts, config)}) == len(keys) + 1
     assert feature_key(texts, config) == features(dense, texts).key
-
-
-UNKNOWN: dict[str, tuple[str, object, str]] = {
-    "router": ("modules.json", [{"type": OWN + "Router", "path": ""}], "Router"),
-    "own class": (
-        "modules.json",
-        [{"type": OWN + "Transformer"}, {"type": OWN + "Pooling", "path": "1_Pooling"}, {"type": "own.Head"}],
-        "own.Head",
-    ),
-    "no pooling": ("modules.json", [{"type": OWN + "Transformer"}, {"type": OWN + "Normalize"}], "Normalize"),
-    "pooling": ("1_Pooling/config.json", {"pooling_mode": "attention"}, "attention"),
-    "prompt left out": ("1_Pooling/config.json", {"pooling_mode": "mean", "include_prompt": False}, "include_prompt"),
-    "activation": ("2_Dense/config.json", {"out_features": 8, "activation_function": "os.system"}, "os.system"),
-    "tokens through a layer": (
-        "2_Dense/config.json",
-        {"out_features": 8, "module_input_name": "token_embeddings"},
-        "Dense",
-    ),
-    "task": ("sentence_bert_config.json", {"transformer_task": "fill-mask"}, "transformer_task"),
-    "chat": ("sentence_bert_config.json", {"modality_config": {"message": {}}}, "modality_config"),
-    "arguments": ("sentence_bert_config.json", {"model_args": {"rotary": 1}}, "rotary"),
-}
-
-
-@pytest.mark.parametrize("name", UNKNOWN)
-def test_what_is_not_known_is_named_and_another_pooling_can_be_chosen(tiny: Tiny, tmp_path: Path, name: str) -> None:
-    folder = make(tiny("bert"), tmp_path / "m", "mean", steps=["Dense"])
-    dump(folder / "config_sentence_transformers.json", {"prompts": {"q": "Query: "}, "default_prompt_name": "q"})
-    file, values, message = UNKNOWN[name]
-    dump(folder / file, values)
-    with pytest.raises(ModelUnavailableError, match=f"{message}.*--pooling mean, last or first"):
-        features(folder, ["Some text."])
-    assert features(folder, ["Some text."], pooling="mean").array.shape == (1, WIDTH)
 
 
 @pytest.mark.parametrize("name", ["modules.json", "2_Dense/model.safetensors"])

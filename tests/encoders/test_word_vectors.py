@@ -17,7 +17,7 @@ import pytest
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.corpus import corpus_from_texts
-from mauve_core.encoders import Encoder, encode, feature_key, identify, vector_files, word_vectors
+from mauve_core.encoders import Encoder, encode, feature_key, identify, word_vectors
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vector_files import read_vectors
 from mauve_core.scoring.compare import compare
@@ -165,19 +165,6 @@ def test_what_the_store_has_is_not_computed_again(vectors: str, tmp_path: Path, 
     for attribute in ("key", "device", "limit", "notes"):
         assert getattr(first, attribute) == getattr(second, attribute)
     assert first.key == feature_key(TEXTS, config)
-
-
-def test_a_file_that_changes_while_it_is_read_leaves_nothing_behind(vectors: str, tmp_path: Path) -> None:
-    store = FeatureStore(tmp_path / "store")
-
-    def disturb(stage: str, done: int, total: int) -> None:
-        if stage == vector_files.STAGE and done == total:
-            written(Path(vectors), [*LINES, "dog 1 1 1"])
-
-    with pytest.raises(InputError, match="changed while it was being read"):
-        encode(TEXTS, EncoderConfig(vectors), store=store, progress=disturb)
-    assert not store.root.exists()
-    assert len(encode(TEXTS, EncoderConfig(vectors), store=store).array) == 3
 
 
 def test_compare_in_python_is_that_of_given_features(study: Path) -> None:

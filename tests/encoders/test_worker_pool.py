@@ -43,17 +43,6 @@ def test_every_batch_comes_back_once(count: int, ahead: int) -> None:
     assert work.stop() == []
 
 
-@pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize("ahead", [0, 1])
-def test_what_was_begun_is_not_lost(count: int, ahead: int) -> None:
-    log: list[tuple[str, int]] = []
-    work = WorkerPool([doubling(ahead, log) for _ in range(count)], range(1000))
-    taken = [work.take()[0] for _ in range(5)]
-    taken += [batch for batch, _ in work.stop()]
-    assert sorted(taken) == sorted(batch for name, batch in log if name == "start")
-    assert len(set(taken)) == len(taken)
-
-
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_error_of_a_lane_is_raised_where_results_are_taken(count: int) -> None:
     def fail(batch: int) -> int:

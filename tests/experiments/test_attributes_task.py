@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,10 @@ import pytest
 from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out, stored_attributes
+from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.scoring.streams import stream
 from mauve_core.store import Run
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.registry import read_task
 from tests.synthetic import TOPICS, make_run
 
 N, SEEDS = 160, 2
@@ -107,24 +104,3 @@ def test_other_ks_are_clustered_as_the_run_itself_would(run: Run, candidate: str
     made = attributes_run(run, [5], ["topic"], source=ALL, candidate=candidate, splits=3)
     assert made.rows == expected.rows
     assert made.settings["texts"] == dict.fromkeys(names, N)
-
-
-# The task and what is kept
-
-
-def test_the_task_keeps_its_table_beside_the_run(run: Run) -> None:
-    task = AttributesTask(run.id, ("topic",), (4, 16), "close", None, 3)
-    assert read_task("attributes", json.loads(json.dumps(task.to_json()))) == task
-    assert task.absolute() == task
-    assert task.perform() == run.id
-    kept = stored_attributes(run)
-    assert kept is not None
-    assert kept.ks == (4, 16)
-    assert kept.settings["source"] == "close"
-    AttributesTask(run.id, ks=(16,)).compute()
-    again = stored_attributes(run)
-    assert again is not None
-    assert again.ks == (16,)
-
-
-# The command line and the job

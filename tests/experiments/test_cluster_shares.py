@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from mauve_core.analysis.cluster_table import ADDS, MISSES
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.experiments.cluster_shares import cluster_of, cluster_rows, columns_of, phrase_shares, share_table
+from mauve_core.experiments.cluster_shares import phrase_shares, share_table
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll
 from mauve_core.shards.result import ShardedComparison
 from tests.mutations import clusters_over_shards_example, over_shards_example
@@ -52,23 +52,6 @@ def test_intervals_hold_for_all_clusters_of_both_sides(example: tuple[ShardedCom
         np.testing.assert_allclose(table[f"{share}_low"], centre - half)
         np.testing.assert_allclose(table[f"{share}_high"], centre + half)
     assert table["direction"].tolist() == [ADDS, MISSES]
-
-
-def test_cells_belong_to_their_titles(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
-    found, candidate = example
-    rows = cluster_rows(found, candidate, 1)
-    assert len(rows) == 1
-    assert dict(zip(columns_of("ours"), rows[0], strict=True)) == {
-        "Cluster": "rain, cloud",
-        "No.": "3",
-        "Human": rows[0][2],
-        "ours": rows[0][3],
-        "Human phrases": "weather",
-        "Phrases of ours": "rain",
-    }
-    assert rows[0][2].startswith("5%")
-    assert cluster_of(candidate, 0) == candidate.clusters[1]
-    assert cluster_of(candidate, 7) == candidate.clusters[0]
 
 
 def test_shares_of_phrases_are_those_of_all_texts_of_a_side(

@@ -19,7 +19,7 @@ from mauve_core.shards.compare import plan_of
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.reading import texts_of_cluster
 from mauve_core.shards.result import ShardedComparison
-from mauve_core.shards.whereabouts import FOLDER, notes_of, notes_path, take_note
+from mauve_core.shards.whereabouts import FOLDER, notes_path, take_note
 from mauve_core.store import Run
 from mauve_core.tasks.over_shards import store_sample
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
@@ -91,15 +91,3 @@ def test_a_note_that_leads_to_another_comparison_is_not_followed(
     found = find_work(stored.found, stored.own)
     assert isinstance(found, str)
     assert f"{Work.open(tmp_path / 'other').folder} is the work folder of another comparison" in found
-
-
-def test_clusters_that_are_not_those_of_the_comparison_are_not_looked_up(stored: Stored) -> None:
-    """As where a run was changed and kept the scores of another."""
-    first, *others = stored.own.clusters
-    number = dataclasses.replace(first, number=max(each.number for each in stored.own.clusters) + 1)
-    count = dataclasses.replace(first, human=dataclasses.replace(first.human, n=first.human.n + 1))
-    for clusters in ((number, *others), (count, *others), tuple(others)):
-        assert isinstance(find_work(stored.found, dataclasses.replace(stored.own, clusters=clusters)), str)
-    assert isinstance(find_work(stored.found, dataclasses.replace(stored.own, seed=1 - stored.own.seed)), str)
-    fewer = tuple(dataclasses.replace(side, n=side.n - 1) for side in stored.found.sides)
-    assert notes_of(dataclasses.replace(stored.found, sides=fewer)) == ()

@@ -10,14 +10,7 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import HUMAN
-from mauve_core.experiments.attributes_over_k import (
-    SPLITS,
-    OtherTexts,
-    attributes_run,
-    encoded_texts,
-    texts_of_run,
-    usual_ks,
-)
+from mauve_core.experiments.attributes_over_k import SPLITS, OtherTexts, attributes_run, encoded_texts, texts_of_run
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.statistics.attributes import draw_halves
 from mauve_core.scoring.streams import stream
@@ -98,19 +91,6 @@ def plain_accuracies(run: Run, other: OtherTexts, k: int, source: str) -> list[f
 
 def line(rows: tuple[Any, ...], column: str) -> dict[int, Any]:
     return {row.k: row for row in rows if row.column == column}
-
-
-@pytest.mark.slow
-def test_default_settings_against_plain_loops(run: Run) -> None:
-    other = others()
-    table = attributes_run(run, others=other)
-    assert tuple(sorted({row.k for row in table.other_rows})) == table.ks == usual_ks(run)
-    for k, row in line(table.other_rows, "topic").items():
-        expected = plain_accuracies(run, other, k, HUMAN)
-        assert row.scores["accuracy"].values == pytest.approx(expected, abs=1e-12)
-        assert row.scores["accuracy"].mean == pytest.approx(np.mean(expected), abs=1e-12)
-        assert row.scores["accuracy"].sd == pytest.approx(np.std(expected, ddof=1), abs=1e-12)
-        assert len(expected) == SEEDS * SPLITS
 
 
 def test_a_candidates_texts_in_other_clusters_against_plain_loops(run: Run) -> None:

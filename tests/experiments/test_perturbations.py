@@ -105,12 +105,6 @@ def test_plain_twin_of_the_shuffles_of_one_part(text, name, share):
     assert (shuffled != text) == (len({words[place] for place in inside}) > 1)
 
 
-@given(st.lists(texts_of_words, min_size=2, max_size=8))
-def test_swapping_loses_no_word(texts):
-    swapped = after("swap-halves", *texts)
-    assert Counter(" ".join(swapped).split()) == Counter(" ".join(texts).split())
-
-
 @given(any_text, st.sampled_from(["drop-articles", "drop-stop-words", "drop-punctuation", "lowercase"]))
 def test_dropping_twice_is_dropping_once(text, spec):
     (once,) = after(spec, text)

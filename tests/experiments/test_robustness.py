@@ -144,22 +144,6 @@ def test_the_control_is_made_of_what_the_pipeline_is_made_of(run):
     assert table.control.scores["auc"].sd == pytest.approx(np.std(values["auc"], ddof=1))
 
 
-def test_sources_stand_in_with_as_many_texts_and_keep_their_order(run):
-    table = probes(run, splits=2)
-    assert [(line.kind, line.name) for line in table.lines] == [
-        ("control", "none"), ("source", "close"), ("source", "shifted"), ("source", "collapsed"),
-    ]  # fmt: skip
-    means = [line.scores["jensen-shannon"].mean for line in table.lines[1:]]
-    assert means == sorted(means)
-    assert all(line.n == N // 2 and line.k == len(TOPICS) for line in table.lines)
-    assert [line.name for line in probes(run, source="close", splits=1).lines] == [
-        "none",
-        HUMAN,
-        "shifted",
-        "collapsed",
-    ]
-
-
 def test_a_line_does_not_depend_on_the_others_and_more_splits_keep_the_first(run):
     alone = probes(run, "shuffle-words", splits=1)
     among = probes(run, "replace:/engine/violin/", "shuffle-words", splits=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,19 +13,17 @@ import pytest
 from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.encoders import Encoder, feature_key
 from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.experiments.sweeps import SweepPoint, attachment_name, stored_sweep, sweep_run
+from mauve_core.experiments.sweeps import SweepPoint, sweep_run
 from mauve_core.experiments.sweeps.clustered import drawing_orders
 from mauve_core.experiments.sweeps.request import Request
 from mauve_core.numerics.kmeans.clustering import tenth_of_texts
 from mauve_core.scoring.compare import compare
 from mauve_core.scoring.partitioning import MIN_TEXTS
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.sweep import SweepTask
-from tests.synthetic import make_comparison_inputs, make_run
+from tests.synthetic import make_run
 from tests.tiny_models import SENTENCES, make_gpt2
 
 N, SEEDS = 80, 3
@@ -56,19 +54,6 @@ def no_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("a model was asked for")
 
     monkeypatch.setattr(Encoder, "__init__", refuse)
-
-
-def named_run(home: Path, names: Mapping[str, str], columns: Mapping[str, list[str]] | None = None) -> Run:
-    """The synthetic study with its candidates under other names, and columns ``decoder`` for some of them."""
-    human, sides, features = make_comparison_inputs(40)
-    corpora: dict[str, Corpus] = {}
-    for old, new in names.items():
-        metadata = {"decoder": columns[new]} if columns and new in columns else None
-        corpora[new] = corpus_from_texts(sides[old].texts, name=new, ids=sides[old].ids, metadata=metadata)
-    given = {HUMAN: features[HUMAN], **{new: features[old] for old, new in names.items()}}
-    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
-    comparison = compare(human, corpora, config, features=given)
-    return RunStore(home / "runs").save("named", comparison, {HUMAN: human, **corpora}, given)
 
 
 def equals_the_run(point: SweepPoint, run: Run) -> None:
@@ -160,24 +145,6 @@ def test_a_larger_constant_lowers_mauve_and_moves_nothing_else(run: Run, no_enco
     assert len(sweep_run(run, "scale", (5,), seeds=2).points[0].scores["mauve"].values) == 2
 
 
-# The decoder's parameter
-
-
-def test_candidates_lie_on_the_lines_of_their_decoders(home: Path, no_encoding: None) -> None:
-    run = named_run(home, {"close": "nucleus:p=0.95", "shifted": "nucleus:p=0.5", "collapsed": "ancestral"})
-    sweep = sweep_run(run, "decoder")
-    assert sweep.candidates == ("nucleus p",)
-    assert [(point.value, point.source) for point in sweep.points] == [
-        (0.5, "nucleus:p=0.5"),
-        (0.95, "nucleus:p=0.95"),
-        (1.0, "ancestral"),
-    ]
-    for point in sweep.points:
-        equals_the_run(point, run)
-        assert (point.n, point.k) == (40, 4)
-    assert any("limit p -> 0" in note for note in sweep.notes)
-
-
 # Tokens a text
 
 
@@ -266,18 +233,3 @@ def test_one_pass_serves_every_length(encoded: Callable[..., Run], home: Path, p
 def test_values_out_of_range_are_refused_with_what_is_allowed(run: Run, over: Any, values: Any, allowed: str) -> None:
     with pytest.raises(InputError, match=allowed):
         sweep_run(run, over, values)
-
-
-# JSON, tasks, the command line
-
-
-def test_a_task_keeps_its_sweep_beside_the_run(run: Run) -> None:
-    task = SweepTask(run.id, "k", (2.0, 8.0), 2)
-    assert stored_sweep(run, "n") is None
-    assert task.perform() == run.id
-    kept = stored_sweep(RunStore().load(run.id), "k")
-    assert kept == sweep_run(run, "k", (2, 8), seeds=2)
-    assert run.attachment(attachment_name("k")) == dataclass_to_json(kept)
-    assert kept.settings["run"] == run.id
-    assert kept.settings["seeds"] == 2
-    assert kept.settings["sources"]["close"] == {"n": N, "digest": run.corpora["close"].digest}

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.purity_table import purest_clusters
-from mauve_core.experiments.attributes_over_k import AttributeTable
-from mauve_core.figures.attributes import attributes_frame
 from mauve_core.scoring.spread import SeedSpread
 from tests.handmade import spread
 
@@ -30,32 +26,6 @@ def category(k: int, mean: float, sd: float | None = 0.02) -> Attribute:
 
 def number(k: int, mean: float, kind: str = "surface", sd: float | None = 0.02) -> Attribute:
     return Attribute("length", kind, k, 100, 0, {"r2": repeated(mean, sd)})
-
-
-TABLE = AttributeTable(
-    (
-        *(category(k, mean) for k, mean in ((4, 0.3), (16, 0.5), (64, 0.99))),
-        *(number(k, mean) for k, mean in ((4, 0.1), (16, 0.0), (64, -0.4))),
-        *(number(k, 0.7, "number") for k in (4, 16, 64)),
-    ),
-    {"own_k": 16},
-)
-
-
-def test_the_frame_holds_every_number() -> None:
-    frame = attributes_frame(TABLE)
-    assert frame["k"].tolist() == [row.k for row in TABLE.rows]
-    for (_, row), item in zip(frame.iterrows(), TABLE.rows, strict=True):
-        assert (row["column"], row["kind"], row["n"], row["missing"]) == (item.column, item.kind, 100, item.missing)
-        for name in (*CATEGORICAL, "r2"):
-            score = item.scores.get(name)
-            if score is None:
-                assert math.isnan(row[name])
-                assert math.isnan(row[f"{name}_sd"])
-            else:
-                assert (row[name], row[f"{name}_sd"]) == (score.mean, score.sd)
-    alone = attributes_frame(AttributeTable((category(4, 0.5, sd=None),)))
-    assert math.isnan(alone["accuracy_sd"][0])
 
 
 # Pure clusters

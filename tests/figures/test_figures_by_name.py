@@ -11,8 +11,6 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from mauve_core.analysis.cluster_table import cluster_table
-from mauve_core.analysis.cost_intervals import cost_intervals
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.figures.by_name import FIGURES
@@ -22,7 +20,7 @@ from mauve_core.figures.notebook import notebook_html
 from mauve_core.numerics.divergences.frontier import divergence_frontier
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring.result import Comparison, Difference
-from tests.handmade import K, N, make_comparison
+from tests.handmade import K, make_comparison
 
 NASTY = '<img src=x onerror="alert(1)">'
 
@@ -63,18 +61,6 @@ def test_every_name_gives_a_figure_of_plotly_itself(name: str) -> None:
     assert len(figure.data) > 0
 
 
-def test_the_ledger_is_drawn_with_the_intervals_of_the_costs() -> None:
-    comparison = far_apart()
-    joint: Any = {"partition": "joint", "seed": 0}
-    found = cost_intervals(comparison, "joint", "b", 0)
-    table = cluster_table(*(comparison.joint[0].counts(name) for name in (HUMAN, "b")), 0.5)
-    for name, clusters in (("adds", [2]), ("misses", [0, 1])):
-        bars = figure_of(comparison, name, candidate="b", **joint).data[0]
-        np.testing.assert_allclose(bars.x, table["cost_share"][clusters], atol=1e-6)
-        np.testing.assert_allclose(bars.x + bars.error_x.array, found.high[clusters], atol=1e-6)
-    assert len(figure_of(comparison, "clusters", candidate="b", **joint).data) == 5
-
-
 def test_a_gap_no_larger_than_chance_has_no_ledger_and_no_costs() -> None:
     for name in ("adds", "misses"):
         with pytest.raises(InputError, match=r"Nothing to explain.*in \d+ of 499 draws"):
@@ -96,16 +82,6 @@ def test_clusters_are_those_of_the_partition_candidate_and_seed_asked_for(asked:
     rows = {int(row[0]): (int(row[1]), int(row[3])) for row in custom(figure.data[-1])}
     human, model = partition.counts(HUMAN), partition.counts("b")
     assert rows == {cluster: (human[cluster], model[cluster]) for cluster in range(K)}
-
-
-def test_the_map_has_every_text_with_its_cluster() -> None:
-    comparison = make_comparison()
-    drawn = figure_of(comparison, "map", partition="joint", seed=0).data
-    points = [trace for trace in drawn if trace.type == "scattergl"]
-    stacked = np.concatenate([comparison.joint[0].labels[name] for name in N])
-    found = np.concatenate([custom(trace) for trace in points]).astype(int)
-    assert sorted(found[:, 0]) == list(range(sum(N.values())))
-    assert (stacked[found[:, 0]] == found[:, 1]).all()
 
 
 def test_curves_are_those_of_the_histograms_under_each_seed() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.figures.clusters import HOVERED, cluster_figure, ranked_figure
+from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, translucent
 
 COLOUR = "#118f5a"
@@ -77,32 +77,8 @@ def test_human_is_blue_and_the_model_has_its_own_colour(rows: pd.DataFrame) -> N
     assert "greedy" in bars(figure, 1).name
 
 
-def test_every_cluster_can_be_clicked_also_an_empty_one(rows: pd.DataFrame) -> None:
-    columns = cluster_figure(rows, "greedy", colour=COLOUR).data[-1]
-    assert (columns.y == 1).all()
-    np.testing.assert_allclose(columns.customdata, rows[HOVERED], atol=SINGLE)
-
-
 def test_a_hostile_name_is_escaped(rows: pd.DataFrame) -> None:
     text = cluster_figure(rows, "<img src=x onerror=alert(1)>", colour=COLOUR).to_json()
     assert "<img" not in text
     assert "\\u003cimg" not in text
     assert "&lt;img" in text or "\\u0026lt;img" in text
-
-
-def test_the_ranked_list_has_a_row_with_name_bars_and_cost_per_cluster(rows: pd.DataFrame) -> None:
-    names = [f"<b>name{cluster}" for cluster in range(int(rows["cluster"].max()) + 1)]
-    chosen = int(rows["cluster"].iloc[1])
-    figure = ranked_figure(rows, "greedy", names, colour=COLOUR, chosen=chosen)
-    human, model, titles, costs, clear = figure.data
-    np.testing.assert_allclose(human.x, rows["p"], atol=SINGLE)
-    np.testing.assert_allclose(model.x, rows["q"], atol=SINGLE)
-    escaped_names = [f"&lt;b&gt;name{cluster}" for cluster in rows["cluster"]]
-    escaped_names[1] = f"<b>{escaped_names[1]}</b>"
-    assert list(titles.text) == escaped_names
-    shares = zip(rows["cost_share"], rows["low"], rows["high"], strict=True)
-    assert list(costs.text) == [percent_with_interval(*each) for each in shares]
-    assert [int(row[0]) for row in clear.customdata] == rows["cluster"].tolist()
-    assert len(set(clear.marker.color)) == 2
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first row stands on top"
-    assert figure.layout.xaxis.range[1] > max(human.x.max(), model.x.max())

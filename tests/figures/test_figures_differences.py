@@ -11,7 +11,6 @@ import pytest
 from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures.differences import LEAST_SPAN, differences_figure, differences_frame, ranked_pairs
-from mauve_core.figures.leaderboard import leaderboard_frame
 from mauve_core.scoring.result import Comparison, Difference
 from tests.handmade import estimate, make_comparison
 
@@ -57,16 +56,6 @@ def cells(comparison: Comparison, score: str = "mauve") -> dict[tuple[str, str],
         (names[y], names[x]): f"{text}*" if (y, x) in marked else text
         for x, y, text in zip(numbers.x, numbers.y, numbers.text, strict=True)
     }
-
-
-def test_rows_and_columns_are_in_the_order_of_rank() -> None:
-    comparison = compared(3)
-    figure = differences_figure(comparison)
-    placed = leaderboard_frame(comparison, "pairwise").query("rank > 0")["candidate"].tolist()
-    assert placed == ["c0", "c1", "c2"]  # not the order in which they are stored
-    assert list(figure.layout.xaxis.ticktext) == list(figure.layout.yaxis.ticktext) == placed
-    assert list(figure.layout.xaxis.range) == [-0.5, 2.5]
-    assert list(figure.layout.yaxis.range) == [2.5, -0.5]  # the first on top
 
 
 def test_a_cell_is_the_row_minus_the_column_and_marked_if_told_apart() -> None:

@@ -6,9 +6,7 @@ import math
 
 import pytest
 
-from mauve_app.views.methods.encoder_table import shown_scores
 from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.figures import encoders as figures
 from mauve_core.figures.agreement import correlation_grid
@@ -55,15 +53,3 @@ def test_names_stay_text_in_the_grid():
         .startswith("grün &amp; &lt;b&gt;<br>b<br>Spearman −0.20<br>grün &amp; &lt;b&gt;")
     )
     assert figure.layout.yaxis.ticktext[0] == "grün &amp; &lt;b&gt;  1"
-
-
-def test_cells_have_mean_spread_rank_and_interval():
-    frame = shown_scores(example(), "mauve")
-    assert list(frame.columns) == ["Candidate", "1 own", "2 other", "3 flat"]
-    assert with_plain_spaces(frame.loc[0, "1 own"]) == "**0.500 ± 0.011 (1=)**  \n0.490 to 0.510"
-    assert with_plain_spaces(frame.loc[4, "1 own"]) == "0.550 ± 0.011  \n0.540 to 0.560"
-    assert frame.loc[4, "2 other"] == "–  \n–"
-    assert [name.strip("*") for name in shown_scores(example(), "mid")["Candidate"][:4]] == list("dcba")
-    alone = shown_scores(EncoderTable((result_of("x", {NASTY: 0.3, "b": 0.1}),)), "mauve")
-    assert alone.loc[0, "Candidate"] == r"**grün \& \<b\>**"
-    assert len(alone) == 2

@@ -42,12 +42,6 @@ def placed() -> Ranking:
     return ranked(ratings, ["human", *CANDIDATES])
 
 
-@pytest.fixture(scope="module")
-def unlimited() -> Ranking:
-    """Humans never lost; ``second`` was never compared."""
-    return ranked(won("human", "first", 6), ["human", *CANDIDATES])
-
-
 def dots(figure: go.Figure, axis: str = "x") -> dict[str, go.Scatter]:
     return {trace.meta: trace for trace in figure.data if trace.meta and trace.xaxis == axis}
 
@@ -80,20 +74,6 @@ def test_the_figure_draws_scores_and_intervals_in_the_styles_of_the_run(placed: 
     assert drawn["human"].marker.color == HUMAN_COLOUR
     for index, name in enumerate(CANDIDATES):
         assert (drawn[name].marker.color, drawn[name].marker.symbol) == candidate_style(index)[::2]
-
-
-def test_what_has_no_limit_or_no_place_is_drawn_as_such(unlimited: Ranking) -> None:
-    human, first = (next(p for p in unlimited.players if p.name == name) for name in ("human", "first"))
-    assert (human.score, first.score) == (math.inf, -math.inf)
-    figure = figures.ranking_figure({QUESTION: unlimited}, QUESTION, CANDIDATES)
-    low, high = figure.layout.xaxis.range
-    drawn = dots(figure)
-    assert set(drawn) == {"human", "first"}
-    assert drawn["human"].marker.symbol == "circle-open"
-    assert low < drawn["first"].x[0] < 0 < drawn["human"].x[0] < high
-    words = [trace for trace in figure.data if trace.mode == "text"]
-    assert [trace.text[0] for trace in words] == [figures.NOT_PLACED]
-    assert all(math.isfinite(x) for trace in figure.data for x in trace.x)
 
 
 def test_names_from_files_are_escaped_in_the_figure(placed: Ranking) -> None:

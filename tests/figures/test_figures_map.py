@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from mauve_core.figures.map import COLOURINGS, map_figure
 from mauve_core.figures.map_data import Points, colour_of, stratified_sample
-from mauve_core.figures.map_layers import REGIONS
 from mauve_core.figures.theme import HUMAN_COLOUR
-from mauve_core.numerics.statistics.density import region_probabilities
 
 SIZES = (40, 30, 20)
 N = sum(SIZES)
@@ -103,24 +101,6 @@ def test_sample_is_all_or_stratified() -> None:
     np.testing.assert_array_equal(sample, stratified_sample(source, everything, 900))
     hidden = source != 0
     assert set(source[stratified_sample(source, hidden, 100)]) == {1, 2}
-
-
-def test_a_sample_lies_over_the_density_of_all(points: Points) -> None:
-    figure = map_figure(points, np.arange(10), density=np.ones(N, dtype=bool))
-    heat = figure.data[0]
-    assert heat.type == "heatmap"
-    assert np.expm1(heat.z.astype(float)).sum() == pytest.approx(N, rel=1e-5)  # log(1 + count) travels as float32
-
-
-def test_lines_of_density_are_those_of_all_texts_of_a_source(points: Points) -> None:
-    figure = map_figure(points, np.arange(10), regions=(0, 1))
-    lines = [trace for trace in figure.data if trace.type == "contour"]
-    assert [trace.line.color for trace in lines] == [HUMAN_COLOUR, colour_of(points.names, 1)]
-    for index, trace in enumerate(lines):
-        own = points.xy[points.source == index]
-        np.testing.assert_allclose(trace.z, region_probabilities(own, trace.x, trace.y), atol=1e-6)
-        shares = np.arange(trace.contours.start, trace.contours.end + 1e-9, trace.contours.size)
-        np.testing.assert_allclose(shares, REGIONS)
 
 
 def test_hovers_show_the_text_in_lines_and_escaped(points: Points) -> None:

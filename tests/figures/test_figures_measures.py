@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import math
 
-import plotly.graph_objects as go
-import pytest
-
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.figures.measures import measures_frame, panels_figure, plane_figure, plane_frame, ranking_frame
-from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
+from mauve_core.figures.theme import HUMAN_COLOUR
 
 NASTY = '<img src=x onerror="alert(1)">'
 ORDER = ["near", NASTY, "far"]
@@ -42,10 +39,6 @@ MEASURED = Measurements(
 )
 
 
-def dots(figure: go.Figure, candidate: str) -> list[go.Scatter]:
-    return [trace for trace in figure.data if trace.mode == "markers" and trace.meta == candidate]
-
-
 def test_the_frame_holds_every_number_in_the_runs_order() -> None:
     frame = measures_frame(MEASURED, ORDER)
     assert frame["measure"].tolist() == [name for name in MEASURED.measures for _ in ORDER]
@@ -73,24 +66,6 @@ def test_the_smallest_gap_comes_first_and_overlapping_ones_share_a_rank() -> Non
     assert frame["tied"].tolist() == [True, True, False]
     # Gaps 0.01, 0.08 and 0.48: none meet.
     assert ranking_frame(MEASURED, "repetition", ORDER)["rank"].tolist() == [1, 2, 3]
-
-
-def test_a_panel_draws_value_and_interval_of_every_candidate_in_its_style() -> None:
-    figure = panels_figure(MEASURED, ORDER)
-    shown = dots(figure, "far")
-    assert len(shown) == 3
-    for dot, measure in zip(shown, MEASURED.measures, strict=True):
-        row = MEASURED.row(measure, "far")
-        assert row is not None
-        assert row.model is not None
-        assert row.model.low is not None
-        assert row.model.high is not None
-        assert tuple(dot.x) == (row.model.value,)
-        assert tuple(dot.y) == (ORDER.index("far"),)
-        reach = (dot.error_x.arrayminus[0], dot.error_x.array[0])
-        assert reach == pytest.approx((row.model.value - row.model.low, row.model.high - row.model.value), abs=1e-15)
-        style = candidate_style(ORDER.index("far"))
-        assert (dot.marker.color, dot.marker.symbol) == (style.colour, style.symbol)
 
 
 def test_the_human_value_is_a_blue_line_with_its_interval() -> None:

@@ -101,9 +101,6 @@ def test_the_frame_holds_every_number() -> None:
     assert frame.loc["typos", "repeats"] == 4
 
 
-# Doses
-
-
 # Flows
 
 

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 
-import plotly.graph_objects as go
 import pytest
 
 from mauve_core.base.config import SCORES
 from mauve_core.experiments.sweeps import Sweep, SweepPoint
-from mauve_core.figures.sweeps import own_values, sweep_figure, sweep_frame
-from mauve_core.figures.theme import candidate_style
+from mauve_core.figures.sweeps import own_values, sweep_frame
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.spread import SeedSpread
 from tests.handmade import make_comparison, spread
 
 NASTY = "grün & <b>"
-ORDER = [NASTY, "b"]
 
 
 def point(value: float, line: str, mean: float, *, source: str = "", sd: float | None = 0.02) -> SweepPoint:
@@ -32,10 +29,6 @@ OVER_K = Sweep(
 )
 
 
-def curves(figure: go.Figure) -> dict[str, go.Scatter]:
-    return {trace.meta: trace for trace in figure.data if trace.mode == "lines+markers"}
-
-
 def test_the_frame_holds_every_number() -> None:
     frame = sweep_frame(OVER_K)
     assert frame[["line", "value"]].to_records(index=False).tolist() == [
@@ -47,23 +40,6 @@ def test_the_frame_holds_every_number() -> None:
             assert (row[score], row[f"{score}_sd"]) == (item.scores[score].mean, item.scores[score].sd)
     alone = sweep_frame(Sweep("k", (point(2, "b", 0.5, sd=None),)))
     assert math.isnan(alone["mauve_sd"][0])
-
-
-@pytest.mark.parametrize("score", SCORES)
-def test_a_line_a_candidate_through_its_means_with_a_band_of_one_sd(score: str) -> None:
-    figure = sweep_figure(OVER_K, score, ORDER)
-    found = curves(figure)
-    assert list(found) == ["grün &amp; &lt;b&gt;", "b"]
-    points = OVER_K.line("b")
-    assert tuple(found["b"].x) == (2, 8, 32)
-    assert tuple(found["b"].y) == tuple(item.scores[score].mean for item in points)
-    style = candidate_style(1)
-    assert (found["b"].line.color, found["b"].line.dash, found["b"].marker.symbol) == style
-    (band,) = [trace for trace in figure.data if trace.fill == "toself" and trace.legendgroup == "b"]
-    spreads = [item.scores[score] for item in points]
-    assert tuple(band.y[:3]) == tuple(spread.mean - spread.sd for spread in spreads)
-    assert tuple(band.y[:2:-1]) == tuple(spread.mean + spread.sd for spread in spreads)
-    assert tuple(band.x) == (2, 8, 32, 32, 8, 2)
 
 
 @pytest.fixture

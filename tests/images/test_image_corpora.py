@@ -8,20 +8,16 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from mauve_core import compare, read_corpus
-from mauve_core.base.errors import InputError, StorageError
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.kinds import kind_at
 from mauve_core.corpus.media import SIDES, Media, Thumbnails
 from mauve_core.images.decoding import decode
 from mauve_core.images.properties import PROPERTIES
 from mauve_core.images.thumbnails import thumbnail
-from mauve_core.scoring.result import Comparison
-from mauve_core.store import RunStore
 from tests.images.made import draw_images
 
 N = {"human": 24, "dark": 20}
@@ -34,16 +30,6 @@ def corpora(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Corpus]:
         name: read_corpus(draw_images(root / name, n, seed=index, light=0.6 - 0.3 * index), name=name)
         for index, (name, n) in enumerate(N.items())
     }
-
-
-def features_of(corpora: dict[str, Corpus]) -> dict[str, NDArray[np.float64]]:
-    return {name: corpus.metadata[list(PROPERTIES)[2:]].to_numpy() for name, corpus in corpora.items()}
-
-
-@pytest.fixture(scope="module")
-def comparison(corpora: dict[str, Corpus]) -> Comparison:
-    others = {name: corpus for name, corpus in corpora.items() if name != "human"}
-    return compare(corpora["human"], others, features=features_of(corpora), k=3, seeds=2, draw_map=False)
 
 
 def media_of(corpus: Corpus) -> Media:
@@ -143,20 +129,3 @@ def test_packed_thumbnails_are_refused(tmp_path: Path) -> None:
     repacked(tmp_path / "t.zip", lambda members: None, zipfile.ZIP_DEFLATED)
     with pytest.raises(InputError, match="packed"):
         Thumbnails(tmp_path / "t.zip").require_usable(["0" * 64])
-
-
-def test_a_run_whose_thumbnails_are_damaged_says_so(
-    comparison: Comparison, corpora: dict[str, Corpus], tmp_path: Path
-) -> None:
-    damage = "another"
-    store = RunStore(tmp_path)
-    run = store.save("photos", comparison, corpora)
-    path = run.path / "texts-0.thumbnails.zip"
-    data = path.read_bytes()
-    path.unlink()
-    if damage != "gone":
-        path.write_bytes(
-            data[: len(data) // 2] if damage == "cut" else (run.path / "texts-1.thumbnails.zip").read_bytes()
-        )
-    with pytest.raises(StorageError, match=r"texts-0\.thumbnails\.zip is damaged or missing"):
-        store.load("photos")

@@ -8,10 +8,7 @@ import numpy as np
 import pytest
 
 from mauve_core import compare, read_corpus
-from mauve_core.base.errors import InputError
-from mauve_core.experiments.sweeps import sweep_run
 from mauve_core.experiments.text_measures import MEASURES
-from mauve_core.experiments.text_measures.over_lengths import lengths_run
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.numerics.feature_space.neighbours import coverage_over_k
 from mauve_core.store import Run, RunStore
@@ -40,11 +37,3 @@ def test_only_measures_of_features_are_taken_and_no_note_tells_of_the_others(run
     sides = [np.asarray(run.features(name)) for name in ("dark", "human")]
     every = np.ones(N, dtype=np.bool_)
     assert row.model.value == pytest.approx(coverage_over_k(*sides, (5,), [(every, every)])[0, 0])
-
-
-@pytest.mark.parametrize(
-    "cut", [lambda run: lengths_run(run, [4]), lambda run: sweep_run(run, "length")], ids=["measures", "sweep"]
-)
-def test_images_are_not_cut_to_a_length(run: Run, cut) -> None:
-    with pytest.raises(InputError, match=r"is about texts.*a run of images"):
-        cut(run)

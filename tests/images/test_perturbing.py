@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from mauve_core import compare, read_corpus
 from mauve_core.base.config import HUMAN, EncoderConfig
@@ -65,14 +64,6 @@ def test_a_dose_takes_images_by_their_ids_and_a_larger_one_takes_them_too(corpus
     assert changed(corpus, "flip@0.5") == half
     assert all(changed(corpus, "flip"))
     assert not any(changed(corpus, "none"))
-
-
-def test_images_that_stay_as_they_are_are_counted(corpus: Corpus) -> None:
-    with Image.open(Path(corpus.origin) / corpus.ids[3]) as image:
-        image.convert("L").save(Path(corpus.origin) / corpus.ids[3])
-    found = perturb(read_corpus(corpus.origin), parse_perturbation("gray"), seed=0)
-    assert found.changed.tolist() == [index != 3 for index in range(len(corpus))]
-    assert found.notes == ("1 of 12 chosen images are unchanged: images without color.",)
 
 
 def test_perturbed_images_are_encoded_and_kept_by_content_and_perturbation(

@@ -172,24 +172,6 @@ def test_a_path_beside_missing_bytes_keeps_to_the_same_rule(folder: Path) -> Non
     assert found.exclusions[0].examples == ("/etc/a.png is outside the table's folder",)
 
 
-@pytest.mark.parametrize(
-    ("column", "values", "ids", "numbered"),
-    [("id", list(range(100, 100 + N)), [str(100 + row) for row in range(N)], False), ("id", [1] * N, None, False)],
-)
-def test_ids_are_those_of_the_table_where_they_name_each_image(
-    folder: Path, column: str, values: list[Any], ids: list[str] | None, numbered: bool
-) -> None:
-    path = parquet(folder.parent / "t.parquet", structs(files(folder)), **{column: pa.array(values, pa.int64())})
-    found = read_corpus(path)
-    assert list(found.ids) == (ids or [file.name for file in files(folder)])
-    assert found.numbered == numbered
-    assert (column in found.metadata) == (ids is None)
-    assert any("occur more than once" in note for note in found.notes) == (values == [1] * N)
-    if column != "paper" and ids is None:
-        with pytest.raises(InputError, match=rf"The id field '{column}' of .*allowed|Allowed: a different id"):
-            read_corpus(path, id_field=column)
-
-
 CHANGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "other bytes": (
         lambda folder: parquet(folder.parent / "t.parquet", structs(files(folder)[::-1]), name=NAMES),

@@ -94,18 +94,6 @@ class TestMatching:
         assert plan.total == 1
         assert any(note.startswith("1 pairs of identical texts") for note in plan.notes)
 
-    @pytest.mark.parametrize(
-        "corpora",
-        [
-            make_corpora(("human",)),
-            {"human": corpus("human", ["h"], ["1"], ["A"]), "beam": corpus("beam", ["b"], ["2"], ["B"])},
-        ],
-    )
-    def test_nothing_to_compare_is_an_error_that_says_what_to_do(self, corpora):
-        with pytest.raises(InputError, match="fewer than two sources have a text for the same prompt") as caught:
-            pair_plan(corpora, rater="ann")
-        assert "prompt field" in caught.value.todo
-
 
 def test_answers_become_ratings_of_what_was_shown():
     pair = pair_plan(make_corpora(), rater="ann")[3]

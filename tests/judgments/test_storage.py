@@ -69,13 +69,6 @@ class TestAppend:
         store.append([replace(rating, right_digest="0" * 16) for rating in answers()])
         assert len(store.list()) == 9
 
-    @pytest.mark.parametrize(
-        "given", [[], [make_rating("ann"), make_rating("ben")], [make_rating(""), make_rating("", question="x")]]
-    )
-    def test_only_one_pair_of_one_rater_at_a_time(self, store: RatingStore, given: list[Rating]) -> None:
-        with pytest.raises(InputError, match="one rater on one pair"):
-            store.append(given)
-
     def test_a_writer_waits_for_another_that_is_making_the_file(self, store: RatingStore) -> None:
         store.path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)) as other:
@@ -160,8 +153,3 @@ class TestDamage:
             connection.execute("UPDATE ratings SET option = 'best'")
         with pytest.raises(StorageError, match="damaged"):
             store.list()
-
-    def test_a_run_that_was_deleted_meanwhile_is_not_brought_back(self, tmp_path: Path) -> None:
-        with pytest.raises(StorageError, match="no longer exists"):
-            RatingStore(tmp_path / "deleted" / "ratings.sqlite").append(answers())
-        assert not (tmp_path / "deleted").exists()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,16 +12,13 @@ import pytest
 from mauve_core.base.config import HUMAN
 from mauve_core.figures.attributes import TITLES
 from mauve_core.figures.theme import as_label, short_name
-from mauve_core.judgments import QUESTIONS, Rating, RatingStore, pair_plan
+from mauve_core.judgments import Rating, RatingStore, pair_plan
 from mauve_core.reporting.html_report import html_report
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.attributes import AttributesTask
 from tests.hostile_run import NAMES, make_hostile_run
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
-
-CLOSER_FIRST = [HUMAN, "close", "shifted", "collapsed"]
-"""How people rank the sources in the made-up ratings, which is how the scores do."""
 
 KS = (3, 6)
 ROUND = 6
@@ -81,33 +77,6 @@ def test_attributes_have_their_figures_and_every_number(run: Run) -> None:
     assert f"Texts: 60 of {HUMAN}; joint partition" in page.text
     for note in table.notes:
         assert note in page.text
-
-
-def test_ratings_have_a_ranking_for_each_question_and_their_correlations(run: Run) -> None:
-    every = {"interesting": lambda index: True, "sensible": lambda index: index % 2 == 0}
-    given = rate(run, CLOSER_FIRST, 90, every)
-    page = Page(html_report(run))
-    assert "judgments" in page.charts
-    for question in every:
-        answers = [rating for rating in given if rating.question == question]
-        won: Counter[str] = Counter(item.left if item.option.endswith("A") else item.right for item in answers)
-        met = Counter(name for item in answers for name in (item.left, item.right))
-        (title,) = [title for title in page.tables if title.endswith(QUESTIONS[question])]
-        heads, *rows = page.tables[title]
-        assert heads[:7] == ["Source", "Rank", "Score", "won", "lost", "tied", "n"]
-        assert [row[0] for row in rows] == CLOSER_FIRST
-        for name, _, _, wins, losses, ties, n in rows:
-            assert (int(wins), int(losses), int(ties)) == (won[name], met[name] - won[name], 0)
-            assert int(n) == met[name]
-        agreement = page.tables[f"Which scores agree with people: {question.capitalize()}"]
-        coefficients = {row[0]: row[1] for row in agreement[1:]}
-        # The same order of the three candidates as by MAUVE, whose order is that in which they were made.
-        assert coefficients["MAUVE ↑"] == coefficients["Mid-point ↓"] == "+1.00"
-        assert {row[3] for row in agreement[1:]} == {"3"}
-    assert f"{90:,} answers from 1 rater" in page.text
-    assert "All ratings are from one rater" in page.text
-    assert page.text.count("answers of one rater resemble each other") == 1, "what holds for all is said once"
-    assert not any(title.endswith(QUESTIONS["human-like"]) for title in page.tables)
 
 
 def test_names_and_columns_do_nothing_in_these_sections(own_home: Path) -> None:

@@ -244,26 +244,6 @@ def test_mlflow_has_the_numbers_settings_tables_and_figures(
     assert AWKWARD not in page, "a name would end the script"
 
 
-@pytest.mark.slow
-def test_a_run_logged_to_mlflow_again_is_found_and_gets_what_it_lacks(run: Run, here: Path, client: Any) -> None:
-    first = run.log("mlflow")
-    assert (first.project, first.again) == ("mauve-lens", False)
-    before = artifact(client, first.id, "tables/scores.json", here)
-    assert not any(SECRET.encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
-    second = run.log("mlflow", texts=True)
-    assert (second.id, second.again) == (first.id, True)
-    assert "which was there already and got what it lacked" in str(second)
-    assert artifact(client, first.id, "tables/scores.json", here) == before
-    assert artifacts(client, first.id) == ["figures", "report.html", "tables", "texts"]
-    table = json.loads(artifact(client, first.id, "texts/texts_close.json", here))
-    column = table["columns"].index("text")
-    assert [row[column] for row in table["data"]] == run.texts("close")["text"].tolist()
-    assert [each.value for each in client.get_metric_history(first.id, "close/mauve")] == [
-        run.comparison["close"]["mauve"].mean
-    ]
-    assert client.get_run(first.id).data.metrics == expected(run)
-
-
 def test_passwords_are_not_shown() -> None:
     assert without_password("postgresql://me:hidden@host:5432/db?a=1") == "postgresql://host:5432/db?a=1"
     for plain in ("http://host:5000", "sqlite:////a/b.db", "databricks"):

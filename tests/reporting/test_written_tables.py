@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import re
 
-import pytest
-
 from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.reporting.methods_text import methods_paragraph
 from mauve_core.reporting.written import latex_escaped, latex_table, markdown_escaped, markdown_table
@@ -94,13 +92,6 @@ def test_names_do_nothing_in_latex() -> None:
     assert escaped in table
     assert r"\input{" not in table
     assert {len(row) for row in rows_of(table)} == {8}
-
-
-@pytest.mark.parametrize("name", ["a\nb", "a\u202eb"])
-def test_a_name_stays_on_its_line(name: str) -> None:
-    plain = len(markdown_table(comparison()).splitlines())
-    assert len(markdown_table(renamed(comparison(), name)).splitlines()) == plain
-    assert "\u202e" not in latex_escaped(name)
 
 
 def test_names_do_nothing_in_markdown() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.amounts import amounts_of, syllables
+from mauve_core.analysis.findings.amounts import amounts_of
 from mauve_core.analysis.findings.finding import Finding, find
 from mauve_core.analysis.findings.marks import MARKS
 from mauve_core.analysis.findings.sides import Sides
@@ -188,11 +188,6 @@ def test_amounts_are_those_counted_by_hand():
     assert found["contractions"] == [1 / 8, 0]
     assert np.isnan(found["past"]).all()
     assert found["ease"] == pytest.approx([206.835 - 1.015 * 4 - 84.6, 206.835 - 1.015 * 2 - 84.6])
-
-
-@pytest.mark.parametrize(("word", "count"), [("table", 2), ("made", 1), ("reality", 3), ("rhythm", 1)])
-def test_syllables_are_groups_of_vowels(word, count):
-    assert syllables(word) == count
 
 
 def test_a_finding_that_a_larger_one_explains_says_so():

@@ -12,10 +12,8 @@ import pytest
 from PIL import Image
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.files import digest_of_file
-from mauve_core.encoders import checkpoints
-from mauve_core.encoders.catalogue import check_model, identify, must_be_fetched
+from mauve_core.encoders.catalogue import identify
 from mauve_core.encoders.checkpoints import INCEPTION, inception_weights
 from mauve_core.encoders.vision import open_vision_model
 
@@ -35,19 +33,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def noise(height: int, width: int) -> Image.Image:
     rng = np.random.default_rng(height)
     return Image.fromarray(rng.integers(256, size=(height, width, 3), dtype=np.uint8))
-
-
-@pytest.mark.parametrize("name", INCEPTION)
-def test_missing_weights_are_told_with_their_address(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TORCH_HOME", str(tmp_path))
-    for ask in (identify, check_model):
-        with pytest.raises(ModelUnavailableError) as caught:
-            ask(name)
-        assert str(inception_weights()) in caught.value.allowed
-        assert checkpoints.URL in caught.value.todo
-    assert not must_be_fetched(name), "no model of the hub"
 
 
 @pytest.mark.parametrize("name", INCEPTION)

@@ -15,7 +15,7 @@ from PIL import Image
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.encoders.catalogue import EFFICIENTNET, VISION, ModelIdentity, identify
-from mauve_core.encoders.vision import VisionModel, is_vision_model, open_vision_model, pixels, transformers_vision
+from mauve_core.encoders.vision import VisionModel, open_vision_model, pixels, transformers_vision
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -137,15 +137,6 @@ def test_passes_compute_in_the_precision_that_was_asked_for(
     monkeypatch.setattr(transformers_vision, "matrix_products", spy)
     encoded(transformers_vision.load(identify(str(saved[2])), dtype, "cpu"), images(2))
     assert asked == [(products, "cpu")]
-
-
-def test_a_masked_autoencoder_is_refused(tmp_path: Path) -> None:
-    config = transformers.ViTMAEConfig(
-        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, image_size=SIDE, patch_size=8,
-        decoder_hidden_size=16, decoder_num_hidden_layers=1, decoder_num_attention_heads=2,
-    )  # fmt: skip
-    transformers.ViTMAEModel(config).save_pretrained(tmp_path)
-    assert not is_vision_model(identify(str(tmp_path)))
 
 
 @pytest.mark.parametrize("content", [b"no weights", b"another"])

@@ -90,12 +90,6 @@ def test_encoders_that_see_topics_agree_and_one_that_does_not_differs(run, topic
     assert by_topics.scores["collapsed"]["mauve"].high < by_topics.scores["close"]["mauve"].low
 
 
-# Storage
-
-
-# Names
-
-
 # Measures and people
 
 

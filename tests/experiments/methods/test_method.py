@@ -98,14 +98,6 @@ def test_expectations_agree_on_samples_that_repeat_every_atom_as_often_as_it_is_
                 assert method.ratio_value(ratios) == pytest.approx(truth, rel=1e-9), (name, expectation)
 
 
-def test_the_scale_and_the_divergence_count_with_every_expectation():
-    ratios = LogRatios(np.array([0.5, 1.0, -0.2]), np.array([-1.0, 0.3]))
-    for parts in ({"scale": 3.0}, {"divergence": "chi2"}, {"summary": "auc", "scale": 3.0}):
-        values = {Method("kde", expectation=name, **parts).ratio_value(ratios) for name in ("union", "other")}
-        plain = {Method("kde", expectation=name).ratio_value(ratios) for name in ("union", "other")}
-        assert len(values | plain) == 4
-
-
 def test_negative_means_over_a_sides_own_sample_count_as_none():
     """At weight 1/2 a mean is that of -log((1 + exp(-log ratio)) / 2): of P above 0 here, of Q below."""
     ratios = LogRatios(np.array([1.0, 2.0]), np.array([0.5]))

@@ -194,9 +194,6 @@ def test_the_interval_of_gaps_covers_also_at_the_kink(means: tuple[float, float,
     assert covered / 1500 >= 0.933
 
 
-# What has no test, and what is stored
-
-
 # Ranks and sentences
 
 

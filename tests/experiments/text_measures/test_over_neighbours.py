@@ -7,12 +7,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.experiments.text_measures import Collection, MeasureContext
-from mauve_core.experiments.text_measures.over_neighbours import (
-    OVER_K,
-    USUAL,
-    neighbours,
-    neighbours_run,
-)
+from mauve_core.experiments.text_measures.over_neighbours import OVER_K, USUAL, neighbours, neighbours_run
 from mauve_core.experiments.text_measures.stored import measure_run
 from tests.synthetic import make_run
 
@@ -94,11 +89,3 @@ def test_at_their_own_k_they_are_the_stored_measures_to_the_digit(run):
         test = tests[order.measure, order.first, order.second]
         signs = (own in order.larger, own in order.smaller)
         assert signs == (test.told_apart and test.difference > 0, test.told_apart and test.difference < 0)
-
-
-def test_larger_k_gives_larger_precision_recall_and_coverage():
-    table = neighbours(side(HUMAN), {"q": side("q", 0.4)}, range(1, 21), ["precision", "recall", "coverage"])
-    for name in table.measures:
-        values = [row.model.value for row in table.line(name, "q")]
-        assert values == sorted(values)
-        assert values[0] < values[-1]
