@@ -124,11 +124,10 @@ def test_the_kept_test_of_the_gap_and_exchange_rate_are_those_found_out(run: Run
 
 
 def test_a_damaged_file_is_made_again(run: Run) -> None:
-    content = b"PK\x03\x04 half a file"
     expected = run_properties(run, HUMAN)
     path = next((run.path / DERIVED).glob("properties-*.npz"))
     whole = path.read_bytes()
-    path.write_bytes(content)
+    path.write_bytes(b"PK\x03\x04 half a file")
     np.testing.assert_array_equal(run_properties(run, HUMAN)["length"], expected["length"])
     assert len(path.read_bytes()) == len(whole)
 

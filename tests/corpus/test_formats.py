@@ -192,8 +192,7 @@ def test_a_packed_file_under_another_name_is_called_what_it_is(data: bytes, form
 
 
 def test_utf16_is_refused_with_a_way_out() -> None:
-    coding = "utf-16"
-    assert "iconv -f UTF-16" in refusal_of("text\nabc\n".encode(coding), "a.txt")
+    assert "iconv -f UTF-16" in refusal_of("text\nabc\n".encode("utf-16"), "a.txt")
 
 
 @pytest.mark.parametrize(("name", "data"), [("a.csv", b"text\nb\0c\n"), ("a.jsonl", b'{"t":1}\nb\0c\n')])

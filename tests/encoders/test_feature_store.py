@@ -115,10 +115,9 @@ def test_a_damaged_entry_is_removed_with_a_warning(store: FeatureStore, damage: 
 
 
 def test_a_damaged_part_is_removed_with_a_warning(store: FeatureStore) -> None:
-    position = 0.5
     store.save_part(KEY, part(0, 3))
     (path,) = all_files(store.root)
-    os.truncate(path, int(path.stat().st_size * position))
+    os.truncate(path, path.stat().st_size // 2)
     store.save_part(KEY, part(3, 3))
     with pytest.warns(DamagedEntryWarning, match=path.name):
         (found,) = store.parts(KEY, 10)

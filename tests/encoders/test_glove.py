@@ -72,9 +72,8 @@ def test_words(text, words):
     ],
 )
 def test_a_malformed_line_is_named(tmp_path, monkeypatch, line, received) -> None:
-    name = "bad.txt"
     monkeypatch.setattr(vector_files, "LINE_LIMIT", 100)
-    path = written(tmp_path, [*LINES, line, *LINES], name)
+    path = written(tmp_path, [*LINES, line, *LINES], "bad.txt")
     with pytest.raises(InputError) as refused:
         word_features({"a": ["the cat"]}, path)
     assert refused.value.wrong.startswith(f"Line 7 of {path} ")

@@ -159,8 +159,7 @@ def test_an_unknown_model_is_encoded_as_transformers_does(
 
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
 def test_features_are_those_of_the_padded_pass(tiny: Tiny, texts: tuple[str, ...], name: str) -> None:
-    pooling: Any = "auto"
-    config = EncoderConfig(tiny(name), pooling=pooling, layer=-2 if pooling == "mean" else -1)
+    config = EncoderConfig(tiny(name))
     found, plain = (Encoder(config, device="cpu", packed=way).encode(texts) for way in (True, False))
     assert relative_error(found.array, plain.array) < RELATIVE
     assert found.key == plain.key
@@ -229,8 +228,7 @@ def test_the_kernel_takes_what_flash_attention_takes(
 
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
 def test_half_precision_on_cuda(tiny: Tiny, texts: tuple[str, ...], name: str, cuda: str) -> None:
-    dtype: Any = "bfloat16"
-    config = EncoderConfig(tiny(name), dtype=dtype)
+    config = EncoderConfig(tiny(name), dtype="bfloat16")
     found, plain = (Encoder(config, device=cuda, packed=way).encode(texts) for way in (True, False))
     full = encode(texts, replace(config, dtype="float32"), device="cpu")
     worst: NDArray[np.float64] = np.array([relative_error(one.array, full.array) for one in (found, plain)])

@@ -92,9 +92,8 @@ def test_a_pipe_is_no_image(folder: Path) -> None:
 
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
-    content = b"PK\3\4 no archive"
     path = tmp_path / "a.zip"
-    path.write_bytes(content)
+    path.write_bytes(b"PK\3\4 no archive")
     with pytest.raises(InputError, match="no zip archive that can be read"):
         read_images(path)
 

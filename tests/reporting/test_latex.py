@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, PartitionKind, ScoreConfig
+from mauve_core.base.config import SCORES, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.reporting.written import PREAMBLE, latex_escaped, latex_table
 from mauve_core.scoring.result import Comparison
 from tests.conftest import missing
@@ -118,9 +118,8 @@ def named(*names: str, encoder: str = "a_b") -> Comparison:
 
 @pytest.mark.parametrize("name", AWKWARD)
 def test_the_table_is_whole_whatever_the_names(name: str) -> None:
-    kind: PartitionKind = "pairwise"
     comparison = named(name, f"{name} b", encoder=f"/models/{name}")
-    check_structure(latex_table(comparison, kind), columns=8)
+    check_structure(latex_table(comparison, "pairwise"), columns=8)
 
 
 @given(st.text(st.characters(codec="ascii"), max_size=60))

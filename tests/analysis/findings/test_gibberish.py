@@ -67,9 +67,7 @@ def test_shuffled_words_are_found():
 
 def test_the_reference_favours_neither_side() -> None:
     """Of texts of one source, neither side's tested texts are nearer to the reference, whatever the sides' sizes."""
-    humans = 200
-    models = 60
-    gaps = []
+    humans, models, gaps = 200, 60, []
     for seed in range(30):
         texts = [*texts_of(humans, 2 * seed), *texts_of(models, 2 * seed + 1)]
         of_model = np.arange(len(texts)) >= humans
