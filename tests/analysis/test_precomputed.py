@@ -34,15 +34,22 @@ from mauve_core.store import Run, RunStore
 from tests.synthetic import make_run
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    return make_run(tmp_path / "home", n=60, seeds=2, projection=False)
-
-
-@pytest.fixture
-def no_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is kept, and none of it may be found out again."""
+@pytest.fixture(scope="module")
+def derived(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run of which everything is kept."""
+    run = make_run(tmp_path_factory.mktemp("derived"), n=60, seeds=2, projection=False)
     derive(run)
+    return run
+
+
+@pytest.fixture
+def run(derived: Run) -> Run:
+    return RunStore(derived.path.parent).load(derived.id)
+
+
+@pytest.fixture
+def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None of it may be found out again."""
 
     def refuse(*_: object) -> None:
         raise AssertionError("it was found out again")
@@ -134,8 +141,7 @@ def test_a_damaged_file_is_made_again(run: Run) -> None:
 
 def test_a_file_of_another_run_or_item_is_made_again(run: Run, tmp_path: Path) -> None:
     other = make_run(tmp_path / "home", name="other", n=50, seeds=2, projection=False)
-    for each in (run, other):
-        derive(each)
+    derive(other)
     names, others = (sorted(path.name for path in (each.path / DERIVED).iterdir()) for each in (run, other))
     whole = {name: (run.path / DERIVED / name).read_bytes() for name in names}
     for name, their_name in zip(names, others, strict=True):  # names with a seed differ: each run has its own medians

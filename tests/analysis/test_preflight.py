@@ -63,7 +63,7 @@ def test_random_halves_of_a_corpus_are_hardly_ever_flagged() -> None:
     assert wrong <= 5
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_repeated_prompts_do_not_look_like_differences() -> None:
     """Forty prompts a side, each continued ten times in a length of its own; without its prompts it is flagged."""
     rng = np.random.default_rng(4)

@@ -172,9 +172,9 @@ def test_damaged_logs_are_refused(kind: str, tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, 93])
-def test_every_changed_byte_is_read_or_refused(method: int, tmp_path: Path) -> None:
+def test_every_changed_byte_is_read_or_refused(tmp_path: Path) -> None:
     """A byte that is changed gives the texts, or an error of ours: never one of a library."""
+    method = zipfile.ZIP_DEFLATED
     path = log(tmp_path / "a.eval", samples(2), method=method)
     data = path.read_bytes()
     refused = 0

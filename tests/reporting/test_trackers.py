@@ -164,12 +164,16 @@ def test_wandb_has_the_numbers_settings_tables_and_figures(
 
 
 @pytest.mark.slow
-def test_wandb_gets_texts_only_if_asked_and_as_text(run: Run, here: Path) -> None:
+def test_wandb_gets_texts_only_if_asked_and_collects_nothing_by_itself(run: Run, here: Path) -> None:
     first = run.log("wandb")
     (folder,) = offline_runs(here)
     assert (first.project, first.where, first.again) == ("mauve-lens", str(folder), None)
     assert not any(SECRET.encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
     assert {each.type for each in of_kind(folder, "artifact")} == {"run_table"}
+    collected = {path.name for path in (folder / "files").rglob("*") if path.is_file()}
+    assert not collected & {"requirements.txt", "wandb-metadata.json", "output.log", "diff.patch"}
+    (begun,) = of_kind(folder, "run")
+    assert (begun.host, begun.git.remote_url) == ("", "")
     second = run.log("wandb", texts=True)
     assert second.id == first.id
     (artifact,) = (each for each in of_kind(Path(second.where), "artifact") if each.type == "mauve-lens-texts")
@@ -182,16 +186,6 @@ def test_wandb_gets_texts_only_if_asked_and_as_text(run: Run, here: Path) -> Non
     assert [row[column] for row in table["data"]] == run.texts("close")["text"].tolist()
     assert SCRIPT in [row[column] for row in table["data"]]
     assert files["report.html"].read_bytes().startswith(b"<!DOCTYPE html>")
-
-
-@pytest.mark.slow
-def test_what_wandb_collects_by_itself_is_left_out(run: Run, here: Path) -> None:
-    run.log("wandb")
-    (folder,) = offline_runs(here)
-    files = {path.name for path in (folder / "files").rglob("*") if path.is_file()}
-    assert not files & {"requirements.txt", "wandb-metadata.json", "output.log", "diff.patch"}
-    (begun,) = of_kind(folder, "run")
-    assert (begun.host, begun.git.remote_url) == ("", "")
 
 
 @pytest.fixture

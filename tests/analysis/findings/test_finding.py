@@ -50,20 +50,21 @@ PLANTED = {
 }
 
 
-@pytest.mark.parametrize(("kind", "direction"), PLANTED)
-@pytest.mark.parametrize("share", [1.0, 0.35])
+@pytest.mark.parametrize(
+    ("kind", "direction", "share"), [*((*planted, 1.0) for planted in PLANTED), ("loop", "more", 0.35)]
+)
 def test_what_is_planted_is_found_and_named(kind, direction, share):
     human, model = texts_of(200, 1), texts_of(200, 2)
     rng = np.random.default_rng(0)
     changed = [PLANTED[kind, direction](text) if rng.random() < share else text for text in model]
     named = [each for each in every(between(human, changed)) if (each.kind, each.direction) == (kind, direction)]
-    if share == 1.0 or (direction == "more" and kind != "length"):
-        assert named
-        assert named[0].p_adjusted <= 0.05
-        assert named[0].low <= named[0].share_model - named[0].share_human <= named[0].high
-        assert named[0].sentence.startswith("the model ")
+    assert named
+    assert named[0].p_adjusted <= 0.05
+    assert named[0].low <= named[0].share_model - named[0].share_human <= named[0].high
+    assert named[0].sentence.startswith("the model ")
 
 
+@pytest.mark.trial
 def test_halves_of_one_source_hardly_ever_differ():
     wrong = sum(bool(between(texts_of(60, 2 * seed), texts_of(60, 2 * seed + 1), seed=seed)) for seed in range(40))
     assert wrong <= 5  # at q = 0.05 about 2; 6 or more have a chance of 1.4%

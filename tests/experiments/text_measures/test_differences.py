@@ -153,7 +153,7 @@ def normal_sides(rng: np.random.Generator, means: tuple[float, float, float], sh
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize(
     ("means", "level"),
     [
@@ -180,7 +180,7 @@ def test_equal_gaps_are_told_apart_no_more_often_than_the_level(
     assert level[0] <= np.mean(np.array(p_values) <= 0.05) <= level[1]
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize("means", [(0, 0.5, 0.0), (0, 0.5, 0.2), (0, 0.5, -0.4), (0, 2.0, 1.0), (0, 0.0, 0.0)])
 def test_the_interval_of_gaps_covers_also_at_the_kink(means: tuple[float, float, float]) -> None:
     """1,500 draws: three standard errors of 5 % are 1.7 %."""

@@ -53,7 +53,7 @@ def samples_of(name, repeats, seed, **options):
     return np.array(found).T
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize(
     ("name", "texts"),
     [
@@ -74,7 +74,7 @@ def test_the_jackknife_agrees_with_repeated_samples(name, texts):
     assert np.sqrt(np.mean(sds**2)) == pytest.approx(values.std(ddof=1), rel=1 / 3)
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize("name", ["precision", "recall", "coverage"])
 def test_the_spread_of_a_manifold_is_a_little_too_wide_at_worst(name):
     """Whether a point is covered hangs on single balls, and a jackknife makes too much of such jumps."""
