@@ -22,7 +22,7 @@ from mauve_core.corpus.metadata import parse_cells
 from mauve_core.corpus.reading import read_table
 
 # Examples write files and the first one imports libraries: a deadline would measure the disk.
-examples = settings(deadline=None)
+examples = settings(deadline=None, max_examples=40)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 SCALAR = st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False) | TEXT
 COLUMN_KINDS = (
@@ -169,6 +169,7 @@ def test_whole_numbers_survive_csv(values: list[int | None]) -> None:
     assert parse_cells(["" if value is None else str(value) for value in values]) == values
 
 
+@settings(max_examples=25)
 @given(st.lists(st.from_regex(r"\s*[+_]?[0-9_]+\s+|0[0-9]+|[a-z]+", fullmatch=True), min_size=1))
 def test_cells_that_only_look_like_numbers_stay_text(cells: list[str]) -> None:
     assert parse_cells(cells) == cells

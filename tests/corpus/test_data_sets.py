@@ -112,6 +112,7 @@ def put_into_cache(cache: Path, data: Dataset) -> None:
     info.write_to_directory(str(folder))
 
 
+@pytest.mark.trial
 def test_from_the_cache_of_the_hub_without_a_network(tmp_path: Path) -> None:
     put_into_cache(tmp_path / "cache", made())
     program = """

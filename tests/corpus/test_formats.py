@@ -33,7 +33,7 @@ WHOLE = st.integers(-(2**63), 2**63 - 1)
 FLOAT = st.floats(allow_nan=False)
 STEM = st.text(string.ascii_letters + "é ", min_size=1, max_size=8)
 # Examples write files and the first one imports libraries: a deadline would measure the disk.
-examples = settings(deadline=None)
+examples = settings(deadline=None, max_examples=40)
 
 
 @contextmanager

@@ -59,20 +59,21 @@ def test_rows_and_characters_up_to_the_limit(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "first", "line", "said"),
+    ("name", "line", "said"),
     [
-        ("a.txt.gz", b"", b"0", "too long"),
-        ("a.csv.gz", b'text\n"', b"aaaaaaa\n", "too many rows"),
+        ("a.txt.gz", b"0", "too long"),
+        ("a.txt.gz", b"a\n", "too many rows"),
+        ("a.parquet.gz", b"0", "unpacks to more"),
     ],
 )
 def test_a_bomb_of_a_gigabyte_is_refused_while_it_is_read(
-    name: str, first: bytes, line: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, line: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gzip members may follow each other (RFC 1952, section 2.2), so one of 16 MB is written 64 times."""
     monkeypatch.setenv(limits.ROWS_VARIABLE, "20000")
     member = gzip.compress(line * (16 * MB // len(line)))
     path = tmp_path / name
-    path.write_bytes(gzip.compress(first) + member * 64)
+    path.write_bytes(member * 64)
     assert path.stat().st_size < 4 * MB
     tracemalloc.start()
     assert said in refusal(path)

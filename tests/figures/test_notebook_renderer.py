@@ -42,6 +42,7 @@ def test_in_a_kernel_a_figure_shows_itself_as_html_too(kernel: None) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.trial
 def test_a_figure_is_written_as_an_image(tmp_path: Path) -> None:
     file = tmp_path / "leaderboard.png"
     figure(make_comparison(), "leaderboard").write_image(file)
