@@ -26,7 +26,7 @@ SIZES = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "nu
 LIKE_LLAMA = {**SIZES, "num_key_value_heads": 2, "max_position_embeddings": 256}
 OTHERS = {
     "gpt_neox": {**SIZES, "max_position_embeddings": 256},
-    "opt": {**SIZES, "ffn_dim": 32, "word_embed_proj_dim": 16, "max_position_embeddings": 256},
+    "qwen3": {**LIKE_LLAMA, "head_dim": 8},
     "gemma": {**LIKE_LLAMA, "head_dim": 8},
 }
 

@@ -208,7 +208,7 @@ def artifact(client: Any, number: str, path: str, here: Path) -> str:
     return Path(client.download_artifacts(number, path, str(here))).read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_mlflow_has_the_numbers_settings_tables_and_figures(
     run: Run, here: Path, client: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
