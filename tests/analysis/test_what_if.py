@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis import what_if as module
-from mauve_core.analysis.what_if import prepare, what_if
+from mauve_core.analysis.what_if import prepare, text_weights, what_if
 from mauve_core.base.config import HUMAN, SCORE_BOUNDS, SCORES
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.exchange import Draws
@@ -127,6 +127,16 @@ def test_kept_sums_give_what_counting_anew_gives(
     for score in SCORES:
         assert_close(fast.after[score], slow.after[score])
         assert_close(fast.change[score], slow.change[score])
+
+
+def test_the_weights_of_a_cluster_are_those_of_its_texts(comparison: Comparison) -> None:
+    part = comparison.candidate(MODEL).partitions[0]
+    by_cluster = np.array([1.0, 0.5, 2.0])
+    texts = text_weights(part, MODEL, by_cluster)
+    found = what_if(prepare(comparison, MODEL), model=texts)
+    expected = score_counts(part.counts(HUMAN), part.counts(MODEL) * by_cluster)
+    for score in SCORES:
+        assert found.after[score].values[0] == pytest.approx(float(expected[score]), abs=ROUNDING)
 
 
 def test_resamples_draw_the_texts_of_the_intervals_and_exchange_none(comparison: Comparison) -> None:

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mauve_core.base.errors import InputError
-from mauve_core.corpus.perturbations import PERTURBATIONS, parse_perturbation, perturb
-from mauve_core.corpus.perturbations.dropping import SECONDS
+from mauve_core.corpus.perturbations import PERTURBATIONS, dropping, parse_perturbation, perturb
 from mauve_core.corpus.perturbations.wording import pieces_of
 
 SPECS = [name for name in PERTURBATIONS if name != "replace"] + [r"replace:/(\w)e/\1E/", "typos:rate=0.5"]
@@ -56,7 +55,7 @@ def test_by_hand(spec, before, expected):
 
 
 @given(st.lists(any_text, min_size=1, max_size=6), st.sampled_from(SPECS), st.integers(0, 3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_every_text_has_a_text(texts, spec, seed):
     ids = [f"t{i}" for i in range(len(texts))]
     result = perturb(texts, ids, parse_perturbation(spec), seed=seed)
@@ -165,9 +164,9 @@ def test_what_cannot_be_read_is_refused(spec):
         after(spec, "a b. a c.")
 
 
-@pytest.mark.slow
-def test_a_pattern_that_backtracks_is_stopped():
+def test_a_pattern_that_backtracks_is_stopped(monkeypatch):
+    monkeypatch.setattr(dropping, "SECONDS", 0.2)
     started = time.monotonic()
     with pytest.raises(InputError, match=r"takes more than .* on the text 't1'"):
         after("replace:/(?:x+x+)+y/z/", "short", "x" * 5000)
-    assert time.monotonic() - started < 10 * SECONDS
+    assert time.monotonic() - started < 10

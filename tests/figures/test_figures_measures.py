@@ -84,4 +84,5 @@ def test_names_from_files_are_escaped() -> None:
     )
     for figure in figures:
         assert "<img" not in figure.to_json().replace("\\u003c", "<")
+        assert "<b>no" not in figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">"), "nor a note"
         assert "&lt;img" in figure.to_json().replace("\\u003c", "<").replace("\\u0026", "&")

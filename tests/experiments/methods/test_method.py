@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from mauve_core.base.config import ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.methods import ESTIMATORS, SUMMARIES, Method, parse_method
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier, mauve
@@ -45,6 +46,7 @@ def test_parts_that_do_not_go_together_are_refused(spec, message):
 
 def test_the_default_is_mauve_as_published():
     assert Method().spec == "kmeans"
+    assert ScoreConfig().scale == 5.0
     assert float(Method().value(P, Q)) == float(mauve(P, Q, 5.0))
     assert float(Method("knn").value(P, Q)) == float(mauve(P, Q, 10.0))
     assert float(Method(scale=2.0).value(P, Q)) == float(mauve(P, Q, 2.0))
