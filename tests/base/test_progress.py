@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
-import pytest
-
 from mauve_core.base.progress import format_seconds, remaining_seconds
-
-
-@pytest.fixture
-def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time in seconds, to be changed by the test."""
-    shown = [1000.0]
-    monkeypatch.setattr(time, "monotonic", lambda: shown[0])
-    return shown
 
 
 def test_estimates_of_the_time_left() -> None:

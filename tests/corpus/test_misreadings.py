@@ -5,18 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from mauve_core.base.errors import InputError
 from mauve_core.corpus import read_corpus
 from mauve_core.corpus.entries import FAILED
 from tests.layouts import Layout, N, batch, chat_completion, text
-
-
-def refused(path: Path) -> str:
-    with pytest.raises(InputError) as caught:
-        read_corpus(path)
-    return str(caught.value)
 
 
 def test_failed_requests_are_left_out_even_with_an_answer(tmp_path: Path) -> None:

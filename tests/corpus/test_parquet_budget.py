@@ -22,8 +22,6 @@ from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.corpus.parquet_pages import ChunkLocation, measure_chunk
 from mauve_core.corpus.reading import read_table
 
-MB = 1 << 20
-
 
 def repeated(length: int, times: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array([0] * times, pa.int32()), pa.array(["x" * length]))

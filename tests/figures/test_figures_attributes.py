@@ -5,27 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mauve_core.analysis.attributes import CATEGORICAL, Attribute
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.purity_table import purest_clusters
-from mauve_core.scoring.spread import SeedSpread
-from tests.handmade import spread
 
-NASTY = "grün & <b>"
 TOPIC, LENGTH, OWN_LENGTH = (NASTY, "category"), ("length", "surface"), ("length", "number")
-
-
-def repeated(mean: float, sd: float | None = 0.02) -> SeedSpread:
-    return spread(mean, sd)
-
-
-def category(k: int, mean: float, sd: float | None = 0.02) -> Attribute:
-    scores = {name: repeated(mean / (place + 1), sd) for place, name in enumerate(CATEGORICAL)}
-    return Attribute(NASTY, "category", k, 100, 3, scores)
-
-
-def number(k: int, mean: float, kind: str = "surface", sd: float | None = 0.02) -> Attribute:
-    return Attribute("length", kind, k, 100, 0, {"r2": repeated(mean, sd)})
 
 
 # Pure clusters

@@ -88,15 +88,3 @@ def test_a_distance_without_a_group_is_that_of_the_other_texts(name):
         alone.append(fit(name, part, SeedSequence(2)).value(Method(name)))
     assert found == pytest.approx(alone, rel=1e-9)
     assert len(set(alone)) == GROUPS
-
-
-def test_the_frechet_limit_has_the_frechet_distances_groups():
-    given, method = sides(0.4, 90, 70, groups=GROUPS), Method("frechet-limit")
-    found, plain = fit("frechet-limit", given, SeedSequence(2)), fit("frechet", given, SeedSequence(2))
-    without, at_n = plain.left_out(Method("frechet")), plain.value(Method("frechet"))
-    # Groups are equal but for one text, so that the line through n and four fifths of n ends here.
-    assert found.value(method) == pytest.approx(5 * at_n - 4 * without.mean(), rel=1e-6)
-    assert found.value(method) < at_n
-    assert found.left_out(method) - found.value(method) == pytest.approx(without - at_n)
-    assert found.caveats == ()
-    assert method.bounds[0] == -np.inf
