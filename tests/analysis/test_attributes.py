@@ -1,4 +1,4 @@
-"""Attributes of a comparison: columns by kind, what is left out, spreads, and the pipeline's own clusters."""
+"""Attributes of a comparison: clusters that are the topic and clusters that are not, and what is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tags of images: what most of them share names no cluster, and numbers are names."""
+"""Numbers name clusters of images, and a rare tag does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The main reason of a candidate: which finding comes first, what it needs, and how it is worded."""
+"""The main reason of a candidate: which finding comes first, and what it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept beside a run is what would be found out again, bit for bit; damage and a full home are survived."""
+"""What is kept beside a run is what would be found out again, bit for bit; damage is survived."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run in fewer and in more clusters: the same texts, the run's own stream, and reasons where it cannot be."""
+"""A run in fewer and in more clusters: the same texts and the run's own stream."""
 
 from __future__ import annotations
 

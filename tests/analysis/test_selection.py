@@ -1,4 +1,4 @@
-"""Point in polygon against hand values, slow twins and properties; stacked order; rows that are chosen."""
+"""Point in polygon against hand values, a slow twin and properties; rows that are chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Class-based TF-IDF: hand values, a plain slow twin, and what must not matter (order, group names, empty groups)."""
+"""Class-based TF-IDF: hand values, the formula and a plain slow twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings, errors, files and progress: the leaves that everything else stands on."""
+"""Settings and files: leaves that everything else stands on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that are not UTF-8 are refused before anything is computed, or spelled out where a file merely has one."""
+"""Names that are not UTF-8 are refused before anything is computed."""
 
 from __future__ import annotations
 

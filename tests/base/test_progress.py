@@ -1,4 +1,4 @@
-"""Progress on the console, and the clocks of nested and repeated stages, under a clock that the test sets."""
+"""Estimates of the time that is left."""
 
 from __future__ import annotations
 

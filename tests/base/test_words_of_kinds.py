@@ -1,4 +1,4 @@
-"""What is said of texts, said of other items; names that people gave stay."""
+"""What is said of texts, said of other items."""
 
 from __future__ import annotations
 

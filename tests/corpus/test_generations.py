@@ -1,4 +1,4 @@
-"""Files with a field ``generation``: which are read so, how ids and pairing follow, and what is only metadata."""
+"""Files with a field ``generation``: how ids and pairing follow."""
 
 from __future__ import annotations
 

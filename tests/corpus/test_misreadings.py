@@ -1,4 +1,4 @@
-"""Files of well-known tools whose text is not what it seems are refused, or their failures counted."""
+"""Failed requests in files of well-known tools are left out and counted."""
 
 from __future__ import annotations
 

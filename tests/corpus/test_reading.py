@@ -1,4 +1,4 @@
-"""Several files as one table, standard input, and names independent of the working folder."""
+"""Several files as one table, and standard input."""
 
 from __future__ import annotations
 

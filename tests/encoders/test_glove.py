@@ -1,4 +1,4 @@
-"""Averages of word vectors from a made file: hand values, formats, what is passed over and what is refused."""
+"""Averages of word vectors from a made file: hand values, formats and what is refused."""
 
 from __future__ import annotations
 

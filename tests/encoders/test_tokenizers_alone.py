@@ -1,4 +1,4 @@
-"""A tokenizer is loaded without its model's weights, from a folder, a GGUF file or the hub's cache."""
+"""A tokenizer is loaded without its model's weights, from a folder or a GGUF file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clusters capture, on made-up runs: topics that features follow, own partitions, command line, job, JSON."""
+"""What clusters capture, on made-up runs: topics that features follow, and the run's own partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares in clusters over all texts: intervals by the formula of Wilson, and what the sentence says of them."""
+"""Shares in clusters over all texts: intervals by the formula of Wilson."""
 
 from __future__ import annotations
 

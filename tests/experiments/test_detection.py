@@ -1,4 +1,4 @@
-"""Detection of perturbations: a plain twin of the test, its level and power, and words that follow from it."""
+"""Detection of perturbations: a plain twin of the test, its level and power, and what is claimed."""
 
 from __future__ import annotations
 

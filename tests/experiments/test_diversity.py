@@ -1,4 +1,4 @@
-"""Diversity of stored runs whose modes are planted, its parts against plain twins, and the command."""
+"""Diversity of stored runs whose modes are planted, and its parts against plain twins."""
 
 from __future__ import annotations
 

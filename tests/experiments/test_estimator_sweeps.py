@@ -1,4 +1,4 @@
-"""Sweeps of estimators' parameters: the methods' own scores at the default, a plain twin elsewhere, figure, command."""
+"""Sweeps of estimators' parameters: the methods' own scores at the default, a plain twin elsewhere."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
+from mauve_core.experiments.methods import Method, methods_run
 from mauve_core.experiments.sweeps import ESTIMATOR_AXES, EstimatorAxis, EstimatorSweep, estimator_sweep
 from mauve_core.experiments.sweeps.estimators import DEFAULTS, PARAMETER
 from mauve_core.store import Run
@@ -40,6 +41,21 @@ def sweeps(run: Run) -> dict[EstimatorAxis, EstimatorSweep]:
 @pytest.fixture(autouse=True)
 def stored(home: Path, run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HOME_VARIABLE, str(home))
+
+
+@pytest.mark.parametrize("axis", ESTIMATOR_AXES)
+def test_at_the_default_it_is_the_methods_own_score(
+    run: Run, sweeps: dict[EstimatorAxis, EstimatorSweep], axis: EstimatorAxis
+) -> None:
+    table = methods_run(run, [Method(name) for name in PARAMETER[axis]])
+    for result in table.results:
+        for name in NAMES:
+            (point,) = (
+                item for item in sweeps[axis].line(result.method.estimator, name) if item.value == DEFAULTS[axis]
+            )
+            assert point.score == result.scores[name]
+            assert point.score.sd_texts is not None
+            assert (point.score.sd_seeds is not None) == (result.method.estimator == "gaussian")
 
 
 @pytest.mark.parametrize("estimator", ["knn", "kde"])

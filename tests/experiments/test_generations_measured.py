@@ -1,4 +1,4 @@
-"""Text measures of several generations, and worst cases that take standard deviations of one kind."""
+"""Text measures of several generations, and their spread over texts."""
 
 from __future__ import annotations
 

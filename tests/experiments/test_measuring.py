@@ -1,4 +1,4 @@
-"""Measures of a stored run: what is kept beside it, in what order, and what the command line says of it."""
+"""Measures of a stored run: what is kept beside it, and what a report makes of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters learned on other texts: plain loops, which texts may serve, the task, the command, figures, the report."""
+"""Clusters learned on other texts: plain loops, and which texts serve."""
 
 from __future__ import annotations
 

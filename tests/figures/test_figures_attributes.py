@@ -1,4 +1,4 @@
-"""Figures of what clusters capture, and the table of pure clusters: means, spreads, baselines as they were computed."""
+"""The table of pure clusters, by hand."""
 
 from __future__ import annotations
 
@@ -7,11 +7,6 @@ import pytest
 
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.analysis.purity_table import purest_clusters
-
-TOPIC, LENGTH, OWN_LENGTH = (NASTY, "category"), ("length", "surface"), ("length", "number")
-
-
-# Pure clusters
 
 
 def test_pure_clusters_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""Encoders in words, tables and a grid: every number is the table's, and names from files stay text."""
+"""Encoders in words and tables: every number is the table's, and names from files stay text."""
 
 from __future__ import annotations
 

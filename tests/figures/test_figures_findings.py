@@ -1,4 +1,4 @@
-"""The picture of findings: a row for each, both shares, the interval of the difference and the share of the gap."""
+"""The picture of findings: both shares and the interval of the difference, and words of texts as text."""
 
 from __future__ import annotations
 

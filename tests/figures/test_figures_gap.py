@@ -1,4 +1,4 @@
-"""Figures of the gap draw the numbers of their tables, on one scale, and can be clicked everywhere."""
+"""Figures of the gap draw the numbers of their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables and figure of people's judgments: the ranking's own numbers, and what has no number said as such."""
+"""Tables and figure of people's judgments: the ranking's own numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of text measures: the numbers they draw, the ranking by the gap, what is said where a number is missing."""
+"""Figures of text measures: the numbers they draw, the ranking by the gap, and words of files as text."""
 
 from __future__ import annotations
 

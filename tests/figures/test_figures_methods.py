@@ -1,4 +1,4 @@
-"""Figures of methods: places and ties as values and intervals have them, correlations and errors as computed."""
+"""Figures of methods: ties as intervals have them, corrected p-values and errors as computed."""
 
 from __future__ import annotations
 

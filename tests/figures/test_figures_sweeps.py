@@ -1,4 +1,4 @@
-"""Figures of sweeps: means, spreads and guides as they were computed, parameters of each family by themselves."""
+"""Figures of sweeps: means and spreads as they were computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names on the map: none over another, the important first, untrusted words escaped."""
+"""Names on the map are whole, and untrusted words in them are escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures and sweeps of runs of images: those that read features apply, those that read texts are refused by name."""
+"""Measures of runs of images: those that read features apply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What clusters capture and what people prefer, in a report: the stored numbers, and nothing that names could do."""
+"""What clusters capture, in a report: the stored numbers, and nothing that names could do."""
 
 from __future__ import annotations
 

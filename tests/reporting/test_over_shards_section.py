@@ -1,4 +1,4 @@
-"""Clusters over all texts in a report: a sentence and a table of every candidate, and nothing that names could do."""
+"""Clusters over all texts in a report: names and phrases do nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mauve-lens report``: what is written where, what is printed, and what is refused."""
+"""``mauve-lens report``: what is written where, and what is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which models of images are taken, by their config.json alone, and what refused ones are told."""
+"""Which models of images are taken, by their config.json alone."""
 
 from __future__ import annotations
 

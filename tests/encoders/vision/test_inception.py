@@ -1,4 +1,4 @@
-"""Inception v3 for FID and KID: both resizes by plain twins, and weights found, missing, damaged or not the published.
+"""Inception v3 for FID and KID: both resizes by plain twins, and features that do not depend on their batch.
 
 tests/encoders/vision/test_inception_peers.py compares it with the packages that compute FID.
 """

@@ -1,4 +1,4 @@
-"""Probabilities of two tiny models in the place of the sides: sums of tokens, refusals, and a table of a small run."""
+"""Probabilities of two tiny models in the place of the sides: sums of tokens, and groups left out."""
 
 from __future__ import annotations
 

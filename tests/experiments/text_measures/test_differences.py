@@ -1,4 +1,4 @@
-"""Tests of two candidates by a text measure: a plain twin by loops, the level at the kink, what has no test."""
+"""Tests of two candidates by a text measure: a plain twin by loops, the level at the kink, ranks that follow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures of cut texts: the papers' formulas on texts cut here, the stored measures, what is kept and refused."""
+"""Measures of cut texts: the papers' formulas on texts cut here, and the stored measures."""
 
 from __future__ import annotations
 

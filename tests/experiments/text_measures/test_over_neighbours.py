@@ -1,4 +1,4 @@
-"""Precision, recall, density and coverage over k: plain loops, the stored measures, tests, what is kept and said."""
+"""Precision, recall, density and coverage over k: plain loops, and the stored measures."""
 
 from __future__ import annotations
 
