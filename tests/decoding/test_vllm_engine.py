@@ -21,7 +21,7 @@ from tests.decoding.vllm_stand_in import PARAMETERS, State
 from tests.tiny_models import POSITIONS, make_gpt2, make_llama
 
 PROMPTS = Prompts(("a", "b", "c", "d", "e"), ("The quick", "In 1969 two people", "She asked", "Rain", "A model that"))
-DRAWN = ["ancestral", "nucleus:p=0.9"]
+DRAWN = ["nucleus:p=0.9"]
 SETTINGS = GenerationSettings(max_new_tokens=8, seed=3)
 
 

@@ -67,12 +67,9 @@ def test_layers_count_as_the_models_hidden_states(tiny: Tiny, texts: tuple[str, 
     assert relative_error(features.array, expected) < RELATIVE
 
 
-@pytest.mark.parametrize("pooling", ["auto", "mean"])
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_batch_size_padding_and_order_do_not_matter(
-    tiny: Tiny, texts: tuple[str, ...], name: str, pooling: str
-) -> None:
-    config = EncoderConfig(tiny(name), pooling=pooling)  # type: ignore[arg-type]
+def test_batch_size_padding_and_order_do_not_matter(tiny: Tiny, texts: tuple[str, ...], name: str) -> None:
+    config = EncoderConfig(tiny(name))
     alone = encode(texts, config, device="cpu", batch_tokens=1)
     order = np.random.default_rng(7).permutation(len(texts))
     for batch_tokens in (70, 300, 100_000):
