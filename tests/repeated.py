@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,6 +37,7 @@ def make_repeated_inputs(n: int = 60) -> tuple[dict[str, Corpus], dict[str, NDAr
     return {HUMAN: human, **candidates, "close": close}, features
 
 
+@cache
 def make_repeated_comparison() -> Comparison:
     corpora, features = make_repeated_inputs()
     candidates = {name: corpus for name, corpus in corpora.items() if name != HUMAN}

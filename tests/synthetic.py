@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
 from mauve_core.scoring.compare import compare
+from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run, RunStore
 
 TOPICS = ("river", "engine", "planet", "violin", "harvest", "market", "glacier", "parliament")
@@ -81,6 +83,19 @@ def make_crowd(home: Path, *, n: int = 60) -> Run:
     return RunStore(home / "runs").save("crowd", comparison, {HUMAN: human, **corpora}, features)
 
 
+@cache
+def _compared(
+    n: int, seeds: int, projection: bool, names: tuple[str, ...] | None
+) -> tuple[Comparison, dict[str, Corpus], dict[str, NDArray[np.float32]]]:
+    """Once a process: many tests store the same run, each in a home of its own."""
+    human, candidates, features = make_comparison_inputs(n)
+    candidates = {each: corpus for each, corpus in candidates.items() if names is None or each in names}
+    features = {each: matrix for each, matrix in features.items() if each == HUMAN or each in candidates}
+    score = ScoreConfig(seeds=seeds, restarts=2, bootstrap=200)
+    config = CompareConfig(encoder=None, score=score, projection=projection)
+    return compare(human, candidates, config, features=features), {HUMAN: human, **candidates}, features
+
+
 def make_run(
     home: Path,
     *,
@@ -91,13 +106,8 @@ def make_run(
     names: Sequence[str] | None = None,
 ) -> Run:
     """Compare the sides above (of the candidates those in ``names``) and store the run under ``home/runs``."""
-    human, candidates, features = make_comparison_inputs(n)
-    candidates = {each: corpus for each, corpus in candidates.items() if names is None or each in names}
-    features = {each: matrix for each, matrix in features.items() if each == HUMAN or each in candidates}
-    score = ScoreConfig(seeds=seeds, restarts=2, bootstrap=200)
-    config = CompareConfig(encoder=None, score=score, projection=projection)
-    comparison = compare(human, candidates, config, features=features)
-    return RunStore(home / "runs").save(name, comparison, {HUMAN: human, **candidates}, features)
+    comparison, corpora, features = _compared(n, seeds, projection, None if names is None else tuple(names))
+    return RunStore(home / "runs").save(name, comparison, corpora, features)
 
 
 def make_untold_run(home: Path) -> Run:

@@ -86,7 +86,7 @@ def sides_of(p: NDArray[np.int32], q: NDArray[np.int32], k: int, seed: int) -> T
     return TwoSides("m", (partition,), separate_prompts(p.size, q.size), SeedSequence(seed))
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.parametrize("distance", [0.3, 1.2])
 def test_the_costliest_cluster_is_covered(distance: float) -> None:
     """60 pairs of samples: at least 54 hold the picked share's expectation; 57 are nominal, a standard error is 1.7."""

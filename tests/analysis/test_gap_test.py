@@ -10,7 +10,6 @@ from numpy.random import SeedSequence
 
 from mauve_core.analysis.gap_test import DRAWS, LEVEL, GapTest, gap_test, gap_test_of, mean_integral
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
 from mauve_core.numerics.resampling.permutation import child_generator, draw_sides
 from mauve_core.scoring.result import Partition
 from mauve_core.scoring.streams import stream
@@ -107,16 +106,3 @@ def test_the_level_is_reached_exactly_and_with_room_for_accidents() -> None:
         "at least as large in 1,200 of 9,999 draws; costs are shown if at most 99 are."
         in GapTest(0.1, 1200, 9999).in_words()
     )
-
-
-@pytest.mark.parametrize("draws", [99, 199, 200, 499, 999, 1000, 12345])
-def test_a_gap_is_explained_up_to_the_level(draws: int) -> None:
-    for reached in range(200):
-        found = GapTest(0.1, reached, draws)
-        assert found.explains == (100 * (1 + reached) <= 1 + draws)
-        assert found.explains == (reached <= found.allowed)
-
-
-def test_an_unknown_candidate_is_named() -> None:
-    with pytest.raises(InputError, match="nobody"):
-        gap_test(made("none"), "joint", "nobody")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from mauve_core.base.errors import OTHERS, RECEIVED, UNBROKEN, WORDS, InputError, own_words_of, words_of
+from mauve_core.base.errors import InputError
 
 
 def test_a_message_says_what_was_wrong_allowed_and_received_and_what_to_do() -> None:
@@ -17,43 +15,3 @@ def test_control_characters_and_line_breaks_do_not_reach_the_message() -> None:
     error = InputError("a\nb", received="\x0f\x1b[31m\u202e")
     assert str(error) == r"a b. Received: \x0f\x1b[31m\u202e."
     assert error.received == r"\x0f\x1b[31m\u202e"
-
-
-def test_of_a_long_value_beginning_and_end_are_shown() -> None:
-    error = InputError("It is too long", received="a" * 9000 + "z")
-    assert "a … a" in str(error)
-    assert str(error).endswith("z (9,001 characters).")
-    assert len(error.received) < RECEIVED + 30
-    assert InputError("x", allowed="n " * (OTHERS // 2)).allowed == ("n " * (OTHERS // 2)).rstrip()
-
-
-def test_of_what_has_no_blank_beginning_and_end_are_shown_and_the_rest_stays() -> None:
-    error = InputError(f"The option {'a' * 9000} is unknown", allowed="n" * UNBROKEN)
-    assert str(error).startswith("The option aaa")
-    assert "a … a" in str(error)
-    assert "a is unknown (9,022 characters)." in str(error)
-    assert len(error.wrong) < UNBROKEN + 60
-    assert error.allowed == "n" * UNBROKEN
-
-
-def test_of_a_wrong_form_is_said_what_is_wrong_and_not_what_python_says() -> None:
-    def deep() -> None:
-        deep()
-
-    for wrong, said in (
-        (lambda: [].items(), "missing or of another kind"),  # type: ignore[attr-defined]
-        (lambda: len(1), "missing or of another kind"),  # type: ignore[arg-type]
-        (lambda: {}["name"], "it lacks 'name'"),
-        (deep, "nested too deeply"),
-    ):
-        with pytest.raises((AttributeError, TypeError, KeyError, RecursionError)) as caught:
-            wrong()
-        assert said in words_of(caught.value)
-    assert own_words_of(AttributeError("no attribute 'x'")) == "no attribute 'x'"
-
-
-def test_what_another_library_says_is_cut_and_what_we_say_is_not() -> None:
-    ours = InputError("x" * 500)
-    assert words_of(ours) == str(ours)
-    assert len(words_of(ValueError("line\n" * 200))) < WORDS + 30
-    assert "\n" not in words_of(ValueError("line\n" * 200))

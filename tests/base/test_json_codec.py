@@ -63,37 +63,20 @@ def test_a_dataclass_reads_back_and_is_written_as_it_was() -> None:
     )
 
 
-def test_what_has_a_default_may_be_missing_but_for_what_is_empty_by_default() -> None:
-    assert from_json(Inner, {"name": "x"}) == Inner("x")
-    assert from_json(OuterThing, {name: VALUES[name] for name in VALUES if name != "limit"}).limit is None
-    with pytest.raises(InputError, match=r"required: .*notes"):
-        from_json(OuterThing, {name: VALUES[name] for name in VALUES if name != "notes"})
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"kind": "c"}, r"entry kind of the outer thing cannot be used\. Allowed: a, b\. Received: 'c'"),
         ({"inner": {"name": " "}}, r"entry inner\.name of .* Allowed: text"),
-        ({"inner": {"name": "x", "share": 2}}, r"entry inner\.share of .* Allowed: a number from 0 to 1\. Received: 2"),
         ({"inner": {"title": "x"}}, r"entry inner of .* Allowed: the entries name, share; required: name\. .*'title'"),
         ({"by_name": {"one": [{}]}}, r"entry by_name\.one\[0\] of"),
         ({"labels": [2**40]}, r"whole numbers of int32"),
         ({"value": "nan"}, "Allowed: a finite number"),
-        ({"value": math.nan}, "Allowed: a finite number"),
-        ({"even": 3}, "Allowed: an even number"),
-        ({"word": 5}, "entry word of .* Allowed: text"),
-        ({"more": 1}, r"The outer thing cannot be used\. .*Received: 'more'"),
     ],
 )
 def test_what_is_refused_says_where_it_stands(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         from_json(OuterThing, {**VALUES, **change})
-
-
-def test_the_message_says_what_the_caller_calls_it() -> None:
-    with pytest.raises(InputError, match=r"^The line of a list cannot be used\. Allowed: an object"):
-        from_json(Inner, [], "line of a list")
 
 
 @pytest.mark.parametrize("wrong", [{"name": ""}, {"name": 3}, {"name": "x", "share": True}])

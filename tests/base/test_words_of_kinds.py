@@ -1,10 +1,9 @@
-"""What is said of texts, said of other items; names that people gave stay."""
+"""What is said of texts, said of other items."""
 
 from __future__ import annotations
 
 import pytest
 
-from mauve_core.base.config import HUMAN
 from mauve_core.base.words import TEXTS, real_items
 
 IMAGES = real_items("image", "images")
@@ -22,16 +21,3 @@ IMAGES = real_items("image", "images")
 def test_a_sentence_of_texts_is_said_of_images(sentence: str, of_images: str) -> None:
     assert IMAGES.said(sentence) == of_images
     assert TEXTS.said(sentence) == sentence
-
-
-def test_names_and_quotations_stay() -> None:
-    names = ["human-text", "text"]
-    assert IMAGES.said("human-text has more texts than text, like “human texts”.", names) == (
-        "human-text has more images than text, like “human texts”."
-    )
-    assert IMAGES.said("human-text") == "real-image"
-
-
-def test_the_p_side_has_its_own_word_and_a_candidate_its_name() -> None:
-    assert [IMAGES.source(name) for name in (HUMAN, "humanoid")] == ["real", "humanoid"]
-    assert TEXTS.source(HUMAN) == HUMAN

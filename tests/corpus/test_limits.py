@@ -57,48 +57,23 @@ def test_rows_and_characters_up_to_the_limit(name: str, tmp_path: Path) -> None:
     assert limits.CHARACTERS_VARIABLE in said
 
 
-@pytest.mark.usefixtures("small")
-def test_a_cell_that_does_not_end_is_not_read_to_its_end(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text('text\n"' + "\n" * 7 + '"\n')
-    assert "The row that begins on line 2" in refusal(tmp_path / "a.csv")
-    (tmp_path / "a.csv").write_text('text\n"' + "\n" * 5 + '"\n')
-    assert read_table(tmp_path / "a.csv").rows[0][1] == {"text": "\n" * 5}
-
-
-@pytest.mark.usefixtures("small")
-def test_folders_too(tmp_path: Path) -> None:
-    for number in range(4):
-        (tmp_path / f"{number}.txt").write_text("abc")
-    assert "too many rows" in refusal(tmp_path)
-
-
-def test_a_limit_must_be_a_number(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for wrong in ("0", "-1", "many", "1e6", "٣"):
-        monkeypatch.setenv(limits.ROWS_VARIABLE, wrong)
-        assert limits.ROWS_VARIABLE in refusal(write(tmp_path / "a.txt", ["a"]))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "first", "line", "said"),
+    ("name", "line", "said"),
     [
-        ("a.txt.gz", b"", b"0", "too long"),
-        ("a.jsonl.gz", b"", b"0", "too long"),
-        ("a.csv.gz", b'text\n"', b"aaaaaaa\n", "too many rows"),
-        ("a.jsonl.gz", b"", b'{"text": "' + b"a" * 100_000 + b'"}\n', "unpacks to more"),
-        ("a.txt.gz", b"", b"a\n", "too many rows"),
-        ("a.jsonl.gz", b"", b"\n", "too many rows"),
-        ("a.parquet.gz", b"", b"0", "unpacks to more"),
+        ("a.txt.gz", b"0", "too long"),
+        ("a.txt.gz", b"a\n", "too many rows"),
+        ("a.parquet.gz", b"0", "unpacks to more"),
     ],
 )
 def test_a_bomb_of_a_gigabyte_is_refused_while_it_is_read(
-    name: str, first: bytes, line: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, line: bytes, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Gzip members may follow each other (RFC 1952, section 2.2), so one of 16 MB is written 64 times."""
     monkeypatch.setenv(limits.ROWS_VARIABLE, "20000")
     member = gzip.compress(line * (16 * MB // len(line)))
     path = tmp_path / name
-    path.write_bytes(gzip.compress(first) + member * 64)
+    path.write_bytes(member * 64)
     assert path.stat().st_size < 4 * MB
     tracemalloc.start()
     assert said in refusal(path)
@@ -107,7 +82,7 @@ def test_a_bomb_of_a_gigabyte_is_refused_while_it_is_read(
     assert peak < 900 * MB, f"{peak / MB:.0f} MB for a file of {path.stat().st_size / MB:.0f}"
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_a_hundred_thousand_fields(suffix: str, tmp_path: Path) -> None:
     """Refused at once; the names were once compared each with each, which took minutes."""
     names = [f"f{number}" for number in range(100_000)]
@@ -167,24 +142,9 @@ def test_pipes_devices_and_loops_in_a_folder_are_passed_over(tmp_path: Path) -> 
     assert table.notes == ("3 other files in the folder were skipped (not .txt, or hidden).",)
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv"])
-def test_a_cell_that_never_ends(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(limits.CHARACTERS_VARIABLE, "100")
-    path = tmp_path / f"a.{suffix}"
-    path.write_text('text\nx\n"' + "a\n" * 10_000)
-    said = refusal(path)
-    assert "begins on line 3" in said
-    assert limits.CHARACTERS_VARIABLE in said
-    path.write_text("text\nx\n" + '"a\nb"\n' * 10_000)
-    assert len(read_table(path).rows) == 10_001
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
-    [
-        ("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n' * 20),
-        ("a.csv", "text,a,b,c,d,e\n" + "a,,,,,\n" * 20),
-    ],
+    [("a.jsonl", '{"text": "a", "l": [[], {"x": []}, 1]}\n' * 20), ("a.csv", "text,a,b,c,d,e\n" + "a,,,,,\n" * 20)],
 )
 def test_values_are_counted_those_in_lists_too(
     name: str, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -194,10 +154,3 @@ def test_values_are_counted_those_in_lists_too(
     assert len(read_table(tmp_path / name).rows) == 20
     monkeypatch.setenv(limits.CELLS_VARIABLE, "119")
     assert limits.CELLS_VARIABLE in refusal(tmp_path / name)
-
-
-@pytest.mark.parametrize("name", [*FILES])
-def test_two_byte_order_marks(name: str, tmp_path: Path) -> None:
-    path = write(tmp_path / name, ["abc"])
-    path.write_bytes(b"\xef\xbb\xbf\xef\xbb\xbf" + path.read_bytes())
-    assert read_table(path).rows[0][1]["text"] == "abc"

@@ -13,13 +13,10 @@ from typing import Any, cast
 
 import pytest
 import torch
-from transformers import PreTrainedModel
 
-from mauve_core.base.errors import InputError
 from mauve_core.encoders import models
 from mauve_core.encoders.adapters import Adapter
 from mauve_core.encoders.loading import load_config, load_weights
-from mauve_core.encoders.models import load_model
 from mauve_core.encoders.older_transformers import is_older
 from tests.encoders.cuda_stand_in import stand_in
 from tests.tiny_models import MAKERS
@@ -50,12 +47,7 @@ def test_all_of_a_model_is_placed(tiny: Tiny, kind: str, with_head: bool, dtype:
 
 @pytest.mark.parametrize(
     ("device", "has_adapter", "expected"),
-    [
-        ("cuda:1", False, {"": "cuda:1"}),
-        ("cuda", False, {"": "cuda"}),
-        ("cuda:1", True, None),
-        ("cpu", False, None),
-    ],
+    [("cuda:1", False, {"": "cuda:1"}), ("cuda", False, {"": "cuda"}), ("cuda:1", True, None), ("cpu", False, None)],
 )
 def test_only_cuda_devices_and_plain_models_are_loaded_directly(
     tiny: Tiny, monkeypatch: pytest.MonkeyPatch, device: str, has_adapter: bool, expected: Any
@@ -68,13 +60,3 @@ def test_only_cuda_devices_and_plain_models_are_loaded_directly(
     assert models.with_weights(opened).device == device
     assert placed == [expected]
     assert len(merged) == has_adapter
-
-
-def test_a_device_without_room_is_no_damaged_model(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any, **__: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    stand_in(monkeypatch)
-    monkeypatch.setattr(PreTrainedModel, "from_pretrained", full)
-    with pytest.raises(InputError, match=r"does not fit in the memory of cuda:0.*--device cpu"):
-        load_model(tiny("gpt2"), device="cuda:0")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.encoders import encode, feature_key
 from mauve_core.encoders.catalogue import PACKAGED
+from mauve_core.encoders.feature_store import FeatureStore
 from tests.tiny_models import make_gpt2
 
 Tiny = Callable[[str], str]
@@ -60,19 +60,6 @@ def test_a_folder_and_the_package_mean_the_same_by_auto() -> None:
     assert mean != feature_key(TEXTS, packaged)  # which has unit length, too
 
 
-@pytest.mark.parametrize(("texts", "message"), [((), "no texts"), (("\udfff",), "Unicode"), ((None,), "text 0")])
-def test_refuses_what_is_not_a_list_of_texts(tiny: Tiny, texts: tuple[str, ...], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        feature_key(texts, EncoderConfig(tiny("gpt2")))
-
-
-def test_an_unknown_model_is_said() -> None:
-    with pytest.raises(ModelUnavailableError, match="no/such/folder"):
-        feature_key(TEXTS, EncoderConfig("no/such/folder"))
-    with pytest.raises(ModelUnavailableError, match="no/such/folder"):
-        encode(TEXTS, EncoderConfig("no/such/folder"))
-
-
 @pytest.mark.slow
 def test_a_cached_encode_loads_no_torch(tiny: Tiny, tmp_path: Path) -> None:
     script = """
@@ -88,8 +75,6 @@ loaded = {"torch", "transformers"} & set(sys.modules)
 encode(["A text."], config, store=store, device="cpu")
 print(sorted(loaded), "torch" in sys.modules)
 """
-    outputs = []
-    for _ in range(2):
-        command = [sys.executable, "-c", script, tiny("gpt2"), str(tmp_path / "features")]
-        outputs.append(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
-    assert outputs == ["[] True", "[] False"]
+    encode(["A text."], EncoderConfig(tiny("gpt2")), store=FeatureStore(tmp_path / "features"), device="cpu")
+    command = [sys.executable, "-c", script, tiny("gpt2"), str(tmp_path / "features")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[] False"

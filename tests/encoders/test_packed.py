@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-from transformers import AutoModel, AutoModelForCausalLM, GPT2Config, GPT2Model, LlamaConfig, LlamaModel
+from transformers import AutoModel, GPT2Config, GPT2Model, LlamaConfig, LlamaModel
 from transformers.activations import ACT2FN
 
 from mauve_core.base.config import EncoderConfig
@@ -138,19 +138,11 @@ def test_variants_that_are_known(ids: list[TokenIds], config: Any, factory: Any)
     [
         (GPT2Config(**GPT2_SIZES, activation_function="quick_gelu"), GPT2Model),
         (GPT2Config(**GPT2_SIZES, add_cross_attention=True), GPT2Model),
-        (LlamaConfig(**LLAMA, hidden_act="mish"), LlamaModel),
         (LlamaConfig(**LLAMA, **rotary({"rope_type": "dynamic", "factor": 2.0})), LlamaModel),
     ],
 )
 def test_variants_that_are_not(config: Any, factory: Any) -> None:
     assert read_weights(made(config, factory)) is None
-
-
-def test_a_weight_without_a_place_makes_a_model_unknown() -> None:
-    model = made(GPT2Config(**GPT2_SIZES), GPT2Model)
-    assert read_weights(model) is not None
-    model.h[0].attn.adapter = torch.nn.Linear(WIDTH, 2)
-    assert read_weights(model) is None
 
 
 def test_an_unknown_model_is_encoded_as_transformers_does(
@@ -165,10 +157,9 @@ def test_an_unknown_model_is_encoded_as_transformers_does(
     np.testing.assert_array_equal(found.array, expected.array)
 
 
-@pytest.mark.parametrize("pooling", ["auto", *POOLINGS])
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_features_are_those_of_the_padded_pass(tiny: Tiny, texts: tuple[str, ...], name: str, pooling: Any) -> None:
-    config = EncoderConfig(tiny(name), pooling=pooling, layer=-2 if pooling == "mean" else -1)
+def test_features_are_those_of_the_padded_pass(tiny: Tiny, texts: tuple[str, ...], name: str) -> None:
+    config = EncoderConfig(tiny(name))
     found, plain = (Encoder(config, device="cpu", packed=way).encode(texts) for way in (True, False))
     assert relative_error(found.array, plain.array) < RELATIVE
     assert found.key == plain.key
@@ -192,16 +183,6 @@ def test_activations(name: str) -> None:
     torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=2e-6)
 
 
-def test_nothing_of_the_model_is_copied(tiny: Tiny) -> None:
-    model = AutoModelForCausalLM.from_pretrained(tiny("gpt2")).base_model
-    weights = read_weights(model)
-    assert weights is not None
-    there = {array.untyped_storage().data_ptr() for array in model.state_dict().values()}
-    for layer in weights.layers:
-        for part in (layer.q, layer.k, layer.v, layer.o, layer.up, layer.down):
-            assert part.weight.untyped_storage().data_ptr() in there
-
-
 # The kernel for unequal lengths exists on CUDA alone; plain ones with each torch's parameters stand in.
 @pytest.mark.parametrize("version", KERNELS)
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
@@ -210,23 +191,6 @@ def test_every_version_of_the_kernel(
 ) -> None:
     model = AutoModel.from_pretrained(tiny(name)).eval()
     check_the_kernel(model, ids, version, monkeypatch)
-
-
-@pytest.mark.parametrize("version", KERNELS)
-@pytest.mark.parametrize("kv_heads", [1, 2])
-def test_heads_that_share_keys_with_every_version_of_the_kernel(
-    ids: list[TokenIds], kv_heads: int, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = made(LlamaConfig(**LLAMA, num_key_value_heads=kv_heads), LlamaModel)
-    check_the_kernel(model, ids, version, monkeypatch)
-
-
-@pytest.mark.parametrize("version", KERNELS)
-def test_another_scale_with_every_version_of_the_kernel(
-    ids: list[TokenIds], version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = made(GPT2Config(**GPT2_SIZES, scale_attn_by_inverse_layer_idx=True), GPT2Model)
-    check_the_kernel(model, ids, version, monkeypatch, padded=("2.9", "2.10"))
 
 
 def check_the_kernel(
@@ -245,20 +209,13 @@ def check_the_kernel(
     ("dtype", "capability", "size", "expected"),
     [
         ("bfloat16", (9, 0), 64, attend_varlen),
-        ("float16", (8, 0), 256, attend_varlen),
         ("float32", (9, 0), 64, attend_padded),
         ("float16", (7, 5), 64, attend_padded),
         ("bfloat16", (9, 0), 264, attend_padded),
-        ("bfloat16", (9, 0), 36, attend_padded),
     ],
 )
 def test_the_kernel_takes_what_flash_attention_takes(
-    tiny: Tiny,
-    dtype: str,
-    capability: tuple[int, int],
-    size: int,
-    expected: object,
-    monkeypatch: pytest.MonkeyPatch,
+    tiny: Tiny, dtype: str, capability: tuple[int, int], size: int, expected: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights = read_weights(AutoModel.from_pretrained(tiny("gpt2")))
     assert weights is not None
@@ -269,10 +226,9 @@ def test_the_kernel_takes_what_flash_attention_takes(
     assert getattr(found, "func", found) is expected
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @pytest.mark.parametrize("name", [*CAUSAL, *MASKED])
-def test_half_precision_on_cuda(tiny: Tiny, texts: tuple[str, ...], name: str, dtype: Any, cuda: str) -> None:
-    config = EncoderConfig(tiny(name), dtype=dtype)
+def test_half_precision_on_cuda(tiny: Tiny, texts: tuple[str, ...], name: str, cuda: str) -> None:
+    config = EncoderConfig(tiny(name), dtype="bfloat16")
     found, plain = (Encoder(config, device=cuda, packed=way).encode(texts) for way in (True, False))
     full = encode(texts, replace(config, dtype="float32"), device="cpu")
     worst: NDArray[np.float64] = np.array([relative_error(one.array, full.array) for one in (found, plain)])

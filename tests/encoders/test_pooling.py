@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from mauve_core.base.errors import InputError
-from mauve_core.encoders.pooling import pool, resolve_pooling
+from mauve_core.encoders.pooling import pool
 
 HIDDEN = torch.arange(2 * 3 * 2, dtype=torch.float32).reshape(2, 3, 2)
 """Row 0: (0, 1), (2, 3), (4, 5); row 1: (6, 7), (8, 9), (10, 11)."""
@@ -29,13 +28,3 @@ def test_mean_is_taken_in_float32() -> None:
     pooled = pool(hidden, torch.ones((1, 1024), dtype=torch.int64), "mean")
     assert pooled.dtype == torch.float32
     assert pooled.item() == pytest.approx((2048 + 1023) / 1024, rel=1e-6)  # float32 rounding
-
-
-def test_auto_is_the_models_default() -> None:
-    assert resolve_pooling("auto", "first") == "first"
-    assert resolve_pooling("last", "first") == "last"
-
-
-def test_refuses_an_unknown_pooling() -> None:
-    with pytest.raises(InputError, match="median"):
-        pool(HIDDEN, torch.ones((2, 3), dtype=torch.int64), "median")  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A tokenizer is loaded without its model's weights, from a folder, a GGUF file or the hub's cache."""
+"""A tokenizer is loaded without its model's weights, from a folder or a GGUF file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mauve_core.base.errors import ModelUnavailableError
 from mauve_core.base.files import home
 from mauve_core.encoders import models
 from mauve_core.encoders.models import load_model, load_tokenizer
-from tests.encoders.test_sentence_models import Tiny, cached
+from tests.encoders.test_sentence_models import Tiny
 from tests.encoders.tiny_gguf import write_gguf
 from tests.tiny_models import SENTENCES
 
@@ -44,22 +44,6 @@ def test_a_folder_needs_no_weights_and_no_configuration(bare: Path, whole: Any, 
     assert ids(load_tokenizer(str(bare))) == ids(whole)
     with pytest.raises(ModelUnavailableError, match="holds no model"):
         load_model(str(bare), device="cpu")
-
-
-def test_a_folder_without_vocabulary_has_no_tokenizer(bare: Path) -> None:
-    (bare / "tokenizer.json").unlink()
-    with pytest.raises(ModelUnavailableError, match="lacks a tokenizer"):
-        load_tokenizer(str(bare))
-
-
-def test_the_hubs_cache_needs_no_weights(
-    bare: Path, whole: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cached(bare, tmp_path / "cache")
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    assert ids(load_tokenizer("someone/bare")) == ids(whole)
-    with pytest.raises(ModelUnavailableError, match="not all on this machine"):
-        load_model("someone/bare", device="cpu")
 
 
 def test_of_a_gguf_file_only_the_tokenizer_is_converted_and_kept(

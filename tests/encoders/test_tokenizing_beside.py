@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError
-from mauve_core.encoders import Encoder, PrefixEncoder, models, tokenizing
+from mauve_core.encoders import Encoder, models, tokenizing
 from tests.tiny_models import MAKERS, make_gpt2
 
 Tiny = Callable[[str], str]
@@ -81,16 +79,6 @@ def all_tokenized(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return event
 
 
-def test_a_cpu_reads_weights_first(tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    read, tokenized = models.load_weights, tokenizing._read
-    order: list[str] = []
-    monkeypatch.setattr(models, "load_weights", lambda *a, **o: (order.append("weights"), read(*a, **o))[1])
-    monkeypatch.setattr(tokenizing, "_read", lambda *a: (order.append("tokens"), tokenized(*a))[1])
-    cold(tiny("gpt2")).encode(texts)
-    assert order == ["weights", "tokens"]
-
-
 def test_all_is_tokenized_before_the_weights_are_read(
     tiny: Tiny, texts: tuple[str, ...], all_tokenized: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,17 +86,6 @@ def test_all_is_tokenized_before_the_weights_are_read(
     before_weights(monkeypatch, lambda: waited.append(all_tokenized.wait(LONGEST_S)))
     cold(tiny("gpt2")).encode(texts)
     assert waited == [True]
-
-
-def test_a_tokenizer_in_python_waits_for_the_weights(
-    in_python: str, texts: tuple[str, ...], all_tokenized: threading.Event, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found: list[bool] = []
-    before_weights(monkeypatch, lambda: found.append(all_tokenized.is_set()))
-    monkeypatch.setattr(tokenizing, "ThreadPoolExecutor", None)
-    cold(in_python).encode(texts)
-    assert found == [False]
-    assert all_tokenized.is_set()
 
 
 @pytest.mark.parametrize("kind", [*MAKERS, "python"])
@@ -120,95 +97,3 @@ def test_features_are_the_same(tiny: Tiny, in_python: str, texts: tuple[str, ...
     np.testing.assert_array_equal(first.cut, second.cut)
     assert first.cut.any()
     assert first.notes == second.notes
-
-
-def test_prefixes_are_the_same(tiny: Tiny, texts: tuple[str, ...]) -> None:
-    one, two = (PrefixEncoder(EncoderConfig(tiny("gpt2")), device="cpu") for _ in range(2))
-    two._model()
-    found, expected = (each.encode_prefixes(texts, [5, 20]) for each in (one, two))
-    for length, features in expected.items():
-        np.testing.assert_array_equal(found[length].array, features.array)
-
-
-def test_progress_is_reported_by_the_caller_in_order(tiny: Tiny, texts: tuple[str, ...]) -> None:
-    def reports(encoder: Encoder) -> list[tuple[str, int, int]]:
-        seen: list[tuple[str, int, int]] = []
-
-        def progress(*state: Any) -> None:
-            assert threading.current_thread() is threading.main_thread()
-            seen.append(state)
-
-        encoder.encode(texts, progress=progress)
-        return [state for state in seen if state[0] == tokenizing.STAGE]
-
-    assert reports(cold(tiny("gpt2"))) == reports(warm(tiny("gpt2")))
-
-
-@pytest.mark.parametrize(
-    ("kind", "settings", "extra"),
-    [("bert", {"max_tokens": 2}, "Some text."), ("bert", {}, "\0"), ("gpt2", {}, "\ud800")],
-)
-def test_errors_of_tokenizing_are_the_same(
-    tiny: Tiny, texts: tuple[str, ...], kind: str, settings: dict[str, Any], extra: str
-) -> None:
-    said = []
-    for make in (cold, warm):
-        encoder = make(tiny(kind), **settings)
-        with pytest.raises((InputError, ModelUnavailableError)) as caught:
-            encoder._tokenize([*texts, extra], encoder.config.max_tokens, lambda *_: None)
-        said.append((type(caught.value), str(caught.value)))
-    assert said[0] == said[1]
-
-
-@pytest.mark.parametrize("error", [InputError("The disk is gone"), KeyboardInterrupt()])
-def test_errors_of_reading_come_before_those_of_tokenizing(
-    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
-    failed = threading.Event()
-
-    def fail(*_: Any) -> None:
-        failed.set()
-        raise InputError("No text is liked")
-
-    def stop() -> None:
-        assert failed.wait(LONGEST_S)
-        raise error
-
-    monkeypatch.setattr(tokenizing, "_token_ids", fail)
-    before_weights(monkeypatch, stop)
-    with pytest.raises(type(error)) as caught:
-        cold(tiny("gpt2")).encode(texts)
-    assert caught.value is error
-
-
-@pytest.mark.parametrize("stopped_by", ["progress", "weights"])
-def test_a_stop_ends_the_thread_after_the_texts_at_hand(
-    tiny: Tiny, texts: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, stopped_by: str
-) -> None:
-    second, closing = threading.Event(), threading.Event()
-    calls, token_ids = [0], tokenizing._token_ids
-
-    def stop(*_: Any) -> None:
-        assert second.wait(LONGEST_S)
-        raise CancelledError("Stop")
-
-    def held(*args: Any) -> Any:
-        assert threading.current_thread().name.startswith(tokenizing.THREAD)
-        calls[0] += 1
-        if calls[0] == 3:  # special tokens, seven texts, seven texts
-            second.set()
-            assert closing.wait(LONGEST_S)
-        return token_ids(*args)
-
-    class Closing(ThreadPoolExecutor):
-        def shutdown(self, *args: Any, **options: Any) -> None:
-            closing.set()
-            super().shutdown(*args, **options)
-
-    monkeypatch.setattr(tokenizing, "_token_ids", held)
-    monkeypatch.setattr(tokenizing, "ThreadPoolExecutor", Closing)
-    if stopped_by == "weights":
-        before_weights(monkeypatch, stop)
-    with pytest.raises(CancelledError, match="Stop"):
-        cold(tiny("gpt2")).encode(texts, progress=stop)
-    assert calls[0] == 3

@@ -1,40 +1,21 @@
-"""What clusters capture, on made-up runs: topics that features follow, own partitions, command line, job, JSON."""
+"""What clusters capture, on made-up runs: topics that features follow, and the run's own partitions."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
-from mauve_core.analysis.attributes import NUMERIC, SURFACE, Attribute, attributes
-from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.base.errors import CancelledError, InputError, StorageError
+from mauve_core.analysis.attributes import SURFACE, Attribute, attributes
+from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.experiments.attributes_over_k import (
-    ALL,
-    AttributeTable,
-    attributes_run,
-    held_out,
-    stored_attributes,
-    usual_ks,
-)
-from mauve_core.jobs import queue
-from mauve_core.scoring.compare import compare
+from mauve_core.experiments.attributes_over_k import ALL, AttributeTable, attributes_run, held_out
 from mauve_core.scoring.partitioning import clustering_seeds, partitions
 from mauve_core.scoring.streams import stream
-from mauve_core.store import Run, RunStore
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.registry import read_task
-from tests.synthetic import TOPICS, make_comparison_inputs, make_run
+from mauve_core.store import Run
+from tests.synthetic import TOPICS, make_run
 
 N, SEEDS = 160, 2
 NAMES = (HUMAN, "close", "shifted", "collapsed")
@@ -59,15 +40,6 @@ def table(run: Run) -> AttributeTable:
 def stored(home: Path, run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The run's home is the program's; asks for ``own_home`` so that this comes after it."""
     monkeypatch.setenv(HOME_VARIABLE, str(home))
-
-
-@pytest.fixture
-def bare(run: Run, tmp_path: Path) -> Run:
-    """A copy of the run whose features were not kept."""
-    shutil.copytree(run.path.parent, tmp_path / "runs")
-    for path in (tmp_path / "runs" / run.id).glob("features-*.npy"):
-        path.unlink()
-    return RunStore(tmp_path / "runs").load(run.id)
 
 
 @pytest.fixture
@@ -109,19 +81,6 @@ def test_clusters_of_topics_know_nothing_of_surface(table: AttributeTable) -> No
     assert {note.split(":")[0] for note in table.notes if "left out" in note} >= {"length", "words", "stop_words"}
 
 
-def test_the_runs_own_k_and_its_neighbours_by_doubling(run: Run, table: AttributeTable) -> None:
-    own = run.comparison.joint[0].k
-    assert own == 16
-    assert table.ks == usual_ks(run) == (2, 4, 8, 16, 32, 64)
-    assert table.settings["own_k"] == own
-    assert [row.k for row in table.lines["topic", "category"]] == list(table.ks)
-    assert (table.settings["seeds"], table.settings["splits"]) == (SEEDS, held_out.SPLITS)
-    scores = line(table, "topic")[own].scores
-    assert len(scores["accuracy"].values) == SEEDS * held_out.SPLITS
-    assert len(scores["ami"].values) == SEEDS
-    assert len(scores["baseline"].values) == held_out.SPLITS
-
-
 def test_at_the_own_k_the_partitions_are_the_stored_ones(run: Run, table: AttributeTable, no_clustering: None) -> None:
     own = run.comparison.joint
     seed = stream(run.comparison.config.score.seed, "attributes")
@@ -145,226 +104,3 @@ def test_other_ks_are_clustered_as_the_run_itself_would(run: Run, candidate: str
     made = attributes_run(run, [5], ["topic"], source=ALL, candidate=candidate, splits=3)
     assert made.rows == expected.rows
     assert made.settings["texts"] == dict.fromkeys(names, N)
-
-
-def test_whose_texts_are_looked_at(run: Run) -> None:
-    own = [run.comparison.joint[0].k]
-    for source, n in ((HUMAN, N), ("collapsed", N), (ALL, 4 * N)):
-        found = attributes_run(run, own, ["topic"], source=source)
-        assert {row.n for row in found.rows} == {n}
-    collapsed = line(attributes_run(run, own, ["topic"], source="collapsed"), "topic")[16]
-    assert {item.value for item in collapsed.by_value} == set(TOPICS[:2])
-    with pytest.raises(InputError, match="No such texts"):
-        attributes_run(run, own, source="close", candidate="shifted")
-    with pytest.raises(InputError, match="No candidate named"):
-        attributes_run(run, own, candidate="gone")
-    begun: list[str] = []
-    with pytest.raises(InputError, match="Not every corpus"):
-        attributes_run(run, [2, 3], ["gone"], progress=lambda stage, *_: begun.append(stage))
-    assert begun == [], "nothing is clustered for it"
-
-
-@pytest.mark.parametrize("ks", [[], [1], [N + 1], [2.5], [True]])
-def test_ks_out_of_their_range_are_refused(run: Run, ks: list[Any]) -> None:
-    with pytest.raises(InputError, match="numbers of clusters"):
-        attributes_run(run, ks)
-
-
-def test_without_features_the_own_k_is_left(bare: Run, table: AttributeTable) -> None:
-    found = attributes_run(bare)
-    assert found.ks == (16,)
-    assert line(found, "topic")[16] == line(table, "topic")[16]
-    assert any("Only at the run's own k" in note and "were not stored" in note for note in found.notes)
-    assert line(attributes_run(bare, [16]), "topic") == line(found, "topic")
-    with pytest.raises(InputError, match="were not stored"):
-        attributes_run(bare, [8, 16])
-
-
-def test_a_k_that_cannot_be_clustered_is_left_out_and_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    six = np.tile(np.eye(6, 4, dtype=np.float32) + 1, (N // 6 + 1, 1))[:N]  # five of these rows are different
-    monkeypatch.setattr(Run, "features", lambda self, source: six)
-    found = attributes_run(run, [4, 16, 40])
-    assert found.ks == (4, 16)
-    assert any(note.startswith("k = 40 is left out") for note in found.notes)
-    with pytest.raises(InputError, match="could not be clustered"):
-        attributes_run(run, [40])
-
-
-def test_progress_counts_partitions_and_columns_and_can_cancel(run: Run) -> None:
-    seen: list[tuple[str, int, int]] = []
-    attributes_run(run, [4, 16, 20], progress=lambda *state: seen.append(state))
-    clustered = [state[1:] for state in seen if state[0] == held_out.STAGE]
-    assert clustered == [(done, 2 * SEEDS) for done in range(2 * SEEDS + 1)]
-    assert seen[-1][1] == seen[-1][2] > 0
-
-    def cancel(stage: str, done: int, total: int) -> None:
-        raise CancelledError("stopped")
-
-    with pytest.raises(CancelledError):
-        attributes_run(run, [4], progress=cancel)
-
-
-def test_one_seed_and_few_texts_are_said(tmp_path: Path) -> None:
-    small = make_run(tmp_path, n=40, seeds=1, projection=False)
-    found = attributes_run(small, [4, 20], splits=1)
-    said = " ".join(found.notes)
-    assert "With one seed, what is computed" in said
-    assert "no spread at all" in said
-    assert "At k = 20, a cluster has fewer than 5" in said
-    assert all(score.sd is None for row in found.rows for score in row.scores.values())
-
-
-def test_numbers_that_clusters_do_not_tell_are_explained(tmp_path: Path) -> None:
-    human, sides, features = make_comparison_inputs(60)
-    noise = np.random.default_rng(0).normal(size=len(human))
-    human = replace(human, metadata=human.metadata.assign(noise=noise, known=[len(t) for t in human.metadata["topic"]]))
-    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, restarts=1, bootstrap=100), projection=False)
-    comparison = compare(human, sides, config, features=features)
-    made = RunStore(tmp_path / "runs").save("numbers", comparison, {HUMAN: human, **sides}, features)
-    found = attributes_run(made, [8])
-    assert line(found, "noise")[8].scores["r2"].mean < 0.2
-    # Words of equal length are one number, so that whoever knows the topic knows it.
-    assert line(found, "known")[8].scores["r2"].mean > 0.8
-    assert line(found, "known")[8].kind == "number"
-    below = [row for row in found.rows if "r2" in row.scores and row.scores["r2"].mean < 0]
-    assert any("R² is below 0" in note for note in found.notes) == bool(below)
-    assert [row.column for row in below] == ["noise"]
-
-
-# The task and what is kept
-
-
-def test_the_table_survives_json(table: AttributeTable) -> None:
-    again = from_json(AttributeTable, json.loads(json.dumps(dataclass_to_json(table), allow_nan=False)))
-    assert again == replace(table, settings=json.loads(json.dumps(table.settings)))
-
-
-def change(path: tuple[str | int, ...], value: object) -> Callable[[dict[str, Any]], None]:
-    def apply(values: Any) -> None:
-        for step in path[:-1]:
-            values = values[step]
-        values[path[-1]] = value
-
-    return apply
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda values: values.pop("rows"),
-        change(("rows",), 3),
-        change(("rows", 0, "kind"), "colour"),
-        change(("rows", 0, "k"), None),
-        change(("rows", 0, "scores"), {}),
-        change(("rows", 0, "scores", "ami", "values"), ["x"]),
-        change(("rows", 0, "by_value"), [{}]),
-        change(("notes",), None),
-    ],
-)
-def test_a_damaged_table_is_refused(table: AttributeTable, damage: Callable[[dict[str, Any]], object]) -> None:
-    values = json.loads(json.dumps(dataclass_to_json(table)))
-    damage(values)
-    with pytest.raises(InputError):
-        from_json(AttributeTable, values)
-
-
-def test_the_task_keeps_its_table_beside_the_run(run: Run) -> None:
-    task = AttributesTask(run.id, ("topic",), (4, 16), "close", None, 3)
-    assert read_task("attributes", json.loads(json.dumps(task.to_json()))) == task
-    assert task.absolute() == task
-    assert task.perform() == run.id
-    kept = stored_attributes(run)
-    assert kept is not None
-    assert kept.ks == (4, 16)
-    assert kept.settings["source"] == "close"
-    AttributesTask(run.id, ks=(16,)).compute()
-    again = stored_attributes(run)
-    assert again is not None
-    assert again.ks == (16,)
-
-
-def test_a_run_without_attributes_has_none(tmp_path: Path, run: Run) -> None:
-    shutil.copytree(run.path.parent, tmp_path / "runs", ignore=shutil.ignore_patterns("attached"))
-    fresh = RunStore(tmp_path / "runs").load(run.id)
-    assert stored_attributes(fresh) is None
-    (fresh.path / "attached").mkdir()
-    (fresh.path / "attached" / "attributes.json").write_text("[")
-    with pytest.raises(StorageError):
-        stored_attributes(fresh)
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {},
-        {"run": ""},
-        {"run": "r", "more": 1},
-        {"run": "r", "columns": "topic"},
-        {"run": "r", "columns": [1]},
-        {"run": "r", "columns": ["a", "a"]},
-        {"run": "r", "ks": 4},
-        {"run": "r", "ks": []},
-        {"run": "r", "ks": [1]},
-        {"run": "r", "ks": [4.5]},
-        {"run": "r", "source": " "},
-        {"run": "r", "candidate": 3},
-        {"run": "r", "splits": 0},
-        {"run": "r", "splits": 101},
-        {"run": "r", "splits": True},
-        [],
-    ],
-)
-def test_a_description_that_is_none_is_refused(values: Any) -> None:
-    with pytest.raises(InputError):
-        AttributesTask.from_json(values)
-
-
-# The command line and the job
-
-
-def test_the_command_shows_a_table_and_keeps_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["attributes", run.id, "--column", "topic", "--k", "16", "--k", "4", "--quiet"]) == 0
-    said = capsys.readouterr()
-    kept = stored_attributes(run)
-    assert kept is not None
-    rows = [row.split() for row in said.out.splitlines() if row.startswith("topic")]
-    assert [(row[1], row[2]) for row in rows] == [("4", str(N)), ("16", str(N))]
-    for row, found in zip(rows, kept.rows, strict=True):
-        accuracy = found.scores["accuracy"]
-        assert row[3:6] == [f"{accuracy.mean:.3f}", "\u00b1", f"{accuracy.sd:.3f}"]
-    assert all(note in said.out for note in kept.notes)
-    assert not any(name in said.out for name in (NUMERIC[0], "R^2  "))
-
-
-def test_the_command_gives_one_json_object(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["attributes", run.id, "--k", "16", "--source", ALL, "--candidate", "close", "--json", "--quiet"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/attributes/1", run.id)
-    found = from_json(AttributeTable, values)
-    assert found.settings["texts"] == {HUMAN: N, "close": N}
-    assert found.settings["partition"] == "pairwise"
-
-
-@pytest.mark.parametrize(
-    "wrong", [["--k", "1"], ["--k", "x"], ["--source", "gone"], ["--column", "gone"], ["--splits", "0"]]
-)
-def test_wrong_options_end_with_one_line(run: Run, wrong: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["attributes", run.id, "--quiet", *wrong]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("mauve-lens: ")
-    assert said.err.count("\n") == 1
-
-
-@pytest.mark.slow
-def test_a_job_in_a_process_of_its_own(run: Run) -> None:
-    state = queue.start(AttributesTask(run.id, ("topic",), (8, 16)))
-    assert state.name == f"attributes of {run.id}"
-    end = time.monotonic() + 120
-    while state.active and time.monotonic() < end:
-        time.sleep(0.05)
-        state = queue.status(state.id)
-    assert (state.status, state.run) == ("done", run.id), state.message
-    kept = stored_attributes(run)
-    assert kept is not None
-    assert kept.ks == (8, 16)

@@ -1,4 +1,4 @@
-"""Shares in clusters over all texts: intervals by the formula of Wilson, and what the sentence says of them."""
+"""Shares in clusters over all texts: intervals by the formula of Wilson."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from scipy.stats import norm
 
 from mauve_core.analysis.cluster_table import ADDS, MISSES
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.experiments.cluster_shares import (
-    cluster_of,
-    cluster_rows,
-    columns_of,
-    phrase_shares,
-    sentence,
-    share_table,
-)
+from mauve_core.experiments.cluster_shares import phrase_shares, share_table
 from mauve_core.experiments.clusters_over_shards import CandidateOverAll
 from mauve_core.shards.result import ShardedComparison
 from tests.mutations import clusters_over_shards_example, over_shards_example
@@ -59,42 +52,6 @@ def test_intervals_hold_for_all_clusters_of_both_sides(example: tuple[ShardedCom
         np.testing.assert_allclose(table[f"{share}_low"], centre - half)
         np.testing.assert_allclose(table[f"{share}_high"], centre + half)
     assert table["direction"].tolist() == [ADDS, MISSES]
-
-
-def test_intervals_that_overlap_are_said_to(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
-    found, candidate = example
-    assert sentence(share_table(found, candidate), "ours").count("(these intervals overlap)") == 2
-    many = sentence(at_size(found, candidate, 4000), "ours")
-    assert "overlap" not in many
-    assert many.startswith("ours over-produces “rain, cloud” most: 30.0%")
-    assert "; it under-produces “bread, milk” most: 17.5%" in many
-
-
-def test_one_direction_or_none(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
-    found, candidate = example
-    table = share_table(found, candidate)
-    assert sentence(table[1:], "ours").startswith("ours under-produces “bread, milk” most")
-    assert sentence(table[:0], "ours") == ""
-    none = dataclasses.replace(candidate, clusters=())
-    assert share_table(found, none).empty
-    assert cluster_of(none, 3) is None
-
-
-def test_cells_belong_to_their_titles(example: tuple[ShardedComparison, CandidateOverAll]) -> None:
-    found, candidate = example
-    rows = cluster_rows(found, candidate, 1)
-    assert len(rows) == 1
-    assert dict(zip(columns_of("ours"), rows[0], strict=True)) == {
-        "Cluster": "rain, cloud",
-        "No.": "3",
-        "Human": rows[0][2],
-        "ours": rows[0][3],
-        "Human phrases": "weather",
-        "Phrases of ours": "rain",
-    }
-    assert rows[0][2].startswith("5%")
-    assert cluster_of(candidate, 0) == candidate.clusters[1]
-    assert cluster_of(candidate, 7) == candidate.clusters[0]
 
 
 def test_shares_of_phrases_are_those_of_all_texts_of_a_side(

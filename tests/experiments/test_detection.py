@@ -1,4 +1,4 @@
-"""Detection of perturbations: a plain twin of the test, its level and power, and words that follow from it."""
+"""Detection of perturbations: a plain twin of the test, its level and power, and what is claimed."""
 
 from __future__ import annotations
 
@@ -10,16 +10,9 @@ import pytest
 
 from mauve_core.base.config import HUMAN, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.cli.probing import table as printed
 from mauve_core.experiments.robustness import ProbeLine, ProbeTable, about_test, detections, summary
-from mauve_core.experiments.robustness.detection import (
-    LEVEL,
-    combined_p_value,
-    permutations_for,
-    split_p_value,
-)
+from mauve_core.experiments.robustness.detection import LEVEL, combined_p_value, split_p_value
 from mauve_core.numerics.divergences.frontier import mauve
 from mauve_core.scoring.partitioning import partitions
 from mauve_core.scoring.result import Partition
@@ -50,10 +43,7 @@ def exact_p_value(parts, scale):
     return sum(value <= observed + 1e-12 for value in deals) / len(deals)
 
 
-@pytest.mark.parametrize(
-    ("reference", "comparison"),
-    [([0, 0, 0, 1], [1, 1, 2, 2]), ([0, 1, 2, 0], [0, 1, 2, 1]), ([0, 0, 0, 0], [1, 1, 2, 2])],
-)
+@pytest.mark.parametrize(("reference", "comparison"), [([0, 0, 0, 1], [1, 1, 2, 2]), ([0, 1, 2, 0], [0, 1, 2, 1])])
 def test_the_p_value_is_that_of_all_deals(reference, comparison):
     parts = [part_of(reference, comparison, 3), part_of([2 - x for x in reference], [x // 2 for x in comparison], 3)]
     exact = exact_p_value(parts, 5.0)
@@ -76,12 +66,6 @@ def test_p_values_of_splits_are_averaged_and_doubled():
     for wrong in ([], [0.5, 1.1], [math.nan], [[0.5]]):
         with pytest.raises(InputError):
             combined_p_value(wrong)
-
-
-def test_deals_suffice_for_every_number_of_perturbations():
-    for count in (1, 5, 10, 11, 60):
-        assert 2 / (permutations_for(count) + 1) * count <= 0.02 + 1e-12
-    assert permutations_for(5) == 999
 
 
 def clustered(reference, comparison, seed):
@@ -142,25 +126,6 @@ def test_holm_corrects_over_what_was_tested():
     assert detections(with_third)[0].outcome == "not detected"  # 3 x 0.02
 
 
-def test_a_p_value_at_the_level_is_detected():
-    at, above = (line("typos", (p,)) for p in (LEVEL, np.nextafter(LEVEL, 1) + 1e-9))
-    assert detections(table(at))[0].outcome == "detected"
-    assert detections(table(above))[0].outcome == "not detected"
-    assert "over k-means seeds alone" in about_test(table(at))
-    assert "over k-means seeds alone" not in about_test(table(line("typos", (0.1, 0.2))))
-    assert "twice the mean" not in about_test(table(at))
-    assert "Holm" not in about_test(table(at))
-
-
-def test_the_sentence_has_both_scores_with_their_spreads():
-    (found,) = detections(table(line("drop-articles", (0.4, 0.2), 0.05)))
-    said = with_plain_spaces(found.sentence)
-    assert said == "Articles dropped: MAUVE 0.935 ± 0.013, untouched control 0.965 ± 0.013: not detected (p 0.6)."
-    assert summary(table(line("drop-articles", (0.4, 0.2)))) == (
-        "With halves of 30 texts, MAUVE does not detect the one perturbation: Articles dropped."
-    )
-
-
 def test_nothing_is_claimed_without_a_test():
     untested = table(line("typos", None))
     assert [each.outcome for each in detections(untested)] == ["not tested"]
@@ -169,26 +134,3 @@ def test_nothing_is_claimed_without_a_test():
     assert "detected (p" not in printed(untested)
     assert summary(ProbeTable(HUMAN, (CONTROL,))) == ""
     assert summary(table(line("typos", (0.5,), changed=0.0))) == "No perturbation changed a text."
-
-
-def test_the_command_prints_words_above_the_table():
-    text = printed(table(line("typos", (0.001, 0.001)), line("lowercase", (0.5, 0.5), 0.1)))
-    first, second, third, about, blank, head, *_ = text.splitlines()
-    assert first.startswith("With halves of 30 texts, MAUVE detects 1 of 2")
-    assert second.strip().startswith("Typos, 5% of letters: MAUVE")
-    assert third.strip().endswith("not detected (p 1).")
-    assert about.startswith("Detected: MAUVE is lower")
-    assert blank == ""
-    assert head.startswith("Comparison half")
-
-
-def test_a_table_stored_before_the_test_is_read_and_written_as_it_was():
-    values = dataclass_to_json(table(line("typos", None)))
-    assert all("p_values" not in each for each in values["lines"])
-    assert dataclass_to_json(from_json(ProbeTable, values)) == values
-    tested = dataclass_to_json(table(line("typos", (0.5, 0.25))))
-    assert from_json(ProbeTable, tested).lines[1].p_values == (0.5, 0.25)
-    for wrong in ([], [1.5], ["x"]):
-        tested["lines"][1]["p_values"] = wrong
-        with pytest.raises(InputError):
-            from_json(ProbeTable, tested)

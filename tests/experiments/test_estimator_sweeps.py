@@ -1,34 +1,18 @@
-"""Sweeps of estimators' parameters: the methods' own scores at the default, a plain twin elsewhere, figure, command."""
+"""Sweeps of estimators' parameters: the methods' own scores at the default, a plain twin elsewhere."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.experiments.methods import ESTIMATORS, Method, methods_run
-from mauve_core.experiments.sweeps import (
-    ESTIMATOR_AXES,
-    EstimatorAxis,
-    EstimatorSweep,
-    attachment_name,
-    estimator_sweep,
-    stored_estimator_sweep,
-    usual_parameters,
-)
-from mauve_core.experiments.sweeps import estimators as module
+from mauve_core.experiments.methods import Method, methods_run
+from mauve_core.experiments.sweeps import ESTIMATOR_AXES, EstimatorAxis, EstimatorSweep, estimator_sweep
 from mauve_core.experiments.sweeps.estimators import DEFAULTS, PARAMETER
-from mauve_core.figures.estimator_sweeps import estimator_sweep_figure, estimator_sweep_frame
-from mauve_core.store import Run, RunStore
-from mauve_core.store.checkpoints import FinishedParts
-from mauve_core.tasks.sweep import SweepTask
+from mauve_core.store import Run
 from tests.experiments.methods import plain_estimators as plain
 from tests.synthetic import make_run
 
@@ -122,100 +106,3 @@ def _wider(
     at_p = [log_density(own[0][i], width, leave_out=i) - log_density(from_p[i], width) for i in range(len(u_p))]
     at_q = [log_density(from_q[j], width) - log_density(own[1][j], width, leave_out=j) for j in range(len(u_q))]
     return at_p, at_q
-
-
-@pytest.mark.parametrize(
-    ("axis", "value", "allowed"),
-    [
-        ("neighbors", 0, "whole numbers from 1 to"),
-        ("neighbors", 7.5, "whole numbers from 1 to"),
-        ("neighbors", 2 * N, "whole numbers from 1 to"),
-        ("components", 100_000, "whole numbers from 1 to"),
-        ("bandwidth", 0, "numbers from 0.01 to 100"),
-        ("bandwidth", 101, "numbers from 0.01 to 100"),
-    ],
-)
-def test_values_out_of_range_are_refused(run: Run, axis: EstimatorAxis, value: float, allowed: str) -> None:
-    with pytest.raises(InputError, match=allowed) as error:
-        estimator_sweep(run, axis, (value,))
-    assert f"{value}" in str(error.value)
-
-
-def test_the_most_neighbors_allowed_still_leave_groups_out(run: Run) -> None:
-    most = module._most_neighbors(run)
-    (point, _) = estimator_sweep(run, "neighbors", (most,)).points
-    assert point.score.sd_texts is not None
-    with pytest.raises(InputError):
-        estimator_sweep(run, "neighbors", (most + 1,))
-
-
-def test_usual_values_fit_the_texts(run: Run) -> None:
-    features = run.features(HUMAN)
-    assert features is not None
-    assert max(usual_parameters(run, "components")) <= features.shape[1]
-    assert max(usual_parameters(run, "neighbors")) < 2 * N
-    assert DEFAULTS["bandwidth"] in usual_parameters(run, "bandwidth")
-
-
-def test_a_task_stores_it_and_resumes_without_fitting_again(
-    run: Run, sweeps: dict[EstimatorAxis, EstimatorSweep], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    task = SweepTask(run.id, "neighbors", (7.0, 50.0))
-    assert task.compute() == sweeps["neighbors"]
-    assert stored_estimator_sweep(run, "neighbors") == sweeps["neighbors"]
-    finished = FinishedParts({"test": 1})
-    estimator_sweep(run, "neighbors", (7.0, 50.0), finished=finished)
-    monkeypatch.setattr(module, "scorer", lambda *_, **__: lambda *_: pytest.fail("fitted again"))
-    assert estimator_sweep(run, "neighbors", (7.0, 50.0), finished=finished) == sweeps["neighbors"]
-
-
-def test_stored_sweeps_are_checked(run: Run, sweeps: dict[EstimatorAxis, EstimatorSweep]) -> None:
-    values = dataclass_to_json(sweeps["components"])
-    assert from_json(EstimatorSweep, json.loads(json.dumps(values))) == sweeps["components"]
-    RunStore().attach(run.id, attachment_name("bandwidth"), values)
-    with pytest.raises(InputError, match="different setting"):
-        stored_estimator_sweep(run, "bandwidth")
-
-
-def test_notes_name_estimators_constants_and_the_spread(sweeps: dict[EstimatorAxis, EstimatorSweep]) -> None:
-    first, spread, _ = sweeps["components"].notes
-    for name in PARAMETER["components"]:
-        assert f"{ESTIMATORS[name].title} (c = {ESTIMATORS[name].scale:g})" in first
-    assert "both samples" in first
-    assert "Gaussian draws points" in spread
-    assert "over 3 seeds" in spread
-    assert "It draws nothing" in sweeps["neighbors"].notes[1]
-    assert "Scott's rule" in sweeps["bandwidth"].notes[2]
-
-
-def test_the_figure_has_a_panel_per_estimator_and_bands_of_one_sd(
-    sweeps: dict[EstimatorAxis, EstimatorSweep],
-) -> None:
-    sweep = sweeps["components"]
-    figure = estimator_sweep_figure(sweep, NAMES)
-    curves = [trace for trace in figure.data if trace.mode == "lines+markers"]
-    bands = [trace for trace in figure.data if trace.mode == "lines"]
-    lines = [sweep.line(estimator, name) for estimator in sweep.estimators for name in NAMES]
-    assert len(curves) == len(bands) == len(lines) == 6
-    for curve, band, line in zip(curves, bands, lines, strict=True):
-        assert list(curve.y) == [point.score.value for point in line]
-        point, sd = line[0], line[0].score.sd_texts
-        assert sd is not None
-        assert band.y[0] == max(point.score.value - sd, 0)
-        assert band.y[-1] == min(point.score.value + sd, 1)
-    assert [axis.type for axis in figure.select_xaxes()] == ["log"] * 3
-    frame = estimator_sweep_frame(sweep)
-    assert frame["mauve"].tolist() == [point.score.value for point in sweep.points]
-    assert frame["sd_texts"].tolist() == [point.score.sd_texts for point in sweep.points]
-
-
-def test_the_command_prints_both_spreads(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ["sweep", run.id, "--over", "neighbors", "--values", "7,50", "--quiet"]
-    assert main(given) == 0
-    out = capsys.readouterr().out
-    assert "over seeds / over texts" in out
-    assert len([line for line in out.splitlines() if line.startswith("Nearest neighbors")]) >= 4
-    assert main([*given, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["over"] == "neighbors"
-    assert main(["sweep", run.id, "--over", "neighbors", "--values", "1000", "--quiet"]) == 2
-    assert "1000" in capsys.readouterr().err

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments import findings as module
 from mauve_core.experiments.encoders import EncoderTable
@@ -17,7 +16,6 @@ from mauve_core.scoring.result import Comparison
 from mauve_core.store import Run
 from tests.encoder_tables import example
 from tests.handmade import estimate, make_comparison, with_tests
-from tests.probe_tables import FAR, line_of
 
 LOWEST = {"first": {"mauve": estimate(0.9, 0.8, 0.95)}, "second": {"mauve": estimate(0.2, 0.1, 0.3)}}
 
@@ -60,11 +58,6 @@ def measured(first: float, second: float, sd: float = 0.01) -> Measurements:
     return Measurements(tuple(rows), {})
 
 
-def test_nothing_is_said_without_results(attached: dict[str, Any]) -> None:
-    assert not attached
-    assert findings(run_with(told_apart())) == ()
-
-
 def test_the_last_by_mauve_may_be_the_first_by_a_measure(attached: dict[str, Any]) -> None:
     attached["measurements"] = measured(14.0, 10.1)
     (found,) = findings(run_with(told_apart()))
@@ -89,17 +82,6 @@ def test_a_last_place_that_is_not_sure_is_not_named(attached: dict[str, Any]) ->
     assert findings(run_with(told_apart())) == ()
 
 
-def test_of_the_undetected_the_one_with_the_highest_mauve(attached: dict[str, Any]) -> None:
-    control = line_of("none", FAR["none"], kind="control")
-    lines = [line_of(name, FAR[name]) for name in ("typos", "drop-articles")]
-    attached["probes"] = SimpleNamespace(control=control, lines=lines)
-    (found,) = findings(run_with(told_apart()))
-    assert (found.page, found.item) == ("probes", "drop-articles")
-    assert ": not detected (p " in found.sentence
-    attached["probes"] = SimpleNamespace(control=control, lines=lines[:1])
-    assert findings(run_with(told_apart())) == ()
-
-
 def test_encoders_that_tell_two_apart_in_opposite_orders(attached: dict[str, Any]) -> None:
     attached["encoders"] = example()
     own, other = example().titles[:2]
@@ -113,8 +95,3 @@ def test_encoders_that_tell_two_apart_in_opposite_orders(attached: dict[str, Any
     first, _, third = example().results
     attached["encoders"] = EncoderTable((first, third))
     assert findings(run_with(told_apart())) == ()
-
-
-def test_a_damaged_result_takes_nothing_else_with_it(attached: dict[str, Any]) -> None:
-    attached["measurements"], attached["encoders"] = InputError("damaged"), example()
-    assert [found.page for found in findings(run_with(told_apart()))] == ["encoders"]

@@ -1,9 +1,7 @@
-"""Clusters learned on other texts: plain loops, which texts may serve, the task, the command, figures, the report."""
+"""Clusters learned on other texts: plain loops, and which texts serve."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,32 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.corpus import corpus_from_texts
-from mauve_core.corpus.normalizing import normalize
-from mauve_core.experiments.attributes_over_k import (
-    OWN,
-    SPLITS,
-    AttributeTable,
-    OtherTexts,
-    attributes_run,
-    encoded_texts,
-    stored_attributes,
-    texts_of_run,
-    usual_ks,
-)
-from mauve_core.figures import attributes as figures
+from mauve_core.experiments.attributes_over_k import SPLITS, OtherTexts, attributes_run, encoded_texts, texts_of_run
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.numerics.statistics.attributes import draw_halves
-from mauve_core.reporting.attributes_section import attributes_blocks
 from mauve_core.scoring.streams import stream
-from mauve_core.store import Run, RunStore
-from mauve_core.tasks.attributes import AttributesTask
-from mauve_core.tasks.comparison import TextFile
-from mauve_core.tasks.registry import read_task
+from mauve_core.store import Run
 from tests.synthetic import make_run, make_side
 from tests.word_runs import encoded_run
 
@@ -115,19 +93,6 @@ def line(rows: tuple[Any, ...], column: str) -> dict[int, Any]:
     return {row.k: row for row in rows if row.column == column}
 
 
-@pytest.mark.slow
-def test_default_settings_against_plain_loops(run: Run) -> None:
-    other = others()
-    table = attributes_run(run, others=other)
-    assert tuple(sorted({row.k for row in table.other_rows})) == table.ks == usual_ks(run)
-    for k, row in line(table.other_rows, "topic").items():
-        expected = plain_accuracies(run, other, k, HUMAN)
-        assert row.scores["accuracy"].values == pytest.approx(expected, abs=1e-12)
-        assert row.scores["accuracy"].mean == pytest.approx(np.mean(expected), abs=1e-12)
-        assert row.scores["accuracy"].sd == pytest.approx(np.std(expected, ddof=1), abs=1e-12)
-        assert len(expected) == SEEDS * SPLITS
-
-
 def test_a_candidates_texts_in_other_clusters_against_plain_loops(run: Run) -> None:
     other = others()
     table = attributes_run(run, [6], ["topic"], source="close", candidate="close", others=other)
@@ -146,50 +111,6 @@ def test_the_runs_own_numbers_and_the_baseline_stay(run: Run) -> None:
     assert both.settings["clusters_from"]["n"] == 70
 
 
-def test_clusters_of_texts_without_topics_know_less_of_them(run: Run) -> None:
-    one_topic, features = make_side("flat", np.array([1.0] + [1e-12] * 7), 200, 16, 3)
-    table = attributes_run(run, [8], ["topic"], others=OtherTexts("flat", one_topic, features))
-    own, other = (line(rows, "topic")[8].scores["accuracy"].mean for rows in (table.rows, table.other_rows))
-    assert other < own - 0.2
-
-
-def test_ks_that_the_other_texts_do_not_permit_are_left_out_and_said(run: Run) -> None:
-    table = attributes_run(run, [4, 30], ["topic"], others=others(25))
-    assert table.ks == (4, 30)
-    assert {row.k for row in table.other_rows} == {4}
-    assert any(note.startswith("k = 30 is left out for clusters of elsewhere") for note in table.notes)
-    with pytest.raises(InputError, match="could not be clustered"):
-        attributes_run(run, [30], ["topic"], others=others(25))
-    with pytest.raises(InputError, match="Too few texts"):
-        attributes_run(run, [4], others=others(10))
-
-
-def test_shared_texts_are_said_and_another_width_is_refused(run: Run) -> None:
-    own = OtherTexts("same", run.corpora[HUMAN], np.asarray(run.features(HUMAN)))
-    assert any(f"{N} of the {N} texts of same are among" in note for note in attributes_run(run, [4], others=own).notes)
-    narrow = others()
-    with pytest.raises(InputError, match="do not fit together"):
-        attributes_run(run, [4], others=dataclasses.replace(narrow, features=narrow.features[:, :3]))
-
-
-def test_given_features_are_refused(run: Run, encoded: Run) -> None:
-    for pair in ((run, encoded), (encoded, run)):
-        with pytest.raises(InputError, match="made from given features"):
-            texts_of_run(*pair)
-    with pytest.raises(InputError, match="made from given features"):
-        encoded_texts(run, run.corpora[HUMAN], "x")
-
-
-def test_another_length_and_the_same_texts_are_refused(encoded: Run, own_home: Path) -> None:
-    short = encoded_run(own_home, "short", seed=50, max_tokens=5)
-    with pytest.raises(InputError, match="max_tokens 1024 and 5"):
-        texts_of_run(encoded, short)
-    other = encoded_run(own_home, "other", seed=50)
-    assert texts_of_run(encoded, other).title == other.id
-    with pytest.raises(InputError, match="are those of run"):
-        texts_of_run(encoded, encoded)
-
-
 def test_a_file_is_normalized_and_encoded_as_the_run_is(encoded: Run, own_home: Path) -> None:
     other = encoded_run(own_home, "other", seed=50)
     expected = texts_of_run(encoded, other)
@@ -197,64 +118,3 @@ def test_a_file_is_normalized_and_encoded_as_the_run_is(encoded: Run, own_home: 
     np.testing.assert_array_equal(found.features, expected.features)
     by_run, by_file = (attributes_run(encoded, [3], ["topic"], others=each) for each in (expected, found))
     assert by_run.other_rows == by_file.other_rows
-
-
-def test_task_command_and_what_is_kept(encoded: Run, own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    other = encoded_run(own_home, "other", seed=50)
-    task = AttributesTask(encoded.id, ("topic",), (3,), other_run=other.id)
-    assert read_task("attributes", json.loads(json.dumps(task.to_json()))) == task
-    made = task.compute()
-    assert stored_attributes(encoded) == from_json(AttributeTable, json.loads(json.dumps(dataclass_to_json(made))))
-    arguments = ["attributes", encoded.id, "--column", "topic", "--k", "3", "--quiet"]
-    assert main([*arguments, "--clusters-from", other.id]) == 0
-    rows = [row.split() for row in capsys.readouterr().out.splitlines() if row.startswith("topic")]
-    assert [row[1:3] for row in rows] == [["this", "run"], ["other", "3"]]
-    file = own_home / "texts.jsonl"
-    file.write_text("".join(json.dumps({"text": text}) + "\n" for text in other.corpora[HUMAN].texts))
-    assert main([*arguments, "--clusters-from", str(file), "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/attributes/1", encoded.id)
-    by_file = from_json(AttributeTable, values)
-    assert by_file.clusters_from == "texts.jsonl"
-    assert by_file.other_rows == made.other_rows
-    assert main([*arguments, "--clusters-from", str(file) + "x"]) == 2
-    assert "neither a stored run nor a file" in capsys.readouterr().err
-    assert AttributesTask("r").to_json().keys() == {"run", "columns", "ks", "source", "candidate", "splits"}
-    with pytest.raises(InputError, match="not both"):
-        AttributesTask("r", other_run="a", other_file=TextFile("b"))
-    assert Path(str(AttributesTask("r", other_file=TextFile("b")).absolute().other_file.path)).is_absolute()  # type: ignore[union-attr]
-
-
-def test_figures_table_and_report_show_both_and_the_baseline(run: Run) -> None:
-    made = dataclasses.replace(others(), title="<els>")
-    table = attributes_run(run, [4, 8], others=made)
-    (topic,) = figures.lines_of("accuracy", table)
-    figure = figures.accuracy_figure(table, [topic])
-    drawn = {trace.name: trace for trace in figure.data if trace.name}
-    assert list(drawn) == ["topic", "topic: most frequent value", "topic: clusters of &lt;els&gt;"]
-    other = drawn["topic: clusters of &lt;els&gt;"]
-    assert list(other.y) == [row.scores["accuracy"].mean for row in table.other_lines[topic]]
-    assert other.marker.symbol.endswith("-open")
-    assert drawn["topic: most frequent value"].line.dash == "dash"
-    bands = [trace for trace in figure.data if trace.legendgroup == other.legendgroup and trace.fill]
-    score = table.other_lines[topic][0].scores["accuracy"]
-    assert bands[0].y[0] == pytest.approx(score.mean - score.sd)
-    frame = figures.attributes_frame(table)
-    assert list(frame["clusters"]) == [OWN] * len(table.rows) + ["<els>"] * len(table.other_rows)
-    assert list(figures.shown_table(table)["clusters of"]) == list(frame["clusters"])
-    assert "70 texts of <els> alone" in figures.described(table)
-    RunStore(run.path.parent).attach(run.id, "attributes", dataclass_to_json(table))
-    assert any("<els>" in str(block) for block in attributes_blocks(run))
-
-
-def test_texts_of_a_corpus_with_another_normalization_are_refused(encoded: Run, own_home: Path) -> None:
-    other = encoded_run(own_home, "other", seed=50)
-    human = dataclasses.replace(other.comparison.human, normalized=corpus_normalized())
-    changed = dataclasses.replace(other, comparison=dataclasses.replace(other.comparison, human=human))
-    with pytest.raises(InputError, match="normalization none and "):
-        texts_of_run(encoded, changed)
-
-
-def corpus_normalized() -> Any:
-    corpus = corpus_from_texts(["a  b", "c\nd"], name=HUMAN)
-    return normalize({HUMAN: corpus}, ["line-breaks"])[HUMAN].normalized

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
-
-from mauve_core.base.config import DEFAULT_MODEL, HUMAN
-from mauve_core.cli.probing import table as printed
-from mauve_core.experiments.robustness import POSITIONS, PROBE_SCORES, ProbeLine, ProbeTable, positions_sentence
+from mauve_core.base.config import HUMAN
+from mauve_core.experiments.robustness import PROBE_SCORES, ProbeLine, ProbeTable, positions_sentence
 from mauve_core.experiments.robustness.table import LineKind
-from mauve_core.figures.probes import ABOUT_LEADERBOARD
 from mauve_core.scoring.spread import SeedSpread
 
 CONTROL = (0.02, 0.03)
@@ -47,28 +43,8 @@ def test_the_end_counts_most_if_it_does_under_every_split_and_seed() -> None:
     assert "RoBERTa" not in once
 
 
-@pytest.mark.parametrize(
-    ("pooling", "words"),
-    [("mean", " (the mean over tokens)"), ("auto", " (the model's own pooling)"), (None, ""), ("odd", "")],
-)
-def test_the_pooling_is_named_if_it_is_known(pooling: str | None, words: str) -> None:
-    found = positions_sentence(table(pooling, beginning=(0.3, 0.3), end=(0.1, 0.1)))
-    assert f"these features{words} read" in found
-    named = table("auto", beginning=(0.3, 0.3), end=(0.1, 0.1))
-    known = {"config": {"encoder": {"model": DEFAULT_MODEL, "pooling": "auto"}}}
-    own = positions_sentence(ProbeTable(HUMAN, named.lines, known))
-    assert "these features (the last token) read" in own
-
-
 def test_nothing_is_said_without_both_parts_of_all_texts() -> None:
     low, high = (0.1, 0.1), (0.2, 0.2)
     assert positions_sentence(table(beginning=low)) == positions_sentence(table(end=high)) == ""
     assert positions_sentence(table(beginning=low, half=high)) == ""
     assert positions_sentence(table(tenth=low, end=high)) == ""  # fewer words at the beginning prove nothing
-
-
-def test_the_command_line_ends_with_the_sentence() -> None:
-    both = table(beginning=(0.12, 0.23), end=(0.32, 0.24))
-    assert printed(both).endswith(positions_sentence(both))
-    assert printed(table(end=(0.1, 0.1))).endswith(ABOUT_LEADERBOARD)
-    assert [item.spec for item in POSITIONS] == ["shuffle-beginning", "shuffle-end"]

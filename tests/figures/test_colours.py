@@ -11,26 +11,21 @@ import plotly.graph_objects as go
 import pytest
 
 from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
-from mauve_core.analysis.gap_table import TOGETHER, ledger_rows
+from mauve_core.analysis.gap_table import ledger_rows
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.experiments.methods import Method, MethodResult, MethodScore, MethodTable
 from mauve_core.experiments.robustness import ProbeTable
-from mauve_core.experiments.sweeps import EstimatorPoint, EstimatorSweep, Sweep, SweepPoint
+from mauve_core.experiments.sweeps import Sweep, SweepPoint
 from mauve_core.experiments.text_measures import MEASURES, Measurements, Row, Value
-from mauve_core.experiments.text_measures.over_lengths import LengthTable, RowAtLength
-from mauve_core.experiments.text_measures.over_neighbours import NeighbourTable, RowAtK
 from mauve_core.figures import flows, measures
-from mauve_core.figures.clusters import cluster_figure, ranked_figure
-from mauve_core.figures.estimator_sweeps import estimator_sweep_figure
+from mauve_core.figures.clusters import ranked_figure
 from mauve_core.figures.frontier import curve_points, error_curves, frontier_figure
-from mauve_core.figures.gap import ledger_figure, steps_figure, what_if_figure
+from mauve_core.figures.gap import ledger_figure, what_if_figure
 from mauve_core.figures.judgments import ranking_figure
 from mauve_core.figures.leaderboard import interval_figure
-from mauve_core.figures.lengths import lengths_figure
 from mauve_core.figures.map import Colouring, map_figure
 from mauve_core.figures.map_data import Points
 from mauve_core.figures.methods import bump_figure
-from mauve_core.figures.neighbours import neighbours_figure
 from mauve_core.figures.probes import distance_figure, dose_figure, dose_series, perturbed_colour
 from mauve_core.figures.sweeps import sweep_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, base_layout, candidate_colour
@@ -90,14 +85,6 @@ def ledger(direction: str) -> go.Figure:
     return ledger_figure(ledger_rows(clusters(), direction), direction, CLUSTERS, colour=OWN)
 
 
-def steps() -> go.Figure:
-    rows = pd.DataFrame(
-        {"step": [0, 1], "cluster": [TOGETHER, 1], "filled": [False, False], "closed": [0, 0.5],
-         "mauve": [0.5, 0.75], "mean": [0.5, 0.7], "sd": [0.1, 0.1]}
-    )  # fmt: skip
-    return steps_figure(rows, "mauve", CLUSTERS, OWN)
-
-
 def effects() -> go.Figure:
     row = {"title": "length", "first": 1.0, "second": 2.0, "n": 3, "m": 4, "delta": 0.1, "low": 0.0, "high": 0.2}
     return effects_figure(pd.DataFrame([{**row, "comparison": each} for each in ("sides", "rest")]), SHOWN, OWN)
@@ -123,39 +110,10 @@ def sweep() -> go.Figure:
     return sweep_figure(Sweep("k", points), "mauve", RUN)
 
 
-def families() -> go.Figure:
-    points = tuple(SweepPoint(place, "family x", name, 100, 10, SPREADS) for place, name in enumerate(RUN))
-    return sweep_figure(Sweep("decoder", points), "mauve", RUN)
-
-
-def estimators() -> go.Figure:
-    score = MethodScore(0.9, 0.01, 0.01, 0.8, 1.0, 100)
-    points = [EstimatorPoint(place, each, name, score) for each in ("knn", "kde") for name in RUN for place in (2, 8)]
-    return estimator_sweep_figure(EstimatorSweep("components", tuple(points)), RUN)
-
-
 def methods() -> go.Figure:
     score = MethodScore(0.9, 0.01, 0.01, 0.8, 1.0, 100)
     result = MethodResult(Method(), dict.fromkeys(RUN, score), None, 1.0, ())
     return bump_figure(MethodTable((result, result)), RUN, None)
-
-
-def neighbours() -> go.Figure:
-    rows = [
-        RowAtK(each, name, value(0.4), value(0.6), None, k=k)
-        for each in ("precision", "recall") for name in RUN for k in (1, 5)
-    ]  # fmt: skip
-    return neighbours_figure(NeighbourTable(tuple(rows), settings={"own_neighbours": 5}), RUN)
-
-
-def lengths() -> go.Figure:
-    rows = [RowAtLength("self-bleu", name, value(0.4), value(0.6), None, length=n) for name in RUN for n in (16, 128)]
-    return lengths_figure(LengthTable(tuple(rows)), RUN)
-
-
-def plane() -> go.Figure:
-    two = list(MEASURES)[:2]
-    return measures.plane_figure(measures.plane_frame(measured(), *two, RUN), *two, RUN)
 
 
 def judged() -> go.Figure:
@@ -189,12 +147,7 @@ OF_THE_RUN: dict[str, tuple[Callable[[], go.Figure], int]] = {
     "frontier": (curves, 0),
     "leaderboard": (lambda: interval_figure(comparison(), "pairwise"), 3 * len(SCORES)),
     "measures": (lambda: measures.panels_figure(measured(), RUN), 4),
-    "two measures": (plane, 1),
-    "neighbors": (neighbours, 4),
-    "lengths": (lengths, 2),
     "sweep": (sweep, 0),
-    "decoders": (families, 0),
-    "estimators": (estimators, 0),
     "methods": (methods, 0),
     "judged": (judged, 2),
     "probes of human texts": (lambda: distance_figure(probes(HUMAN), "mauve", RUN), 0),
@@ -204,13 +157,10 @@ OF_THE_RUN: dict[str, tuple[Callable[[], go.Figure], int]] = {
 
 OF_ONE: dict[str, tuple[Callable[[], go.Figure], int]] = {
     "clusters, list": (lambda: ranked_figure(clusters(), SHOWN, CLUSTERS, colour=OWN), 1),
-    "clusters, histogram": (lambda: cluster_figure(clusters(), SHOWN, colour=OWN), 2),
     "adds": (lambda: ledger("adds"), 0),
     "misses": (lambda: ledger("misses"), 1),
     "what-if": (lambda: what_if_figure(dict.fromkeys(SCORES, ESTIMATE), dict.fromkeys(SCORES, ESTIMATE), OWN), 0),
-    "steps": (steps, 0),
     "properties": (effects, 0),
-    "sensitivity": (lambda: sensitivity(SHOWN), 0),
     "map by log ratio": (lambda: mapped("log_ratio", 1, 2), 1),
     "map by cost": (lambda: mapped("cost", 1, 2), 1),
 }
@@ -253,11 +203,3 @@ def test_without_human_texts_nothing_is_blue(name: str) -> None:
     assert blue(traces) == 0
     assert HUMAN_COLOUR not in figure.to_json()
     assert HUMAN_COLOUR not in str(base_layout()), "nor are the buttons over it"
-
-
-def test_other_sources_of_probes_have_their_own_colours() -> None:
-    for trace in traces_of(distance_figure(probes(RUN[0]), "mauve", RUN)):
-        if trace["meta"] == "source":
-            assert set(trace["marker"]["color"]) == {HUMAN_COLOUR, *(candidate_colour(RUN, name) for name in RUN[1:])}
-        if trace["meta"] == "perturbation":
-            assert trace["marker"]["color"] == candidate_colour(RUN, RUN[0])

@@ -9,7 +9,7 @@ import pytest
 
 from mauve_core.analysis.cluster_table import cluster_table, ordered, with_intervals
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.figures.clusters import HOVERED, MOST_TICKS, cluster_figure, ranked_figure
+from mauve_core.figures.clusters import cluster_figure
 from mauve_core.figures.theme import HUMAN_COLOUR, translucent
 
 COLOUR = "#118f5a"
@@ -77,70 +77,8 @@ def test_human_is_blue_and_the_model_has_its_own_colour(rows: pd.DataFrame) -> N
     assert "greedy" in bars(figure, 1).name
 
 
-def test_every_cluster_can_be_clicked_also_an_empty_one(rows: pd.DataFrame) -> None:
-    columns = cluster_figure(rows, "greedy", colour=COLOUR).data[-1]
-    assert (columns.y == 1).all()
-    np.testing.assert_allclose(columns.customdata, rows[HOVERED], atol=SINGLE)
-
-
-def test_only_the_chosen_column_is_shaded(rows: pd.DataFrame) -> None:
-    colours = cluster_figure(rows, "greedy", colour=COLOUR, chosen=2).data[-1].marker.color
-    assert len(set(colours[:3])) == 1
-    assert colours[3] != colours[0]
-    assert len(set(cluster_figure(rows, "greedy", colour=COLOUR).data[-1].marker.color)) == 1
-
-
-def test_many_clusters_thin_the_numbers_but_not_the_bars() -> None:
-    rng = np.random.default_rng(1)
-    rows = costed(cluster_table(rng.integers(1, 9, 500), rng.integers(1, 9, 500), 0.5))
-    figure = cluster_figure(rows, "greedy", colour=COLOUR)
-    assert all(figure.data[place].x.size == 500 for place in (0, 1, -1))
-    assert sum(figure.data[place].x.size for place in (2, 3)) == (rows["cost"] > 0).sum()
-    assert len(figure.layout.xaxis.ticktext) <= MOST_TICKS
-    assert all(trace.y.dtype == np.float32 for trace in figure.data)
-
-
 def test_a_hostile_name_is_escaped(rows: pd.DataFrame) -> None:
     text = cluster_figure(rows, "<img src=x onerror=alert(1)>", colour=COLOUR).to_json()
     assert "<img" not in text
     assert "\\u003cimg" not in text
     assert "&lt;img" in text or "\\u0026lt;img" in text
-
-
-def test_the_ranked_list_has_a_row_with_name_bars_and_cost_per_cluster(rows: pd.DataFrame) -> None:
-    names = [f"<b>name{cluster}" for cluster in range(int(rows["cluster"].max()) + 1)]
-    chosen = int(rows["cluster"].iloc[1])
-    figure = ranked_figure(rows, "greedy", names, colour=COLOUR, chosen=chosen)
-    human, model, titles, costs, clear = figure.data
-    np.testing.assert_allclose(human.x, rows["p"], atol=SINGLE)
-    np.testing.assert_allclose(model.x, rows["q"], atol=SINGLE)
-    escaped_names = [f"&lt;b&gt;name{cluster}" for cluster in rows["cluster"]]
-    escaped_names[1] = f"<b>{escaped_names[1]}</b>"
-    assert list(titles.text) == escaped_names
-    shares = zip(rows["cost_share"], rows["low"], rows["high"], strict=True)
-    assert list(costs.text) == [percent_with_interval(*each) for each in shares]
-    assert [int(row[0]) for row in clear.customdata] == rows["cluster"].tolist()
-    assert len(set(clear.marker.color)) == 2
-    assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1], "the first row stands on top"
-    assert figure.layout.xaxis.range[1] > max(human.x.max(), model.x.max())
-
-
-@pytest.mark.parametrize(
-    ("largest", "ticks"),
-    [(0.31, [0, 0.1, 0.2, 0.3]), (0.08, [0, 0.02, 0.04, 0.06, 0.08]), (0.0013, [0, 0.0005, 0.001]), (1.0, [0, 0.5, 1])],
-)
-@pytest.mark.parametrize("costs", [False, True])
-def test_the_ranked_list_has_an_axis_of_shares(
-    rows: pd.DataFrame, largest: float, ticks: list[float], costs: bool
-) -> None:
-    shown = rows.assign(p=rows["p"] * 0, q=largest)
-    if not costs:
-        shown = shown.drop(columns=["cost_share", "low", "high"])
-    layout = ranked_figure(shown, "greedy", [""] * (int(rows["cluster"].max()) + 1), colour=COLOUR).layout
-    axis = layout.xaxis
-    assert axis.visible is not False
-    assert axis.title.text == "share of a side's texts"
-    assert axis.tickformat.endswith("%")
-    np.testing.assert_allclose(axis.tickvals, ticks, atol=1e-12)
-    assert axis.range[1] > largest * (1 if costs else 0.999)
-    assert layout.legend.y > 1, "above the axis"

@@ -10,11 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 from plotly.subplots import make_subplots
-from scipy.optimize import minimize
 
 from mauve_core.figures import draw
-from mauve_core.figures.map import Colouring, map_figure
-from mauve_core.figures.map_data import Points
 
 
 def made() -> go.Figure:
@@ -42,21 +39,6 @@ def test_the_figure_is_the_one_that_the_check_lets_through(monkeypatch: pytest.M
     assert checked == free
 
 
-@pytest.mark.parametrize("colouring", ["source", "cluster", "cost"])
-def test_the_map_is_the_one_that_the_check_lets_through(monkeypatch: pytest.MonkeyPatch, colouring: Colouring) -> None:
-    rng = np.random.default_rng(0)
-    points = Points(
-        xy=rng.normal(size=(40, 2)).astype(np.float32),
-        source=np.repeat(np.arange(2, dtype=np.int16), 20),
-        names=("human", "a"),
-        cluster=rng.integers(0, 4, 40).astype(np.int32),
-        log2_ratio=rng.normal(size=4),
-        cost=rng.normal(size=4),
-    )
-    checked, free = both(monkeypatch, lambda: map_figure(points, np.arange(40), colouring=colouring, chosen=1))
-    assert checked == free
-
-
 def test_the_check_finds_a_property_that_plotly_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draw, "CHECKED", True)
     with pytest.raises(ValueError, match="colour"):
@@ -71,56 +53,3 @@ def test_panels_are_those_of_plotly() -> None:
     trace = draw.on_panel(draw.scatter(x=[0], y=[0]), 3)
     figure = make_subplots(**settings).add_trace(go.Scatter(x=[0], y=[0]), row=1, col=3)
     assert (trace["xaxis"], trace["yaxis"]) == (figure.data[0].xaxis, figure.data[0].yaxis)
-
-
-def test_panels_can_be_changed_without_changing_the_next_ones() -> None:
-    first = draw.panels(rows=1, cols=2)
-    first["xaxis"]["range"] = [0, 1]
-    assert "range" not in draw.panels(rows=1, cols=2)["xaxis"]
-
-
-@pytest.mark.parametrize("axis", ["x", "y"])
-def test_a_guide_spans_its_panel_as_plotlys_own_line_does(axis: str) -> None:
-    figure = make_subplots(rows=1, cols=2)
-    for column in (1, 2):
-        figure.add_trace(go.Scatter(x=[0], y=[0]), row=1, col=column)
-    add = figure.add_vline if axis == "x" else figure.add_hline
-    add(0.3, line={"width": 2}, row=1, col=2)
-    assert draw.guide(axis, 0.3, {"width": 2}, panel=2) == figure.layout.shapes[0].to_plotly_json()
-
-
-@pytest.mark.parametrize(
-    ("wanted", "gap", "expected"),
-    [
-        ([], 0.1, []),
-        ([0.5], 0.1, [0.5]),
-        ([2.0], 0.1, [1.0]),
-        ([0.9, 0.5, 0.1], 0.1, [0.9, 0.5, 0.1]),  # apart already
-        ([0.5, 0.5], 0.2, [0.6, 0.4]),
-        ([0.5, 0.45, 0.4], 0.2, [0.65, 0.45, 0.25]),
-        ([0.0, 0.0, 0.0], 0.1, [0.2, 0.1, 0.0]),
-        ([1.0, 1.0, 0.95], 0.1, [1.0, 0.9, 0.8]),
-        ([0.3, 0.2, 0.1], 5.0, [1.0, 0.5, 0.0]),  # no room for such gaps
-    ],
-)
-def test_places_are_spread_out(wanted: list[float], gap: float, expected: list[float]) -> None:
-    assert draw.spread_out(wanted, gap, 0.0, 1.0) == pytest.approx(expected, abs=1e-12)
-
-
-def test_no_other_places_are_nearer_to_the_wanted_ones() -> None:
-    # Against scipy's general solver of the same constrained least squares.
-    rng = np.random.default_rng(5)
-    for _ in range(20):
-        wanted, gap = np.sort(rng.uniform(-0.1, 1.1, 5))[::-1], 0.15
-        found = np.array(draw.spread_out(wanted.tolist(), gap, 0.0, 1.0))
-        apart = {"type": "ineq", "fun": lambda places: places[:-1] - places[1:] - 0.15}
-        start = np.linspace(1, 0, 5)
-        best = minimize(
-            lambda places, wanted=wanted: ((places - wanted) ** 2).sum(),
-            start,
-            bounds=[(0, 1)] * 5,
-            constraints=[apart],
-            options={"ftol": 1e-12},
-        )
-        assert ((found - wanted) ** 2).sum() <= best.fun + 1e-8
-        assert (found[:-1] - found[1:] >= gap - 1e-12).all()

@@ -1,4 +1,4 @@
-"""Encoders in words, tables and a grid: every number is the table's, and names from files stay text."""
+"""Encoders in words and tables: every number is the table's, and names from files stay text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import math
 
 import pytest
 
-from mauve_app.views.methods.encoder_table import shown_scores
 from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.base.formatting import with_plain_spaces
-from mauve_core.experiments.encoders import EncoderTable, Reference
+from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.figures import encoders as figures
 from mauve_core.figures.agreement import correlation_grid
 from tests.encoder_tables import example, pairs, result_of
@@ -26,38 +24,12 @@ def test_the_sentence_gives_the_range_and_the_contradictions():
     assert contradictions == ("other contradicts own on 1 pair: it puts d before a.",)
 
 
-def test_the_sentence_turns_with_the_score():
-    assert figures.in_words(example(), "mid")[1] == ("other contradicts own on 1 pair: it puts a before d.",)
-
-
 def test_agreement_is_not_called_contradiction():
     first = example().results[0]
     same = result_of("same", {name: first.scores[name]["mauve"].mean / 2 for name in "abcd"}, pairs("ab", "ad"))
     words, contradictions = figures.in_words(EncoderTable((first, same)), "mauve")
     assert "is 1.00 (own and same). No two encoders contradict each other" in words
     assert contradictions == ()
-
-
-def test_two_candidates_give_no_sentence_about_rankings():
-    table = EncoderTable((result_of("x", {"a": 0.1, "b": 0.2}), result_of("y", {"a": 0.2, "b": 0.1})))
-    assert figures.in_words(table, "mauve") == (
-        "Fewer than 3 candidates, or all tied: there are no rankings to compare.",
-        (),
-    )
-
-
-def test_many_contradictions_are_named_in_part():
-    names = "abcdef"
-    up = {name: 0.1 + 0.05 * index for index, name in enumerate(names)}
-    down = {name: 0.4 - 0.05 * index for index, name in enumerate(names)}
-    every = {frozenset((one, other)) for one in names for other in names if one != other}
-    rows = [result_of(f"u{i}", up, every) for i in range(2)] + [result_of(f"d{i}", down, every) for i in range(3)]
-    words, contradictions = figures.in_words(EncoderTable(tuple(rows)), "mauve")
-    assert "between −1.00 (u0 and d0) and 1.00" in words
-    assert "Of 15 pairs of candidates, 15 are told apart" in words
-    assert contradictions[0] == ("d0 contradicts u0 on 15 pairs: it puts a before b and a before c, among others.")
-    assert contradictions[-1] == "So do 2 more pairs of encoders."
-    assert len(contradictions) == 5
 
 
 def test_the_frame_has_every_number():
@@ -73,25 +45,6 @@ def test_the_frame_has_every_number():
     assert (ceiling["title"], ceiling["mean"], ceiling["rank"]) == ("own", 0.55, 0)
 
 
-def test_the_frame_of_agreement_counts_pairs():
-    frame = figures.agreement_frame(example())
-    assert len(frame) == len(SCORES) * 3
-    row = frame[(frame["score"] == "mauve") & (frame["second"] == "other")].iloc[0]
-    assert (row["first"], row["candidates"], row["pairs"]) == ("own", 4, 6)
-    assert row["spearman"] == pytest.approx(-0.2)
-    assert (row["reversed"], row["reversed_told_apart"]) == (3, 1)
-    assert math.isnan(frame[(frame["score"] == "mauve") & (frame["second"] == "flat")]["spearman"].iloc[0])
-
-
-def test_the_grid_shows_the_correlations_and_counts_reversals_on_hover():
-    figure = figures.agreement_figure(example(), "mauve")
-    grid, numbers = figure.data
-    assert grid.z[0][1] == pytest.approx(-0.2)
-    assert numbers.text[:4] == ("1.00", "−0.20", "–", "−0.20")
-    assert grid.customdata[0][1] == "own<br>other<br>Spearman −0.20<br>3 of 6 pairs reversed, 1 told apart by both"
-    assert grid.customdata[1][1] == "other<br>other<br>Spearman 1.00"
-
-
 def test_names_stay_text_in_the_grid():
     figure = correlation_grid(example().agreement("mauve"), [NASTY, "b", "c"], [[NASTY] * 3] * 3)
     assert (
@@ -100,31 +53,3 @@ def test_names_stay_text_in_the_grid():
         .startswith("grün &amp; &lt;b&gt;<br>b<br>Spearman −0.20<br>grün &amp; &lt;b&gt;")
     )
     assert figure.layout.yaxis.ticktext[0] == "grün &amp; &lt;b&gt;  1"
-
-
-def test_cells_have_mean_spread_rank_and_interval():
-    frame = shown_scores(example(), "mauve")
-    assert list(frame.columns) == ["Candidate", "1 own", "2 other", "3 flat"]
-    assert with_plain_spaces(frame.loc[0, "1 own"]) == "**0.500 ± 0.011 (1=)**  \n0.490 to 0.510"
-    assert with_plain_spaces(frame.loc[4, "1 own"]) == "0.550 ± 0.011  \n0.540 to 0.560"
-    assert frame.loc[4, "2 other"] == "–  \n–"
-    assert [name.strip("*") for name in shown_scores(example(), "mid")["Candidate"][:4]] == list("dcba")
-    alone = shown_scores(EncoderTable((result_of("x", {NASTY: 0.3, "b": 0.1}),)), "mauve")
-    assert alone.loc[0, "Candidate"] == r"**grün \& \<b\>**"
-    assert len(alone) == 2
-
-
-def test_references_are_a_row_each():
-    table = example()
-    found = (Reference("Length", "measure", (0.5, None, -1.0), 4), Reference("sensible", "ratings", (1.0, 0.2, 0.3), 3))
-    frame = figures.references_frame(found, table)
-    assert list(frame.columns) == ["kind", "title", "n", "own", "/m/other", "flat"]
-    assert frame.loc[0, "own"] == 0.5
-    assert math.isnan(frame.loc[0, "/m/other"])
-    assert [figures.reference_title(each) for each in found] == ["Length", "rated sensible"]
-
-
-def test_an_encoder_is_described_with_what_it_read():
-    own, other, _ = example().results
-    assert figures.about_encoder("own", own) == "own; 8 dimensions; median of 20 tokens, 3 texts cut"
-    assert figures.about_encoder("x", other).endswith("3 texts cut; a note")

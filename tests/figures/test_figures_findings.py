@@ -1,4 +1,4 @@
-"""The picture of findings: a row for each, both shares, the interval of the difference and the share of the gap."""
+"""The picture of findings: both shares and the interval of the difference, and words of texts as text."""
 
 from __future__ import annotations
 
@@ -32,18 +32,6 @@ def test_both_shares_and_the_interval_of_the_difference_are_drawn() -> None:
     assert (np.array(model.x) - model.error_x.arrayminus).tolist() == pytest.approx([0.1 + 0.4, 0.3 - 0.2])
 
 
-def test_what_a_finding_accounts_for_stands_beside_it_with_its_range() -> None:
-    weak = replace(FIRST, held_equal=HeldEqual(0.4, 0.38, 0.4, 0.35, 0.5, ()))
-    heading, *shares = findings_figure([SECOND, FIRST, weak], NAMES).layout.annotations
-    assert heading.text == "of the gap"
-    assert [(each.y, each.text.replace("\xa0", " ")) for each in shares] == [
-        (0, "too few texts"),
-        (1, "50% (43% to 60%)"),
-        (2, "n.s."),
-    ]
-    assert not findings_figure([SECOND], NAMES).layout.annotations
-
-
 def test_words_of_texts_are_escaped_and_cut() -> None:
     figure = findings_figure([FIRST, SECOND], NAMES)
     label = figure.layout.yaxis.ticktext[1]
@@ -51,14 +39,3 @@ def test_words_of_texts_are_escaped_and_cut() -> None:
     assert len(label.replace("&lt;", "<").replace("&gt;", ">")) <= MOST_LETTERS
     assert "“&lt;i&gt;”" in figure.data[-1].text[1]
     assert "<b>" not in figure.data[2].name
-
-
-def test_a_click_names_the_row_and_the_chosen_one_is_shaded() -> None:
-    bars = findings_figure([FIRST, SECOND], NAMES, chosen=1).data[-1]
-    assert [int(row[0]) for row in bars.customdata] == [0, 1]
-    assert bars.marker.color[0] != bars.marker.color[1]
-
-
-def test_another_reference_has_its_own_color() -> None:
-    reference = findings_figure([replace(FIRST, reference="other")], NAMES).data[1]
-    assert reference.marker.color == candidate_styles(NAMES)["other"].colour

@@ -1,4 +1,4 @@
-"""Tables and figure of people's judgments: the ranking's own numbers, and what has no number said as such."""
+"""Tables and figure of people's judgments: the ranking's own numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Sequence
 
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
@@ -14,7 +13,7 @@ from mauve_app.components.markup import escaped
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.figures import judgments as figures
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_style
-from mauve_core.judgments import Correlation, Indicator, Player, Ranking, Rating, correlations, rank
+from mauve_core.judgments import Correlation, Indicator, Ranking, Rating, correlations, rank
 from mauve_core.numerics.statistics.rank_correlation import WorstCase
 
 QUESTION = "interesting"
@@ -43,12 +42,6 @@ def placed() -> Ranking:
     return ranked(ratings, ["human", *CANDIDATES])
 
 
-@pytest.fixture(scope="module")
-def unlimited() -> Ranking:
-    """Humans never lost; ``second`` was never compared."""
-    return ranked(won("human", "first", 6), ["human", *CANDIDATES])
-
-
 def dots(figure: go.Figure, axis: str = "x") -> dict[str, go.Scatter]:
     return {trace.meta: trace for trace in figure.data if trace.meta and trace.xaxis == axis}
 
@@ -67,31 +60,6 @@ def test_the_frame_has_the_scores_of_the_closed_form(placed: Ranking) -> None:
     assert (frame["score"] < frame["high"]).all()
 
 
-def test_the_table_says_the_same_and_escapes_names(placed: Ranking) -> None:
-    named = dataclasses.replace(
-        placed, players=(dataclasses.replace(placed.players[0], name="<b>*x*</b>"), *placed.players[1:])
-    )
-    shown = figures.shown_ranking(figures.ranking_frame(named), escaped)
-    assert shown["Source"][0] == "**\\<b\\>\\*x\\*\\<\\/b\\>**"
-    assert shown["Score"][1].startswith(f"**{figures.points(placed.players[1].score)}**")
-    assert shown["Won"].tolist() == ["30", "34", "16"]
-    assert shown["n"].tolist() == ["40", "80", "40"]
-    assert "Group" not in shown
-
-
-def test_groups_are_named_where_there_are_several() -> None:
-    ratings = won("human", "first", 3) + won("first", "human", 2, 10) + won("second", "third", 3, 20)
-    ranking = ranked(ratings + won("third", "second", 2, 30), ["human", "first", "second", "third"])
-    shown = figures.shown_ranking(figures.ranking_frame(ranking), str)
-    assert sorted(shown["Group"]) == ["1", "1", "2", "2"]
-
-
-def test_points_have_signs_and_infinities() -> None:
-    assert [figures.points(value) for value in (12.34, -5.66, 0.04, -0.04)] == ["+12.3", "−5.7", "0.0", "0.0"]
-    assert [figures.points(value) for value in (math.inf, -math.inf)] == ["∞", "−∞"]
-    assert figures.score_label(math.nan, -math.inf, math.inf) == figures.NOT_PLACED
-
-
 def test_the_figure_draws_scores_and_intervals_in_the_styles_of_the_run(placed: Ranking) -> None:
     drawn = dots(figures.ranking_figure({QUESTION: placed}, QUESTION, CANDIDATES))
     lines = [
@@ -106,37 +74,6 @@ def test_the_figure_draws_scores_and_intervals_in_the_styles_of_the_run(placed: 
     assert drawn["human"].marker.color == HUMAN_COLOUR
     for index, name in enumerate(CANDIDATES):
         assert (drawn[name].marker.color, drawn[name].marker.symbol) == candidate_style(index)[::2]
-
-
-def test_rows_follow_one_question_in_every_panel(placed: Ranking) -> None:
-    other = dataclasses.replace(placed, question="sensible", players=placed.players[::-1])
-    figure = figures.ranking_figure({QUESTION: placed, "sensible": other}, "sensible", CANDIDATES)
-    assert list(figure.layout.yaxis.ticktext) == ["second", "first", "human"]
-    for axis in ("x", "x2"):
-        assert {name: trace.y[0] for name, trace in dots(figure, axis).items()} == {"second": 0, "first": 1, "human": 2}
-    assert [note.text for note in figure.layout.annotations] == ["Interesting", "<b>Sensible</b>"]
-
-
-def test_what_has_no_limit_or_no_place_is_drawn_as_such(unlimited: Ranking) -> None:
-    human, first = (next(p for p in unlimited.players if p.name == name) for name in ("human", "first"))
-    assert (human.score, first.score) == (math.inf, -math.inf)
-    figure = figures.ranking_figure({QUESTION: unlimited}, QUESTION, CANDIDATES)
-    low, high = figure.layout.xaxis.range
-    drawn = dots(figure)
-    assert set(drawn) == {"human", "first"}
-    assert drawn["human"].marker.symbol == "circle-open"
-    assert low < drawn["first"].x[0] < 0 < drawn["human"].x[0] < high
-    words = [trace for trace in figure.data if trace.mode == "text"]
-    assert [trace.text[0] for trace in words] == [figures.NOT_PLACED]
-    assert all(math.isfinite(x) for trace in figure.data for x in trace.x)
-
-
-def test_an_end_without_limit_gets_an_arrow(placed: Ranking) -> None:
-    first: Player = dataclasses.replace(placed.players[0], high=math.inf)
-    figure = figures.ranking_figure({QUESTION: dataclasses.replace(placed, players=(first,))}, QUESTION, CANDIDATES)
-    arrows = [trace for trace in figure.data if str(trace.marker.symbol).startswith("triangle-")]
-    assert [arrow.marker.symbol for arrow in arrows] == ["triangle-right"]
-    assert first.score < arrows[0].x[0] < figure.layout.xaxis.range[1]
 
 
 def test_names_from_files_are_escaped_in_the_figure(placed: Ranking) -> None:
@@ -169,21 +106,3 @@ def test_a_bound_is_never_called_exact() -> None:
     frame = figures.correlation_frame([row], {"x": Indicator({})}, QUESTION)
     (label,) = figures.shown_correlations(frame, str)["Worst case within 1 sd"]
     assert with_plain_spaces(label) == "bound: −0.20 to +0.41"
-
-
-def test_an_undefined_correlation_has_a_note_in_place_of_a_number() -> None:
-    row = Correlation("x", None, None, 2, "Too few.")
-    shown = figures.shown_correlations(figures.correlation_frame([row], {"x": Indicator({})}, QUESTION), str)
-    assert shown.iloc[0].tolist() == ["**x** ↑", "–", "– no sd", "2", "Too few."]
-
-
-def test_few_candidates_are_called_few() -> None:
-    assert "n = 4" in figures.few_candidates(4)
-    assert "24 orders" in figures.few_candidates(4)
-    assert figures.few_candidates(figures.FEW) == ""
-
-
-def test_frames_hold_numbers(placed: Ranking, unlimited: Ranking) -> None:
-    frame = pd.concat([figures.ranking_frame(placed), figures.ranking_frame(unlimited)])
-    for column in ("rank", "score", "low", "high", "se", "confidence"):
-        assert pd.api.types.is_float_dtype(frame[column])

@@ -9,11 +9,9 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core.figures.map import COLOURINGS, EXCERPT, excerpt_length, map_figure
+from mauve_core.figures.map import COLOURINGS, map_figure
 from mauve_core.figures.map_data import Points, colour_of, stratified_sample
-from mauve_core.figures.map_layers import REGIONS
-from mauve_core.figures.theme import HUMAN_COLOUR, MODEL_COLOUR
-from mauve_core.numerics.statistics.density import region_probabilities
+from mauve_core.figures.theme import HUMAN_COLOUR
 
 SIZES = (40, 30, 20)
 N = sum(SIZES)
@@ -54,30 +52,10 @@ def test_every_text_is_drawn_once_where_it_belongs(points: Points, colouring: st
         assert trace.x.dtype == np.float32
 
 
-def test_without_webgl_the_same_points_are_drawn_as_svg(points: Points) -> None:
-    plain = map_figure(points, np.arange(N), plain=True)
-    assert {trace.type for trace in plain.data} == {"scatter"}
-    drawn = [trace for trace in plain.data if trace.customdata is not None]
-    assert sorted(ids(drawn)) == list(range(N))
-
-
 def test_sources_keep_their_colour(points: Points) -> None:
     for trace in scatters(map_figure(points, np.arange(N))):
         place = int(points.source[int(trace.customdata[0, 0])])
         assert trace.marker.color == colour_of(points.names, place)
-
-
-def test_twenty_sources_look_different() -> None:
-    names = ("human", *(f"decoder {place}" for place in range(19)))
-    each = np.arange(len(names))
-    xy = np.column_stack([each, each]).astype(np.float32)
-    zeros = np.zeros(1)
-    many = Points(xy, each.astype(np.int16), names, np.zeros(len(names), np.int32), zeros, zeros)
-    figure = map_figure(many, each)
-    looks = {(trace.marker.color, trace.marker.symbol) for trace in scatters(figure)}
-    assert len(looks) == len(names)
-    legend = {(trace.marker.color, trace.marker.symbol) for trace in figure.data if trace.showlegend is not False}
-    assert legend == looks
 
 
 def test_log_ratio_is_signed_and_cut_at_the_end_of_the_scale(points: Points) -> None:
@@ -90,37 +68,6 @@ def test_log_ratio_is_signed_and_cut_at_the_end_of_the_scale(points: Points) -> 
     bars = [trace for trace in figure.data if trace.marker.showscale]
     assert len(bars) == 1
     assert dict(zip(bars[0].marker.colorbar.tickvals, bars[0].marker.colorbar.ticktext, strict=True))[2] == "4:1"
-
-
-def test_clusters_of_one_number_share_a_colour(points: Points) -> None:
-    seen: dict[int, set[float]] = {}
-    for trace in scatters(map_figure(points, np.arange(N), colouring="cluster")):
-        for cluster, colour in zip(trace.customdata[:, 1].astype(int), trace.marker.color, strict=True):
-            seen.setdefault(cluster, set()).add(colour)
-    assert all(len(colours) == 1 for colours in seen.values())
-    assert len(set.union(*seen.values())) == len(seen)
-    scale = dict(scatters(map_figure(points, np.arange(N), colouring="cluster"))[0].marker.colorscale)
-    assert len(set(scale.values())) == len(scale) >= len(seen)
-
-
-def test_the_chosen_cluster_stands_out(points: Points) -> None:
-    traces = scatters(map_figure(points, np.arange(N), chosen=3))
-    strongest = max(trace.marker.opacity for trace in traces)
-    raised = [trace for trace in traces if trace.marker.opacity == strongest]
-    np.testing.assert_array_equal(np.sort(ids(raised)), np.flatnonzero(points.cluster == 3))
-    assert sorted(ids(traces)) == list(range(N))
-
-
-def test_the_outline_and_what_it_holds(points: Points) -> None:
-    inside = points.xy[:, 0] > 0
-    figure = map_figure(points, np.arange(N), outline=[(0, 0), (1.5, 0), (0, 2)], inside=inside)
-    assert figure.layout.shapes[0].path == "M0,0L1.5,0L0,2Z"
-    for trace in scatters(figure):
-        own = trace.customdata[:, 0].astype(int)
-        np.testing.assert_array_equal(own[trace.selectedpoints], own[inside[own]])
-    plain = map_figure(points, np.arange(N))
-    assert len(plain.layout.shapes) == 0
-    assert all(trace.selectedpoints is None for trace in scatters(plain))
 
 
 def test_a_hostile_name_is_escaped(points: Points) -> None:
@@ -144,19 +91,6 @@ def test_costs_have_the_candidates_colour_where_it_adds_and_blue_where_it_misses
     assert list(bar.ticktext) == ["50% missed", "0", "50% added"]
 
 
-@pytest.mark.parametrize("colouring", ["log_ratio", "cost"])
-def test_a_scale_begins_with_the_candidates_colour_only_if_no_other_is_drawn(points: Points, colouring: str) -> None:
-    for drawn, first in (
-        (points.source != 1, colour_of(points.names, 2)),
-        (points.source == 0, colour_of(points.names, 2)),
-        (points.source >= 0, MODEL_COLOUR),
-    ):
-        figure = map_figure(points, np.flatnonzero(drawn), colouring=colouring, candidate="<b>b</b>")  # type: ignore[arg-type]
-        scales = [trace.marker.colorscale for trace in figure.data if trace.marker.colorscale is not None]
-        assert {scale[0][1] for scale in scales} == {first}
-        assert {scale[-1][1] for scale in scales} == {HUMAN_COLOUR}
-
-
 def test_sample_is_all_or_stratified() -> None:
     source = np.repeat(np.arange(3), [6000, 3000, 1]).astype(np.int16)
     everything = np.ones(source.size, dtype=bool)
@@ -169,56 +103,6 @@ def test_sample_is_all_or_stratified() -> None:
     assert set(source[stratified_sample(source, hidden, 100)]) == {1, 2}
 
 
-def test_a_sample_lies_over_the_density_of_all(points: Points) -> None:
-    figure = map_figure(points, np.arange(10), density=np.ones(N, dtype=bool))
-    heat = figure.data[0]
-    assert heat.type == "heatmap"
-    assert np.expm1(heat.z.astype(float)).sum() == pytest.approx(N, rel=1e-5)  # log(1 + count) travels as float32
-
-
-def test_clusters_have_names_in_hovers_and_the_chosen_one_on_the_map(points: Points) -> None:
-    named = dataclasses.replace(points, cluster_names=("a", "b", "<i>c", "<i>d", "e"))
-    figure = map_figure(named, np.arange(N), chosen=3)
-    (label,) = figure.layout.annotations
-    assert label.text == "&lt;i&gt;d"
-    inside = points.xy[points.cluster == 3]
-    assert (label.x, label.y) == pytest.approx(tuple(np.median(inside, axis=0)))
-    for trace in scatters(figure):
-        if trace.text is not None:
-            numbers = trace.customdata[:, 1].astype(int)
-            assert list(trace.text) == [
-                ["a · 0", "b · 1", "&lt;i&gt;c · 2", "&lt;i&gt;d · 3", "e · 4"][number] if number >= 0 else ""
-                for number in numbers
-            ]
-            assert "%{text}" in trace.hovertemplate
-    assert any(trace.text is not None for trace in scatters(figure))
-    assert not map_figure(points, np.arange(N), chosen=3).layout.annotations
-
-
-def test_lines_of_density_are_those_of_all_texts_of_a_source(points: Points) -> None:
-    figure = map_figure(points, np.arange(10), regions=(0, 1))
-    lines = [trace for trace in figure.data if trace.type == "contour"]
-    assert [trace.line.color for trace in lines] == [HUMAN_COLOUR, colour_of(points.names, 1)]
-    for index, trace in enumerate(lines):
-        own = points.xy[points.source == index]
-        np.testing.assert_allclose(trace.z, region_probabilities(own, trace.x, trace.y), atol=1e-6)
-        shares = np.arange(trace.contours.start, trace.contours.end + 1e-9, trace.contours.size)
-        np.testing.assert_allclose(shares, REGIONS)
-
-
-def test_names_stand_on_the_map_by_cost_and_by_size_without_costs(points: Points) -> None:
-    named = dataclasses.replace(points, cluster_names=("a", "b", "<i>c", "d", "e"))
-    costly = map_figure(named, np.arange(N), named=True).layout.annotations
-    assert costly[0].text == "d"  # of |cost| 0.5
-    sizes = np.bincount(points.cluster[points.cluster >= 0])
-    without = dataclasses.replace(named, cost=np.full(5, np.nan))
-    assert (
-        map_figure(without, np.arange(N), named=True).layout.annotations[0].text
-        == ("a", "b", "&lt;i&gt;c", "d", "e")[sizes.argmax()]
-    )
-    assert not map_figure(named, np.arange(N)).layout.annotations
-
-
 def test_hovers_show_the_text_in_lines_and_escaped(points: Points) -> None:
     named = dataclasses.replace(points, cluster_names=("a", "b", "c", "d", "e"))
     said = {place: f"<i>text {place}</i> " + "word " * 30 for place in range(N)}
@@ -229,15 +113,3 @@ def test_hovers_show_the_text_in_lines_and_escaped(points: Points) -> None:
             assert excerpt.startswith(f"&lt;i&gt;text {place}&lt;/i&gt; word")
             assert len(excerpt.split("<br>")) == 3
         assert "%{text}" in trace.hovertemplate
-
-
-@pytest.mark.parametrize(("drawn", "letters"), [(0, EXCERPT), (1000, EXCERPT), (3000, 100), (25_000, 0)])
-def test_excerpts_of_all_texts_stay_within_a_limit(drawn: int, letters: int) -> None:
-    assert excerpt_length(drawn) == letters
-
-
-def test_area_a_is_outlined_with_its_letter_beside_the_selection(points: Points) -> None:
-    figure = map_figure(points, np.arange(N), kept=[(0, 0), (1, 0), (0.5, 2)], outline=[(0, 0), (1.5, 0), (0, 2)])
-    assert [shape.path for shape in figure.layout.shapes] == ["M0,0L1.5,0L0,2Z", "M0,0L1,0L0.5,2Z"]
-    (letter,) = figure.layout.annotations
-    assert (letter.x, letter.y, letter.text) == (0.5, 2, "<b>A</b>")

@@ -7,7 +7,6 @@ from pathlib import Path
 import plotly.graph_objects as go
 import pytest
 
-import mauve_core
 from mauve_core.base.errors import InputError
 from mauve_core.experiments.documents import DOCUMENTS
 from mauve_core.experiments.text_measures.stored import stored_measurements
@@ -48,13 +47,3 @@ def test_a_missing_result_names_the_command_that_makes_it(name: str, bare: Run) 
     assert RUN_FIGURES[name][0] in DOCUMENTS
     with pytest.raises(InputError, match=rf"has no {RUN_FIGURES[name][0]} to draw.*mauve-lens \w+ synthetic"):
         bare.figure(name)
-
-
-def test_settings_that_a_figure_lacks_are_refused_and_names_are_listed(bare: Run) -> None:
-    with pytest.raises(InputError, match="shows all candidates and takes no settings"):
-        bare.figure("measures", candidate="close")
-    with pytest.raises(InputError, match=r"leaderboard, .*measures, .*sweep-k"):
-        bare.figure("mesures")
-    with pytest.raises(InputError, match="No figure is named 'measures'"):
-        bare.comparison.figure("measures")
-    assert len(mauve_core.figure(bare, "clusters", candidate="close").data) > 0

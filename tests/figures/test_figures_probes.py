@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import plotly.graph_objects as go
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mauve_core.analysis.cluster_table import wilson_interval
 from mauve_core.base.config import HUMAN
-from mauve_core.base.formatting import UNBROKEN
 from mauve_core.experiments.robustness import PROBE_SCORES, Flow, ProbeTable
 from mauve_core.figures.flows import (
-    FLOW_SCALE,
     Move,
     exchanging,
     flows_frame,
-    matrix_figure,
     moved_along,
     moves,
-    sankey_figure,
     sensitivity_figure,
     sensitivity_frame,
     texts_frame,
@@ -34,14 +28,9 @@ from mauve_core.figures.probes import (
     dose_figure,
     dose_series,
     doses_frame,
-    moved_share,
     probes_frame,
-    row_label,
-    spread_label,
     titled,
 )
-from mauve_core.figures.theme import HUMAN_COLOUR, NAME_LENGTH, NEUTRAL_COLOUR, candidate_colour
-from mauve_core.scoring.spread import SeedSpread
 from tests.probe_tables import FAR, flow_of, line_of
 
 NASTY = "replace:/<b>/&/"
@@ -73,14 +62,6 @@ def panel(figure: go.Figure, measure: str) -> dict[str, go.Scatter]:
 # Scores
 
 
-@pytest.mark.parametrize("measure", PROBE_SCORES)
-def test_the_farthest_stands_on_top_whichever_way_a_measure_counts(measure: str) -> None:
-    assert [line.name for line in by_distance(TABLE, measure)] == [
-        "typos", "typos@0.5", NASTY, "<i>source", "drop-articles"
-    ]  # fmt: skip
-    assert [line.kind for line in by_distance(TABLE, measure, sources=False)] == ["perturbation"] * 4
-
-
 def test_a_panel_a_measure_with_the_means_and_their_spread() -> None:
     figure = distance_figure(TABLE, "auc", ORDER)
     order = [*by_distance(TABLE, "auc"), TABLE.control]
@@ -98,49 +79,11 @@ def test_a_panel_a_measure_with_the_means_and_their_spread() -> None:
     assert [note.text for note in figure.layout.annotations] == [titled(measure) for measure in PROBE_SCORES]
 
 
-def test_the_control_is_a_band_in_every_panel() -> None:
-    figure = distance_figure(TABLE, "auc", ORDER)
-    bands = {shape.xref: (shape.x0, shape.x1) for shape in figure.layout.shapes if shape.type == "rect"}
-    lines = {shape.xref: shape.x0 for shape in figure.layout.shapes if shape.type == "line"}
-    assert len(bands) == len(lines) == len(PROBE_SCORES)
-    for place, measure in enumerate(PROBE_SCORES):
-        axis, control = "x" if not place else f"x{place + 1}", TABLE.control.scores[measure]
-        assert control.sd is not None
-        assert bands[axis] == (control.mean - control.sd, control.mean + control.sd)
-        assert lines[axis] == control.mean
-
-
-def test_without_sources_their_rows_are_gone() -> None:
-    figure = distance_figure(TABLE, "auc", ORDER, sources=False)
-    assert len(panel(figure, "auc")["source"].x) == 0
-    assert len(figure.layout.yaxis.ticktext) == 5
-
-
-def test_dots_have_the_colour_of_whose_texts_they_are() -> None:
-    found = panel(distance_figure(TABLE, "auc", ORDER), "auc")
-    assert found["perturbation"].marker.color == NEUTRAL_COLOUR, "no person wrote the perturbed texts so"
-    assert found["source"].marker.color == (candidate_colour(ORDER, "<i>source"),)
-    of_model = ProbeTable("nucleus", (*TABLE.lines, line_of(HUMAN, 0.1, kind="source")))
-    found = panel(distance_figure(of_model, "auc", ORDER), "auc")
-    assert found["perturbation"].marker.color == candidate_colour(ORDER, "nucleus")
-    assert set(found["source"].marker.color) == {candidate_colour(ORDER, "<i>source"), HUMAN_COLOUR}
-    assert found["control"].marker.color == NEUTRAL_COLOUR
-    assert found["control"].marker.symbol != found["perturbation"].marker.symbol
-
-
 def test_names_are_escaped_where_plotly_reads_tags() -> None:
     figure = distance_figure(TABLE, "auc", ORDER)
     shown = [*figure.layout.yaxis.ticktext, *(text for trace in figure.data for text in trace.hovertext or ())]
     assert any("&lt;i&gt;source" in text for text in shown)
     assert not any("<i>" in text or "/<b>/" in text for text in shown)
-
-
-def test_hovers_say_what_is_above_the_control() -> None:
-    trace = panel(distance_figure(TABLE, "auc", ORDER), "jensen-shannon")["perturbation"]
-    over = TABLE.over_control(TABLE.line("typos"), "jensen-shannon")
-    assert over.mean == pytest.approx(0.38)
-    assert f"difference from control: {spread_label(over)}" in trace.hovertext[0]
-    assert "90%" in trace.hovertext[0]
 
 
 def test_the_frame_holds_every_number() -> None:
@@ -156,68 +99,6 @@ def test_the_frame_holds_every_number() -> None:
     assert frame.loc["drop-articles", "moved"] == 4 / 8
     assert math.isnan(frame.loc["typos", "moved"])
     assert frame.loc["typos", "repeats"] == 4
-
-
-def test_one_repeat_has_no_spread() -> None:
-    alone = ProbeTable(HUMAN, tuple(line_of(n, 0.1, kind=k, repeats=1) for n, k in (("none", "control"), ("typos", "perturbation"))))  # type: ignore[arg-type]  # fmt: skip  # noqa: E501
-    assert spread_label(SeedSpread.of([0.25])) == "0.2500"
-    assert spread_label(SeedSpread.of([0.2, 0.3])) == f"0.250{UNBROKEN}±{UNBROKEN}0.071"
-    frame = probes_frame(alone)
-    assert frame["auc_sd"].isna().all()
-    assert not frame["auc"].isna().any()
-    (band,) = {
-        (s.x0, s.x1) for s in distance_figure(alone, "auc", ORDER).layout.shapes if s.type == "rect" and s.xref == "x"
-    }
-    assert band[0] == band[1]
-
-
-def test_long_names_are_written_short() -> None:
-    assert row_label(TABLE.line("typos")) == "Typos, 5% of letters"
-    assert row_label(TABLE.line("typos@0.5")) == "typos@0.5"
-    assert len(row_label(line_of("replace:/" + "x" * 50 + "/y/", 0.1))) <= NAME_LENGTH
-
-
-# Doses
-
-
-def series_of(*specs: str) -> list[tuple[str, str, list[float]]]:
-    lines = (TABLE.control, *(line_of(spec, 0.1) for spec in specs))
-    return [
-        (item.setting, item.title, [value for value, _ in item.points])
-        for item in dose_series(ProbeTable(HUMAN, lines))
-    ]
-
-
-def test_what_differs_in_one_setting_alone_makes_a_curve() -> None:
-    assert series_of("typos", "typos@0.25", "typos:rate=0.2", "lowercase") == [
-        ("dose", "Typos, 5% of letters", [0.25, 1.0]),
-        ("rate", "Typos", [0.05, 0.2]),
-    ]
-    assert series_of("drop-articles:words=0.5@0.5", "drop-articles@0.5") == [
-        ("words", "Articles dropped, 50% of texts", [0.5, 1.0])
-    ]
-    assert series_of("repeat-last-sentence:times=3", "repeat-last-sentence") == [
-        ("times", "Last sentence repeated", [1.0, 3.0])
-    ]
-    assert series_of("typos:rate=0.1@0.5", "typos", "drop-articles@0.5", "shuffle-words") == []
-
-
-def test_patterns_are_told_apart() -> None:
-    found = series_of("replace:/a/b/@0.5", "replace:/a/b/", "replace:/a/c/@0.5")
-    assert found == [("dose", "Replaced, pattern 'a', with 'b'", [0.5, 1.0])]
-
-
-def test_a_curve_starts_from_the_control() -> None:
-    series = dose_series(TABLE)
-    figure = dose_figure(TABLE, series, "jensen-shannon")
-    (trace,) = figure.data
-    lines = [TABLE.control, TABLE.line("typos@0.5"), TABLE.line("typos")]
-    assert list(trace.x) == [0, 0.5, 1]
-    assert list(trace.y) == [line.scores["jensen-shannon"].mean for line in lines]
-    assert list(trace.error_y.array) == [line.scores["jensen-shannon"].sd for line in lines]
-    assert {shape.type for shape in figure.layout.shapes} == {"rect", "line"}
-    both = ProbeTable(HUMAN, (*TABLE.lines, line_of("typos:rate=0.2", 0.45)))
-    assert len(dose_figure(both, dose_series(both), "auc").data) == 2
 
 
 # Flows
@@ -246,68 +127,6 @@ def test_every_moved_text_stands_in_exactly_one_flow(k: int, pairs: list[tuple[i
     assert set(exchanging(flow, k)) == {end for move in moves(flow) for end in (move.source, move.target)}
 
 
-def test_clusters_that_exchange_most_come_first() -> None:
-    assert exchanging(FLOW).tolist() == [0, 1, 3, 4]
-    assert exchanging(FLOW, 2).tolist() == [0, 1]
-
-
-def test_the_matrix_shows_counts_and_takes_clicks_on_flows_alone() -> None:
-    figure = matrix_figure(FLOW, [1, 0, 3], NAMES, (0, 1))
-    heat, numbers, cells = figure.data
-    for axis in (figure.layout.xaxis, figure.layout.yaxis):
-        assert [each.replace("\u00a0", " ") for each in axis.ticktext] == ["&lt;b&gt; · 1", "a · 0", "d · 3"]
-    assert cells.text[0] == "<b>From &lt;b&gt; · 1<br>to a · 0</b>"
-    shown = {(int(y), int(x)): text for y, x, text in zip(numbers.y, numbers.x, numbers.text, strict=True)}
-    assert shown == {(0, 0): "1", (0, 1): "1", (1, 0): "2", (1, 1): "1", (2, 2): "2"}
-    assert np.nansum(heat.z) == 3
-    assert np.isnan(np.diag(heat.z)).all()
-    assert [tuple(map(int, data[:2])) for data in cells.customdata] == [(1, 0), (0, 1)]
-    assert list(zip(cells.y, cells.x, strict=True)) == [(0, 1), (1, 0)]
-    (box,) = figure.layout.shapes
-    assert (box.x0, box.y0) == (-0.5, 0.5)
-    assert not matrix_figure(FLOW, [1, 0], NAMES, (3, 4)).layout.shapes
-
-
-def test_numbers_of_texts_that_stayed_are_grey() -> None:
-    numbers = matrix_figure(FLOW, [1, 0, 3], NAMES).data[1]
-    stayed = numbers.x == numbers.y
-    assert {c for c, s in zip(numbers.textfont.color, stayed, strict=True) if s} == {NEUTRAL_COLOUR}
-    assert NEUTRAL_COLOUR not in {c for c, s in zip(numbers.textfont.color, stayed, strict=True) if not s}
-
-
-def luminance(colour: str) -> float:
-    """Relative luminance of ``#rrggbb`` or ``rgb(...)``, WCAG 2.2."""
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)] if colour[0] == "#" else re.findall(r"[\d.]+", colour)
-    shares = [float(part) / 255 for part in parts]
-    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
-    return float(np.dot([0.2126, 0.7152, 0.0722], linear))
-
-
-def contrast(one: str, other: str) -> float:
-    low, high = sorted([luminance(one), luminance(other)])
-    return (high + 0.05) / (low + 0.05)
-
-
-@pytest.mark.parametrize("top", [1, 2, 3, 12])
-def test_numbers_stand_out_from_their_cells(top: int) -> None:
-    before = np.repeat(np.arange(top, dtype=np.int32), np.arange(1, top + 1))  # cluster i sends i + 1 texts to the last
-    flow = Flow(top + 1, tuple(map(str, range(before.size))), before, np.full_like(before, top))
-    numbers = matrix_figure(flow, list(range(top + 1)), ["a"] * (top + 1)).data[1]
-    ends = [[int(end[i : i + 2], 16) for i in (1, 3, 5)] for _, end in FLOW_SCALE]
-    for text, colour in zip(numbers.text, numbers.textfont.color, strict=True):
-        share = int(text) / top
-        cell = f"rgb({', '.join(str(a + share * (b - a)) for a, b in zip(*ends, strict=True))})"
-        assert contrast(colour, cell) >= max(contrast(other, cell) for other in ("#ffffff", "#1c1c1c")) - 0.3
-
-
-def test_the_bands_are_the_flows() -> None:
-    (sankey,) = sankey_figure(moves(FLOW), NAMES, (1, 0)).data
-    ends = [(sankey.node.label[s], sankey.node.label[t]) for s, t in zip(sankey.link.source, sankey.link.target, strict=True)]  # fmt: skip  # noqa: E501
-    assert ends == [("a · 0", "&lt;b&gt; · 1"), ("&lt;b&gt; · 1", "a · 0"), ("d · 3", "e · 4")]
-    assert list(sankey.link.value) == [2, 1, 1]
-    assert len(set(sankey.link.color)) == 2
-
-
 def test_sensitivity_has_wilsons_interval_and_leaves_out_empty_clusters() -> None:
     frame = sensitivity_frame(FLOW)
     assert frame["cluster"].tolist() == [0, 1, 3]
@@ -317,11 +136,6 @@ def test_sensitivity_has_wilsons_interval_and_leaves_out_empty_clusters() -> Non
     assert list(bars.text) == ["a · 0", "&lt;b&gt; · 1", "d · 3"]
     assert np.allclose(bars.y + bars.error_y.array, frame["high"].to_numpy(float))
     assert np.allclose(bars.y - bars.error_y.arrayminus, frame["low"].to_numpy(float))
-
-
-def test_moved_share_of_a_line_without_flow_is_unknown() -> None:
-    assert moved_share(TABLE.line("drop-articles")) == 0.5
-    assert math.isnan(moved_share(TABLE.control))
 
 
 def test_the_frame_of_doses_has_every_drawn_point() -> None:

@@ -1,24 +1,19 @@
-"""Figures of sweeps: means, spreads and guides as they were computed, parameters of each family by themselves."""
+"""Figures of sweeps: means and spreads as they were computed."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
-import plotly.graph_objects as go
 import pytest
 
-from mauve_core.base.config import SCORES, ScoreConfig
-from mauve_core.base.formatting import with_plain_spaces
+from mauve_core.base.config import SCORES
 from mauve_core.experiments.sweeps import Sweep, SweepPoint
-from mauve_core.figures.sweeps import own_values, sweep_figure, sweep_frame
-from mauve_core.figures.theme import candidate_style
+from mauve_core.figures.sweeps import own_values, sweep_frame
 from mauve_core.scoring.result import Comparison
 from mauve_core.scoring.spread import SeedSpread
 from tests.handmade import make_comparison, spread
 
 NASTY = "grün & <b>"
-ORDER = [NASTY, "b"]
 
 
 def point(value: float, line: str, mean: float, *, source: str = "", sd: float | None = 0.02) -> SweepPoint:
@@ -34,10 +29,6 @@ OVER_K = Sweep(
 )
 
 
-def curves(figure: go.Figure) -> dict[str, go.Scatter]:
-    return {trace.meta: trace for trace in figure.data if trace.mode == "lines+markers"}
-
-
 def test_the_frame_holds_every_number() -> None:
     frame = sweep_frame(OVER_K)
     assert frame[["line", "value"]].to_records(index=False).tolist() == [
@@ -51,87 +42,9 @@ def test_the_frame_holds_every_number() -> None:
     assert math.isnan(alone["mauve_sd"][0])
 
 
-@pytest.mark.parametrize("score", SCORES)
-def test_a_line_a_candidate_through_its_means_with_a_band_of_one_sd(score: str) -> None:
-    figure = sweep_figure(OVER_K, score, ORDER)
-    found = curves(figure)
-    assert list(found) == ["grün &amp; &lt;b&gt;", "b"]
-    points = OVER_K.line("b")
-    assert tuple(found["b"].x) == (2, 8, 32)
-    assert tuple(found["b"].y) == tuple(item.scores[score].mean for item in points)
-    style = candidate_style(1)
-    assert (found["b"].line.color, found["b"].line.dash, found["b"].marker.symbol) == style
-    (band,) = [trace for trace in figure.data if trace.fill == "toself" and trace.legendgroup == "b"]
-    spreads = [item.scores[score] for item in points]
-    assert tuple(band.y[:3]) == tuple(spread.mean - spread.sd for spread in spreads)
-    assert tuple(band.y[:2:-1]) == tuple(spread.mean + spread.sd for spread in spreads)
-    assert tuple(band.x) == (2, 8, 32, 32, 8, 2)
-
-
-def test_bands_stay_where_scores_can_be() -> None:
-    wide = Sweep("n", (point(20, "b", 0.9, sd=0.2), point(40, "b", 0.1, sd=0.2)))
-    (band,) = [trace for trace in sweep_figure(wide, "mauve", ORDER).data if trace.fill == "toself"]
-    assert tuple(band.y) == pytest.approx((0.7, 0.0, 0.3, 1.0), abs=1e-12)
-
-
-def test_values_stand_on_a_logarithmic_axis_and_the_runs_own_is_marked() -> None:
-    figure = sweep_figure(OVER_K, "mauve", ORDER, own=(10.0,))
-    assert figure.layout.xaxis.type == "log"
-    assert tuple(figure.layout.xaxis.tickvals) == (2, 8, 10, 32)
-    (guide,) = figure.layout.shapes
-    assert (guide.x0, guide.x1) == (10, 10)
-    (word,) = [note for note in figure.layout.annotations if note.text == "this run"]
-    assert word.x == pytest.approx(1.0, abs=1e-15)  # log10 of 10: annotations count in the axis' own units
-
-
-def test_hovers_say_value_spread_seeds_and_sizes() -> None:
-    hover = curves(sweep_figure(OVER_K, "mauve", ORDER))["b"].customdata[0]
-    assert with_plain_spaces(hover) == "at 2: MAUVE ↑ 0.800 ± 0.020 over 5 seeds<br>n = 100, k = 10"
-    one = sweep_figure(Sweep("k", (point(2, "b", 0.5, sd=None),)), "mauve", ORDER)
-    assert "one seed, no spread" in curves(one)["b"].customdata[0]
-
-
-def test_each_family_of_decoders_has_a_linear_panel_of_its_own() -> None:
-    sweep = Sweep(
-        "decoder",
-        (
-            point(0.8, "nucleus p", 0.5, source="nucleus:p=0.8"),
-            point(1.0, "nucleus p", 0.4, source="plain"),
-            point(20, "top-k k", 0.6, source="top-k:k=20"),
-            point(50, "top-k k", 0.7, source="top-k:k=50"),
-        ),
-    )
-    order = ["plain", "top-k:k=50", "top-k:k=20", "nucleus:p=0.8"]
-    figure = sweep_figure(sweep, "mauve", order)
-    assert [axis.title.text for axis in figure.select_xaxes()] == ["nucleus p", "top-k k"]
-    assert all(axis.type is None for axis in figure.select_xaxes())
-    marks = {trace.meta: trace for trace in figure.data if trace.mode == "markers+text"}
-    assert {name: trace.text[0] for name, trace in marks.items()} == {
-        "nucleus:p=0.8": "0.8",
-        "plain": "1 (plain)",
-        "top-k:k=20": "20",
-        "top-k:k=50": "50",
-    }
-    for item in sweep.points:
-        mark = marks[item.source]
-        assert (mark.x[0], mark.y[0]) == (item.value, item.scores["mauve"].mean)
-        assert mark.error_y.array[0] == pytest.approx(item.scores["mauve"].sd, abs=1e-15)
-        assert mark.error_y.arrayminus[0] == pytest.approx(item.scores["mauve"].sd, abs=1e-15)
-        assert mark.marker.symbol == candidate_style(order.index(item.source)).symbol
-
-
 @pytest.fixture
 def comparison() -> Comparison:
     return make_comparison()
-
-
-def test_the_runs_own_settings_are_found(comparison: Comparison) -> None:
-    (k,) = {candidate.partitions[0].k for candidate in comparison.candidates}
-    assert own_values(OVER_K, comparison) == (k,)
-    rescaled = replace(comparison, config=replace(comparison.config, score=ScoreConfig(seeds=2, scale=3.5)))
-    assert own_values(Sweep("scale", ()), rescaled) == (3.5,)
-    assert own_values(Sweep("n", ()), comparison) == ()  # sides of different sizes: no n is the run's
-    assert own_values(Sweep("decoder", ()), comparison) == ()
 
 
 def test_the_runs_own_length_is_the_one_with_its_digits(comparison: Comparison) -> None:

@@ -41,26 +41,9 @@ def test_in_a_kernel_a_figure_shows_itself_as_html_too(kernel: None) -> None:
     assert "Plotly.newPlot(" in drawn._repr_html_()
 
 
-def test_without_a_kernel_nothing_changes() -> None:
-    figure(make_comparison(), "leaderboard")
-    assert pio.renderers.default == OWN_TYPE
-
-
-def test_what_a_person_chose_stays(kernel: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PLOTLY_RENDERER", OWN_TYPE)
-    show_in_exports()
-    assert pio.renderers.default == OWN_TYPE
-    monkeypatch.delenv("PLOTLY_RENDERER")
-    show_in_exports.cache_clear()
-    show_in_exports()
-    pio.renderers.default = OWN_TYPE
-    figure(make_comparison(), "leaderboard")
-    assert pio.renderers.default == OWN_TYPE
-
-
 @pytest.mark.browser
-@pytest.mark.parametrize(("suffix", "begins"), [("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")])
-def test_a_figure_is_written_as_an_image(suffix: str, begins: bytes, tmp_path: Path) -> None:
-    file = tmp_path / f"leaderboard.{suffix}"
+@pytest.mark.trial
+def test_a_figure_is_written_as_an_image(tmp_path: Path) -> None:
+    file = tmp_path / "leaderboard.png"
     figure(make_comparison(), "leaderboard").write_image(file)
-    assert file.read_bytes().startswith(begins)
+    assert file.read_bytes().startswith(b"\x89PNG")

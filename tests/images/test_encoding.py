@@ -6,12 +6,11 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import PIL
 import pytest
 
-from mauve_core import compare, read_corpus
+from mauve_core import read_corpus
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import InputError
 from mauve_core.corpus import Corpus
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.vision import pixels
@@ -70,19 +69,3 @@ def test_a_changed_image_is_refused(corpus: Corpus) -> None:
     shutil.copy(Path(corpus.origin) / corpus.ids[0], Path(corpus.origin) / corpus.ids[3])
     with pytest.raises(InputError, match="has changed since it was read"):
         ImageEncoder(CONFIG).encode(corpus)
-
-
-def test_settings_of_texts_are_refused() -> None:
-    with pytest.raises(InputError, match="max_tokens does not apply to images"):
-        ImageEncoder(EncoderConfig(model="pixels", max_tokens=5))
-    with pytest.raises(ModelUnavailableError, match="does not encode images"):
-        ImageEncoder(EncoderConfig())
-
-
-def test_two_folders_are_compared_in_one_call(tmp_path: Path) -> None:
-    paths = [draw_images(tmp_path / name, 24, seed=i, light=0.3 + 0.3 * i) for i, name in enumerate("ab")]
-    found = compare(paths[0], {"bright": paths[1]}, encoder="pixels", k=3, seeds=2, draw_map=False)
-    assert found.environment["versions"]["pillow"] == PIL.__version__
-    assert "24 real images are too few to compare one half with the other." in found.warnings
-    assert (found.words.items, found.human.tokens_median) == ("images", None)
-    assert found["bright"]["mauve"].mean < 0.5

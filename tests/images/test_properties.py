@@ -41,12 +41,6 @@ def test_one_color(color, brightness, saturation, colorfulness):
     assert found["sharpness"] == pytest.approx(0, abs=1e-12)
 
 
-def test_half_black_half_white_has_the_largest_contrast():
-    image = flat(0, 0, 0)
-    image.paste((255, 255, 255), (0, 0, 20, 20))
-    assert properties_of(image)["contrast"] == pytest.approx(0.5)
-
-
 def test_blurred_images_are_less_sharp_and_gray_ones_less_colorful():
     sharp = properties_of(noise())
     blurred = properties_of(noise().filter(ImageFilter.GaussianBlur(2)))
@@ -66,7 +60,7 @@ def test_a_larger_copy_of_an_image_is_alike_but_for_its_size():
 
 
 @pytest.mark.parametrize("side", SIDES)
-@pytest.mark.parametrize("size", [(640, 480), (100, 1000), (20, 10)])
+@pytest.mark.parametrize("size", [(100, 1000), (20, 10)])
 def test_a_thumbnail_fits_and_looks_like_its_image(side, size):
     image = noise((8, 8)).resize(size, Image.Resampling.BICUBIC)
     with Image.open(io.BytesIO(thumbnail(image, side))) as found:

@@ -6,22 +6,20 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mauve_core import compare, read_corpus
+from mauve_core import read_corpus
 from mauve_core.base.config import EncoderConfig
 from mauve_core.base.errors import InputError, ModelUnavailableError
 from mauve_core.corpus import Corpus
-from mauve_core.encoders import by_content, catalogue
+from mauve_core.encoders import catalogue
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.molecules import kind
 from mauve_core.molecules.kind import MoleculeEncoder
 from mauve_core.numerics.transport.costs import frechet_cost
-from mauve_core.store import RunStore
 
 CONFIG = EncoderConfig(model="chemnet")
 HEADS, LINKS, TAILS = (
@@ -115,54 +113,13 @@ def test_the_key_is_that_of_the_molecules_and_weights(
     assert MoleculeEncoder(CONFIG, "cpu").key(corpus) != encoder.key(corpus)
 
 
-def test_the_device_is_the_one_asked_for(
-    fcd: Any, corpora: tuple[Corpus, Corpus], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = create_autospec(fcd.get_predictions, side_effect=lambda model, smiles, *rest: np.ones((len(smiles), 3)))
-    monkeypatch.setattr(fcd, "get_predictions", run)
-    monkeypatch.setattr(by_content, "resolve_device", lambda name: {"cuda": "cuda:0"}[name])
-    assert MoleculeEncoder(CONFIG, "cuda").encode(corpora[0].take(range(3))).device == "cuda:0"
-    assert run.call_args.args[2:] == (kind.BATCH, 0, "cuda:0")
-
-
 @pytest.mark.parametrize(
     ("config", "error", "words"),
     [
         (EncoderConfig(), ModelUnavailableError, "does not encode molecules.*chemnet"),
         (EncoderConfig(model="chemnet", pooling="mean"), InputError, "pooling does not apply to molecules"),
-        (EncoderConfig(model="chemnet", dtype="bfloat16"), InputError, "dtype does not apply to molecules"),
-        (EncoderConfig(model="chemnet", max_tokens=5), InputError, "max_tokens does not apply to molecules"),
     ],
 )
 def test_settings_of_other_encoders_are_refused(config: EncoderConfig, error: type[InputError], words: str) -> None:
     with pytest.raises(error, match=words):
         MoleculeEncoder(config)
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kind, "PACKAGE", catalogue.PackagedModel("fcd", "no_such_module", "", "", ""))
-    with pytest.raises(ModelUnavailableError, match="pip install --no-deps fcd"):
-        MoleculeEncoder(CONFIG)
-
-
-def test_damaged_weights_are_named(
-    fcd: Any, corpora: tuple[Corpus, Corpus], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "weights.pt").write_bytes(b"no weights")
-    monkeypatch.setattr(catalogue.PackagedModel, "locate", lambda self: tmp_path / "weights.pt")
-    with pytest.raises(ModelUnavailableError, match=r"weights\.pt are damaged"):
-        MoleculeEncoder(CONFIG, "cpu").encode(corpora[0])
-
-
-def test_two_files_are_compared_and_stored(corpora: tuple[Corpus, Corpus], tmp_path: Path) -> None:
-    human, model = corpora
-    found = compare(human, {"model": model}, k=4, seeds=2, draw_map=False)
-    assert {"rdkit", "fcd"} <= found.environment["versions"].keys()
-    assert found.config.encoder == CONFIG
-    assert (found.words.reference_items, found.human.tokens_median) == ("real molecules", None)
-    store = RunStore(tmp_path)
-    run = store.load(store.save("drugs", found, {"human": human, "model": model}).id)
-    stored = run.corpora["model"].media
-    assert stored is not None
-    assert model.media is not None
-    assert stored.picture(5, 96) == model.media.picture(5, 96)

@@ -6,10 +6,7 @@ import base64
 import dataclasses
 import hashlib
 import json
-import re
 import shutil
-from datetime import UTC, datetime
-from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,28 +17,14 @@ from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.verdict import verdict
-from mauve_core.base.config import HUMAN, SCORES, EncoderConfig
-from mauve_core.base.errors import InputError
-from mauve_core.base.formatting import percent_with_interval, with_plain_spaces, with_spreads
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.robustness.table import ATTACHMENT as PROBES
-from mauve_core.experiments.sweeps import attachment_name, sweep_run
-from mauve_core.experiments.text_measures.stored import ATTACHMENT, measure_run
-from mauve_core.figures import draw
+from mauve_core.base.config import HUMAN, SCORES
+from mauve_core.base.formatting import percent_with_interval, with_plain_spaces
 from mauve_core.figures.frontier import DRAWN_WEIGHTS
-from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
-from mauve_core.numerics.divergences.kl import error_shares
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.reporting import score_sections
 from mauve_core.reporting.cluster_section import SAMPLE_LENGTH, SAMPLES, TOP_CLUSTERS
 from mauve_core.reporting.html_report import html_report
-from mauve_core.scoring.empty_clusters import empty_cluster_rows
-from mauve_core.scoring.tables import rank_sentence, standings
+from mauve_core.scoring.tables import standings
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.compare_methods import CompareMethodsTask
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
-from tests.planted_formats import make_planted_run
-from tests.probe_tables import table_of
 from tests.reporting.report_page import Page
 from tests.synthetic import make_run
 
@@ -108,19 +91,6 @@ def test_the_file_asks_nobody_for_anything_and_is_of_a_size_to_be_mailed(kept_ru
     assert len(html_report(kept_run)) < MOST_BYTES
 
 
-def test_texts_of_a_side_are_marked_with_its_colour_in_the_figures(kept_run: Run) -> None:
-    written = html_report(kept_run).decode()
-    names = [candidate.name for candidate in kept_run.comparison.candidates]
-    rules = dict(re.findall(r"^\.(of-\w+) \{ --side: (#\w+); \}$", written, re.MULTILINE))
-    marked = set(re.findall(r'class="side (of-\w+)"', written))
-    assert marked <= set(rules)
-    assert {rules[each] for each in marked} == {
-        HUMAN_COLOUR,
-        candidate_colour(names, "shifted"),
-        candidate_colour(names, "collapsed"),
-    }
-
-
 def test_hostile_names_and_texts_are_text(hostile: Run) -> None:
     page = Page(html_report(hostile))
     assert {tag for tag, _ in page.elements}.isdisjoint({"img", "iframe", "svg", "base", "b", "i"})
@@ -154,23 +124,6 @@ def test_hostile_names_are_marked_in_the_verdict(hostile: Run) -> None:
     assert not any(name in opening for name in NAMES if name != escape(name))
 
 
-def test_a_difference_of_format_stands_above_the_scores(page: Page, own_home: Path) -> None:
-    name = "</td><script>"
-    found = Page(html_report(make_planted_run(own_home, model=name)))
-    head, cells = found.tables["Differences of format"]
-    kind = "Leading white space: texts that begin with white space"
-    assert [with_plain_spaces(cell) for cell in cells[:3]] == [kind, name, "0 of 60 (0%)"]
-    assert head[0] == "Format"
-    assert "The candidate differs from the human texts in format: leading white space (AUC 0.7" in found.text
-    told = f"{name} differs from the human texts in format (leading white space), which its score may partly reflect."
-    assert f"{told} The differences\n" in found.text
-    assert [attributes["href"] for tag, attributes in found.elements if tag == "a"].count("#format") == 2
-    alone = Page(html_report(make_planted_run(own_home, model=name), sections=["trust"]))
-    assert f"{told}\n" in alone.text, "no link to a section that is not there"
-    assert "No difference of format was found in 12 kinds." in page.text
-    assert "Differences of format" not in page.tables
-
-
 def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run: Run, page: Page) -> None:
     rows = page.tables["Scores of every candidate, closest to the human texts first"]
     heads, cells = rows[0], {row[0]: row[1:] for row in rows[1:]}
@@ -190,104 +143,6 @@ def test_the_leaderboard_has_every_number_with_spread_interval_and_rank(kept_run
     assert "Candidates that share a letter are not told apart." in page.text
 
 
-TESTS = "MAUVE of every two candidates, tested"
-
-
-def test_the_tests_of_every_two_candidates_are_folded_below_the_leaderboard(kept_run: Run, page: Page) -> None:
-    found = [each for each in kept_run.comparison.differences or () if each.score == "mauve"]
-    order = [standing.candidate.name for standing in standings(kept_run.comparison)]
-    rows = page.tables[TESTS][1:]
-    assert [tuple(row[:2]) for row in rows] == list(combinations(order, 2))
-    for one, other, difference, p_value, adjusted, apart, n in rows:
-        test = next(each for each in found if {each.first, each.second} == {one, other}).seen_from(one)
-        expected = f"{test.difference:+.3f}\n{test.low:+.3f} to {test.high:+.3f}".replace("-", "−")
-        assert with_plain_spaces(difference) == expected
-        assert (float(p_value), float(adjusted)) == pytest.approx((test.p_value, test.p_adjusted), rel=0.05)
-        assert (apart, with_plain_spaces(n)) == ("yes" if test.told_apart else "no", "60 prompts")
-    assert {row[5] for row in rows} <= {"yes", "no"}
-    assert "yes" in {row[5] for row in rows}
-    folded = html_report(kept_run).decode().split(TESTS)[0].rsplit("<details", 1)[1]
-    assert "</details>" not in folded
-    assert rank_sentence(kept_run.comparison) in page.text
-    assert "overlap" not in page.text
-
-
-def test_what_was_not_tested_has_no_table_and_says_so(kept_run: Run, tmp_path: Path) -> None:
-    store = RunStore(tmp_path / "runs")
-    comparison = dataclasses.replace(kept_run.comparison, differences=None)
-    page = Page(html_report(store.save("old", comparison, kept_run.corpora)))
-    assert TESTS not in page.tables
-    assert "Differences were not tested when this run was made" in page.text
-    first = dataclasses.replace(kept_run.comparison, candidates=kept_run.comparison.candidates[:1], differences=())
-    corpora = {name: kept_run.corpora[name] for name in (HUMAN, first.candidates[0].name)}
-    joint = tuple(
-        dataclasses.replace(part, labels={name: part.labels[name] for name in corpora}) for part in first.joint
-    )
-    prompts = {name: first.prompts[name] for name in corpora} if first.prompts else None
-    alone = dataclasses.replace(first, joint=joint, prompts=prompts, projection=None)
-    assert TESTS not in Page(html_report(store.save("alone", alone, corpora))).tables
-
-
-def test_both_errors_stand_in_the_table_of_the_curves(kept_run: Run, page: Page) -> None:
-    rows = page.tables["Both errors at a weight of 0.5"][1:]
-    for side in (0, 1):
-        means, sds = [], []
-        for row in rows:
-            pairs = [
-                error_shares(*(probabilities(part.counts(name)) for name in (HUMAN, row[0])), 0.5)
-                for part in kept_run.comparison.candidate(row[0]).partitions
-            ]
-            values = [float(pair[side].sum()) for pair in pairs]
-            means.append(np.mean(values))
-            sds.append(np.std(values, ddof=1))
-        assert [row[1 + side] for row in rows] == with_spreads(means, sds)
-
-
-def test_warnings_settings_sources_and_methods_are_there(kept_run: Run, page: Page) -> None:
-    assert kept_run.comparison.warnings
-    for warning in kept_run.comparison.warnings:
-        assert warning in page.text
-    assert ["score.bootstrap", "200"] in page.tables["Settings"]
-    assert page.tables["Empty clusters"][1:] == [list(row) for row in empty_cluster_rows(kept_run.comparison)]
-    assert [row[0] for row in page.tables["Texts"][1:]] == [source.name for source in kept_run.comparison.sources]
-    assert "We compared three candidates (close, shifted and collapsed; 60 texts each)" in page.text
-    assert "@article{pillutla2023mauve" in page.text
-
-
-def test_every_figure_has_a_place_a_title_and_says_its_partition_or_its_halves(page: Page) -> None:
-    places = [attributes["data-chart"] for _, attributes in page.elements if "data-chart" in attributes]
-    assert sorted(places) == sorted(page.charts)
-    assert len(places) == len(set(places))
-    assert {"leaderboard", "frontier", "map", "clusters-0", "adds-1", "misses-2"} <= set(places)
-    assert "adds-0" not in places, "no gap to explain"
-    ids = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
-    for tag, attributes in page.elements:
-        if tag == "figure":
-            assert attributes["aria-labelledby"] in ids
-    assert page.text.count("Pairwise partition, seed ") == 3 + 2 * 2
-
-
-def test_headings_step_down_one_at_a_time(page: Page) -> None:
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-
-
-def test_figures_are_the_same_whether_plotly_checks_them_or_not(
-    kept_run: Run, page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(draw, "CHECKED", False)
-    sent = Page(html_report(kept_run)).charts
-    assert set(sent) == set(page.charts)
-    for name, chart in sent.items():
-        assert [trace["type"] for trace in chart["data"]] == [trace["type"] for trace in page.charts[name]["data"]]
-        for trace, checked in zip(chart["data"], page.charts[name]["data"], strict=True):
-            assert trace.get("x") == checked.get("x"), name
-            assert trace.get("y") == checked.get("y"), name
-        assert "template" not in chart["layout"]
-
-
 def test_no_figure_needs_webgl_which_the_policy_would_refuse(page: Page) -> None:
     types = {trace["type"] for chart in page.charts.values() for trace in chart["data"]}
     assert "scatter" in types
@@ -295,19 +150,6 @@ def test_no_figure_needs_webgl_which_the_policy_would_refuse(page: Page) -> None
     line = next(trace for trace in page.charts["frontier"]["data"] if trace.get("customdata") is not None)
     drawn = np.frombuffer(base64.b64decode(line["x"]["bdata"]), dtype="<f4")
     assert drawn.size == DRAWN_WEIGHTS.size
-
-
-def test_the_map_says_how_many_of_how_many(kept_run: Run, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "240 of 240 texts shown." in page.text
-    monkeypatch.setattr(score_sections, "PLAIN_POINTS", 100)
-    sampled = Page(html_report(kept_run))
-    assert "100 of 240 texts shown, every source in proportion, over the density of all." in sampled.text
-    sizes = [
-        np.frombuffer(base64.b64decode(trace["x"]["bdata"]), dtype="<f4").size
-        for trace in sampled.charts["map"]["data"]
-        if trace["type"] == "scatter" and isinstance(trace["x"], dict)
-    ]
-    assert sum(sizes) == 100
 
 
 MEANINGS = {"Adds": "the model writes what humans don't", "Misses": "humans write what the model misses"}
@@ -337,20 +179,6 @@ def test_costly_clusters_come_with_texts_of_theirs(kept_run: Run) -> None:
                 assert kept_run.corpora[side].texts[place][:SAMPLE_LENGTH] in collapsed.text
 
 
-@pytest.mark.parametrize("candidate", ["collapsed", "close"])
-def test_the_cluster_that_was_open_comes_first(kept_run: Run, candidate: str) -> None:
-    partition = kept_run.comparison.partition("pairwise", candidate)
-    cheap = int(costed_table(kept_run.comparison, "pairwise", candidate, partition.seed, 0.5)["cost"].argmin())
-    name = run_cluster_names(kept_run, "pairwise", candidate, partition.seed)[cheap]
-    page = Page(html_report(kept_run, [candidate], sections=("clusters",), cluster=cheap))
-    title = page.text.index("The cluster that was open")
-    assert title < page.text.index(f"{name} · {cheap}", title)
-    place = np.flatnonzero(partition.labels[HUMAN] == cheap)[0]
-    assert kept_run.corpora[HUMAN].texts[place][:SAMPLE_LENGTH] in page.text[title:]
-    for absent in (None, partition.k):
-        assert "that was open" not in Page(html_report(kept_run, [candidate], cluster=absent)).text
-
-
 def test_a_gap_no_larger_than_chance_has_counts_alone(kept_run: Run) -> None:
     page = Page(html_report(kept_run, ["close"]))
     tested = gap_test(kept_run.comparison, "pairwise", "close")
@@ -359,82 +187,3 @@ def test_a_gap_no_larger_than_chance_has_counts_alone(kept_run: Run) -> None:
     assert not {"adds-0", "misses-0"} & set(page.charts)
     assert not any("by cluster" in title for title in page.tables)
     assert "% of the frontier integral" not in page.text
-
-
-def test_candidates_can_be_chosen_and_unknown_ones_are_named(kept_run: Run) -> None:
-    page = Page(html_report(kept_run, ["shifted", "close"]))
-    assert "2 of 3 candidates are shown." in page.text
-    assert "clusters-2" not in page.charts
-    titles = [attributes.get("id", "") for tag, attributes in page.elements]
-    assert "title-clusters-1" in titles
-    assert "human against shifted" in page.text
-    with pytest.raises(InputError, match="close, shifted, collapsed"):
-        html_report(kept_run, ["nobody"])
-    with pytest.raises(InputError, match="twice"):
-        html_report(kept_run, ["close", "close"])
-
-
-def test_sections_can_be_chosen_and_say_what_is_missing(kept_run: Run) -> None:
-    page = Page(html_report(kept_run, ["shifted"], sections=["probes", "clusters"]))
-    ids = [attributes["id"] for tag, attributes in page.elements if tag == "section"]
-    assert ids == ["clusters", "probes"], "in the order of the report"
-    assert "leaderboard" not in page.charts
-    assert "clusters-0" in page.charts
-    assert "no results of this kind yet" in page.text
-    with pytest.raises(InputError, match="leaderboard"):
-        html_report(kept_run, sections=["scores"])
-
-
-def test_the_date_on_it_is_utc(kept_run: Run) -> None:
-    made = datetime(2026, 3, 1, 12, 30, tzinfo=UTC)
-    assert "made on 2026-03-01 12:30 UTC" in Page(html_report(kept_run, made=made)).text
-
-
-def test_a_run_without_map_features_and_halves_has_a_report(tmp_path: Path) -> None:
-    whole = make_run(tmp_path, n=40, seeds=1, projection=False)
-    comparison = dataclasses.replace(whole.comparison, halves=None)
-    bare = RunStore(tmp_path / "runs").save("bare", comparison, whole.corpora)
-    page = Page(html_report(bare))
-    assert "map" not in page.charts
-    assert "one k-means seed" in page.text
-    assert "human vs. human" not in page.text
-
-
-def test_the_report_says_what_its_encoder_is(kept_run: Run, page: Page) -> None:
-    assert "; features given." in page.text
-    config = dataclasses.replace(kept_run.comparison.config, encoder=EncoderConfig())
-    encoded = dataclasses.replace(kept_run, comparison=dataclasses.replace(kept_run.comparison, config=config))
-    said = Page(html_report(encoded)).text
-    assert "encoder smollm2-135m (4-bit quantized SmolLM2-135M-Instruct)" in said
-
-
-def test_what_was_found_out_later_has_sections_of_its_own(run: Run, page: Page) -> None:
-    assert not {"measures", "methods", "probes", "sweep-scale", "judgments"} & set(page.charts)
-    measure_run(run, ("diversity", "length"))
-    CompareMethodsTask(run.id, ("kmeans", "frechet"), 2).compute()
-    store = RunStore()
-    store.attach(run.id, attachment_name("scale"), dataclass_to_json(sweep_run(run, "scale")))
-    store.attach(run.id, PROBES, dataclass_to_json(table_of(run, {"typos": {}})))
-    found = Page(html_report(store.load(run.id)))
-    assert {"measures", "methods", "probes", "sweep-scale"} <= set(found.charts)
-    assert [row[0] for row in found.tables["Text measures"]] == [
-        "Texts",
-        "human texts",
-        "close",
-        "shifted",
-        "collapsed",
-    ]
-    assert len(found.tables["Methods"]) == 3
-    assert found.tables["Probes"][1][0].startswith("None")
-    points = found.tables["MAUVE ↑ against scaling constant c"][1:]
-    own = run.comparison.config.score.scale
-    (said,) = [row[2] for row in points if row[0] == "close" and float(row[1]) == own]
-    score = run.comparison.candidate("close").scores["mauve"]
-    assert with_plain_spaces(said) == f"{score.mean:.3f} ± {score.sd:.3f}"
-
-
-def test_a_damaged_attachment_is_said_and_costs_nothing_else(run: Run) -> None:
-    RunStore().attach(run.id, ATTACHMENT, {"rows": "nonsense"})
-    page = Page(html_report(run))
-    assert "The stored results cannot be read" in page.text
-    assert "leaderboard" in page.charts

@@ -1,4 +1,4 @@
-"""``mauve-lens report``: what is written where, what is printed, and what is refused."""
+"""``mauve-lens report``: what is written where, and what is printed."""
 
 from __future__ import annotations
 
@@ -35,12 +35,6 @@ def test_the_report_is_written_beside_and_its_size_is_said(here: Path, capsys: p
     assert sorted(path.name for path in here.iterdir()) == ["synthetic.html"]
 
 
-def test_a_file_and_candidates_can_be_named(here: Path) -> None:
-    assert main(["report", "synthetic", "--out", "deep/r.html", "--candidate", "shifted", "--candidate", "close"]) == 0
-    text = (here / "deep" / "r.html").read_text(encoding="utf-8")
-    assert "2 of 3 candidates are shown." in text
-
-
 @pytest.mark.parametrize(
     ("name", "make"), [("latex", latex_table), ("markdown", markdown_table), ("methods", methods_text)]
 )
@@ -52,25 +46,3 @@ def test_text_goes_to_standard_output_or_into_a_file(
     assert capsys.readouterr().out == make(run.comparison, "joint")
     assert main(["report", "synthetic", "--format", name, "--out", "t.txt"]) == 0
     assert (here / "t.txt").read_text(encoding="utf-8") == make(run.comparison)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--candidate", "nobody"], "close, shifted, collapsed"),
-        (["--partition", "joint"], "text formats"),
-        (["--format", "latex", "--candidate", "close"], "--candidate applies only to HTML"),
-        (["--format", "pdf"], "html"),
-    ],
-)
-def test_what_cannot_be_is_refused_and_nothing_is_written(
-    here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
-    assert main(["report", "synthetic", *arguments]) == 2
-    assert said in capsys.readouterr().err
-    assert list(here.iterdir()) == []
-
-
-def test_a_run_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", "nowhere"]) == 2
-    assert "nowhere" in capsys.readouterr().err

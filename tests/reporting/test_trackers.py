@@ -10,17 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest.mock import create_autospec
 
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import InputError
-from mauve_core.base.extras import MissingPackageError
+from mauve_core.base.config import HUMAN, SCORES, CompareConfig, ScoreConfig
 from mauve_core.corpus import Corpus, corpus_from_texts
-from mauve_core.reporting.trackers import wandb_writer
-from mauve_core.reporting.trackers.log_run import TRACKERS
 from mauve_core.reporting.trackers.mlflow_writer import TAG, without_password
 from mauve_core.reporting.trackers.record import candidate_keys, tracked
 from mauve_core.scoring.compare import compare
@@ -88,31 +83,6 @@ def test_no_score_is_logged_without_its_spread(run: Run) -> None:
     assert found == expected(run)
     assert len(found) == 2 * len(SCORES) * 4
     assert found["close/mauve_low"] <= found["close/mauve"] <= found["close/mauve_high"]
-
-
-def test_the_settings_say_how_the_scores_were_made(run: Run) -> None:
-    found, comparison = tracked(run).settings, run.comparison
-    assert {name: found[name] for name in ("run_id", "seeds", "smoothing", "encoder", "scale")} == {
-        "run_id": "tracked", "seeds": 2, "smoothing": "none", "encoder": "none, features were given", "scale": 5.0,
-    }  # fmt: skip
-    assert found[f"{KEY}/name"] == AWKWARD
-    assert (found[f"{HUMAN}/n"], found["close/n"], found["close/k"]) == (40, 40, 4)
-    assert found["close/texts_sha256"] == comparison.candidates[0].source.digest
-    assert found["mauve_lens_version"] == comparison.environment["versions"]["mauve-lens"]
-
-
-def test_what_made_features_without_an_encoder_is_logged(run: Run) -> None:
-    config = dataclasses.replace(run.comparison.config, features_from="gpt2, from shards")
-    found = tracked(dataclasses.replace(run, comparison=dataclasses.replace(run.comparison, config=config))).settings
-    assert found["encoder"] == "features of gpt2, from shards"
-
-
-def test_an_encoder_is_logged_with_its_settings(run: Run) -> None:
-    encoder = EncoderConfig(model="gpt2", layer=3)
-    config = dataclasses.replace(run.comparison.config, encoder=encoder)
-    found = tracked(dataclasses.replace(run, comparison=dataclasses.replace(run.comparison, config=config))).settings
-    assert (found["encoder"], found["encoder_layer"], found["encoder_dtype"]) == ("gpt2", 3, "float32")
-    assert found["encoder_settings_sha256"] == encoder.digest()
 
 
 def test_keys_are_distinct_and_plain(run: Run) -> None:
@@ -194,12 +164,16 @@ def test_wandb_has_the_numbers_settings_tables_and_figures(
 
 
 @pytest.mark.slow
-def test_wandb_gets_texts_only_if_asked_and_as_text(run: Run, here: Path) -> None:
+def test_wandb_gets_texts_only_if_asked_and_collects_nothing_by_itself(run: Run, here: Path) -> None:
     first = run.log("wandb")
     (folder,) = offline_runs(here)
     assert (first.project, first.where, first.again) == ("mauve-lens", str(folder), None)
     assert not any(SECRET.encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
     assert {each.type for each in of_kind(folder, "artifact")} == {"run_table"}
+    collected = {path.name for path in (folder / "files").rglob("*") if path.is_file()}
+    assert not collected & {"requirements.txt", "wandb-metadata.json", "output.log", "diff.patch"}
+    (begun,) = of_kind(folder, "run")
+    assert (begun.host, begun.git.remote_url) == ("", "")
     second = run.log("wandb", texts=True)
     assert second.id == first.id
     (artifact,) = (each for each in of_kind(Path(second.where), "artifact") if each.type == "mauve-lens-texts")
@@ -212,46 +186,6 @@ def test_wandb_gets_texts_only_if_asked_and_as_text(run: Run, here: Path) -> Non
     assert [row[column] for row in table["data"]] == run.texts("close")["text"].tolist()
     assert SCRIPT in [row[column] for row in table["data"]]
     assert files["report.html"].read_bytes().startswith(b"<!DOCTYPE html>")
-
-
-@pytest.mark.slow
-def test_what_wandb_collects_by_itself_is_left_out(run: Run, here: Path) -> None:
-    run.log("wandb")
-    (folder,) = offline_runs(here)
-    files = {path.name for path in (folder / "files").rglob("*") if path.is_file()}
-    assert not files & {"requirements.txt", "wandb-metadata.json", "output.log", "diff.patch"}
-    (begun,) = of_kind(folder, "run")
-    assert (begun.host, begun.git.remote_url) == ("", "")
-
-
-def test_a_table_that_wandb_would_cut_is_refused(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import wandb
-
-    monkeypatch.setattr(wandb.Table, "MAX_ROWS", 3)
-    with pytest.raises(InputError, match=r"scores is too long for W&B\. Allowed: up to 3 rows\. Received: 16"):
-        run.log("wandb")
-    assert offline_runs(here) == []
-
-
-@pytest.mark.parametrize("mode", ["disabled", "shared"])
-def test_a_mode_of_wandb_that_keeps_nothing_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch, mode: str) -> None:
-    monkeypatch.setenv("WANDB_MODE", mode)
-    with pytest.raises(InputError, match=f"W&B cannot be used with WANDB_MODE={mode}"):
-        run.log("wandb")
-
-
-@pytest.mark.slow
-def test_without_a_login_to_wandb_the_way_out_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], here: Path
-) -> None:
-    monkeypatch.setenv("WANDB_MODE", "online")
-    monkeypatch.setenv("NETRC", str(here / "netrc"))
-    monkeypatch.setattr(sys, "stdin", None)
-    assert main(["log", "tracked", "--to", "wandb"]) == 2
-    said = capsys.readouterr()
-    assert "The run could not be logged to W&B: No API key configured" in said.err
-    assert wandb_writer.WAY_OUT in said.err
-    assert said.out == ""
 
 
 @pytest.fixture
@@ -274,7 +208,7 @@ def artifact(client: Any, number: str, path: str, here: Path) -> str:
     return Path(client.download_artifacts(number, path, str(here))).read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.trial
 def test_mlflow_has_the_numbers_settings_tables_and_figures(
     run: Run, here: Path, client: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -304,107 +238,7 @@ def test_mlflow_has_the_numbers_settings_tables_and_figures(
     assert AWKWARD not in page, "a name would end the script"
 
 
-@pytest.mark.slow
-def test_a_run_logged_to_mlflow_again_is_found_and_gets_what_it_lacks(run: Run, here: Path, client: Any) -> None:
-    first = run.log("mlflow")
-    assert (first.project, first.again) == ("mauve-lens", False)
-    before = artifact(client, first.id, "tables/scores.json", here)
-    assert not any(SECRET.encode() in path.read_bytes() for path in here.rglob("*") if path.is_file())
-    second = run.log("mlflow", texts=True)
-    assert (second.id, second.again) == (first.id, True)
-    assert "which was there already and got what it lacked" in str(second)
-    assert artifact(client, first.id, "tables/scores.json", here) == before
-    assert artifacts(client, first.id) == ["figures", "report.html", "tables", "texts"]
-    table = json.loads(artifact(client, first.id, "texts/texts_close.json", here))
-    column = table["columns"].index("text")
-    assert [row[column] for row in table["data"]] == run.texts("close")["text"].tolist()
-    assert [each.value for each in client.get_metric_history(first.id, "close/mauve")] == [
-        run.comparison["close"]["mauve"].mean
-    ]
-    assert client.get_run(first.id).data.metrics == expected(run)
-
-
-@pytest.mark.slow
-def test_the_environment_names_the_project(run: Run, here: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "from the environment")
-    assert run.log("mlflow").project == "from the environment"
-    monkeypatch.setenv("WANDB_PROJECT", "theirs")
-    assert run.log("wandb").project == "theirs"
-
-
-@pytest.mark.slow
-def test_a_server_of_mlflow_that_does_not_answer_is_wrong_input(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://reader:hidden@127.0.0.1:9")
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    assert main(["log", "tracked", "--to", "mlflow"]) == 2
-    said = capsys.readouterr().err
-    assert "The run could not be logged to MLflow: " in said
-    assert "MLFLOW_TRACKING_URI=sqlite:///mlflow.db" in said
-    assert "hidden" not in said
-
-
 def test_passwords_are_not_shown() -> None:
     assert without_password("postgresql://me:hidden@host:5432/db?a=1") == "postgresql://host:5432/db?a=1"
     for plain in ("http://host:5000", "sqlite:////a/b.db", "databricks"):
         assert without_password(plain) == plain
-
-
-@pytest.mark.parametrize("package", sorted(TRACKERS))
-def test_a_missing_package_is_asked_for(run: Run, package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mauve_core.base.extras.find_spec", lambda name: None)
-    with pytest.raises(MissingPackageError, match=rf"pip install 'mauve-lens\[{package}\]'"):
-        run.log(package)
-
-
-def test_wrong_names_are_wrong_input(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(InputError, match=r"No tracker is named 'neptune'\. Allowed: wandb, mlflow"):
-        run.log("neptune")
-    with pytest.raises(InputError, match="The project has no name"):
-        run.log("mlflow", project=" ")
-    assert main(["log", "unknown", "--to", "mlflow"]) == 2
-    assert "No run has the id 'unknown'" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_logging_that_fails_midway_is_marked_as_failed_and_can_be_repeated(
-    run: Run, client: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from mlflow import MlflowClient
-    from mlflow.exceptions import MlflowException
-
-    def refuse(*_: object, **__: object) -> None:
-        raise MlflowException("the disk of the server is full")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(MlflowClient, "log_figure", refuse)
-        with pytest.raises(InputError, match="The run could not be logged to MLflow: the disk of the server is full"):
-            run.log("mlflow")
-    experiment = client.get_experiment_by_name("mauve-lens")
-    (found,) = client.search_runs([experiment.experiment_id])
-    assert found.info.status == "FAILED"
-    assert run.log("mlflow").id == found.info.run_id
-    assert client.get_run(found.info.run_id).info.status == "FINISHED"
-    assert artifacts(client, found.info.run_id, "figures") == ["figures/frontier.html", "figures/leaderboard.html"]
-
-
-def test_a_run_that_wandb_takes_online_is_named_by_its_address(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in with the signatures of W&B's own run, which would need an account."""
-    import wandb
-
-    begun = create_autospec(wandb.Run, instance=True)
-    begun.configure_mock(offline=False, project="theirs", url="https://wandb.ai/me/theirs/runs/x", resumed=True)
-    init = create_autospec(wandb.init, return_value=begun)
-    monkeypatch.setattr(wandb, "init", init)
-    monkeypatch.delenv("WANDB_MODE")
-    logged = run.log("wandb", project="theirs")
-    assert (logged.where, logged.again, logged.todo) == ("https://wandb.ai/me/theirs/runs/x", True, "")
-    assert str(logged).endswith(f": {logged.where}")
-    asked = init.call_args.kwargs
-    assert (asked["id"], asked["resume"], asked["mode"]) == (tracked(run).key, "allow", None)
-    begun.finish.assert_called_once_with(exit_code=0)
-    begun.log.side_effect = wandb.Error("the connection was lost")
-    with pytest.raises(InputError, match="The run could not be logged to W&B: the connection was lost"):
-        run.log("wandb")
-    begun.finish.assert_called_with(exit_code=1)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.amounts import AMOUNTS, amounts_of, syllables, valences
+from mauve_core.analysis.findings.amounts import amounts_of
 from mauve_core.analysis.findings.finding import Finding, find
-from mauve_core.analysis.findings.marks import MARKS, marked, sentences
+from mauve_core.analysis.findings.marks import MARKS
 from mauve_core.analysis.findings.sides import Sides
 from mauve_core.base.errors import InputError
 
@@ -44,32 +44,27 @@ def every(found: tuple[Finding, ...]) -> list[Finding]:
 
 PLANTED = {
     ("loop", "more"): lambda text: f"{text} and on and on",
-    ("cut off", "more"): lambda text: text[:-1],
     ("list", "more"): lambda text: "- " + text.replace(". ", ".\n- "),
-    ("question", "more"): lambda text: text.replace(".", "?", 1),
-    ("hedge", "more"): lambda text: text.replace(".", ", perhaps.", 1),
-    ("apology", "more"): lambda text: f"Sorry. {text}",
-    ("blank lines", "more"): lambda text: text.replace(". ", ".\n\n"),
-    ("ending", "more"): lambda text: f"{text} That is all there is.",
     ("articles", "less"): lambda text: text.replace(" the ", " ").replace(" a ", " ").replace(" an ", " "),
     ("length", "more"): lambda text: f"{text} {text[::-1]}",
 }
 
 
-@pytest.mark.parametrize(("kind", "direction"), PLANTED)
-@pytest.mark.parametrize("share", [1.0, 0.35])
+@pytest.mark.parametrize(
+    ("kind", "direction", "share"), [*((*planted, 1.0) for planted in PLANTED), ("loop", "more", 0.35)]
+)
 def test_what_is_planted_is_found_and_named(kind, direction, share):
     human, model = texts_of(200, 1), texts_of(200, 2)
     rng = np.random.default_rng(0)
     changed = [PLANTED[kind, direction](text) if rng.random() < share else text for text in model]
     named = [each for each in every(between(human, changed)) if (each.kind, each.direction) == (kind, direction)]
-    if share == 1.0 or (direction == "more" and kind != "length"):
-        assert named
-        assert named[0].p_adjusted <= 0.05
-        assert named[0].low <= named[0].share_model - named[0].share_human <= named[0].high
-        assert named[0].sentence.startswith("the model ")
+    assert named
+    assert named[0].p_adjusted <= 0.05
+    assert named[0].low <= named[0].share_model - named[0].share_human <= named[0].high
+    assert named[0].sentence.startswith("the model ")
 
 
+@pytest.mark.trial
 def test_halves_of_one_source_hardly_ever_differ():
     wrong = sum(bool(between(texts_of(60, 2 * seed), texts_of(60, 2 * seed + 1), seed=seed)) for seed in range(40))
     assert wrong <= 5  # at q = 0.05 about 2; 6 or more have a chance of 1.4%
@@ -84,15 +79,6 @@ def test_the_texts_shown_meet_the_condition():
     (lack,) = [each for each in every(between(model, human)) if each.kind == "loop"]
     assert (lack.shown_by, lack.direction) == ("human", "less")
     assert lack.texts == loop.texts
-
-
-def test_of_amounts_the_texts_that_show_the_difference_are_counted():
-    human, model = texts_of(150, 1), [text.replace(" the ", " ").replace(" a ", " ") for text in texts_of(150, 2)]
-    model = [text.replace("The ", "").replace("A ", "").replace(" an ", " ") for text in model]
-    (articles,) = [each for each in every(between(human, model)) if each.kind == "articles"]
-    assert (articles.direction, articles.shown_by) == ("less", "model")
-    assert articles.share_model > 0.8 > 0.5 > articles.share_human
-    assert "have at most" in articles.sentence
 
 
 def test_what_suggests_is_not_tested(monkeypatch):
@@ -130,12 +116,6 @@ def test_clusters_that_one_side_prefers_are_told():
     sides = Sides("m", (*human, *model), 150, None, labels, ("rivers", "stones", "gardens"))
     told = {(each.condition, each.direction) for each in every(find(sides)) if each.kind == "topic"}
     assert told == {("are in cluster rivers · 0", "more"), ("are in cluster stones · 1", "less")}
-
-
-@pytest.mark.parametrize("q", [0.0, 1.0, -1, 2])
-def test_a_rate_out_of_range_is_refused(q):
-    with pytest.raises(InputError, match="false discovery rate"):
-        between(texts_of(30, 1), texts_of(30, 2), q=q)
 
 
 def test_too_few_texts_are_refused():
@@ -197,12 +177,6 @@ def test_marks_are_where_they_are_and_nowhere_else(mark):
     assert not mark.is_in(without)
 
 
-def test_every_mark_and_amount_is_a_statement_of_all_texts():
-    texts = texts_of(5, 0)
-    assert [each.kind for each in marked(texts)] == [mark.kind for mark in MARKS]
-    assert {key: values.shape for key, values in amounts_of(texts).items()} == dict.fromkeys(AMOUNTS, (5,))
-
-
 def test_amounts_are_those_counted_by_hand():
     found = {
         key: values.tolist() for key, values in amounts_of(["The cat sat, in 1999. Don't Go home", "A dog"]).items()
@@ -215,34 +189,6 @@ def test_amounts_are_those_counted_by_hand():
     assert found["contractions"] == [1 / 8, 0]
     assert np.isnan(found["past"]).all()
     assert found["ease"] == pytest.approx([206.835 - 1.015 * 4 - 84.6, 206.835 - 1.015 * 2 - 84.6])
-
-
-def test_words_of_tone_and_tense_and_adverbs_are_counted():
-    (text,) = ["She was happily wrong, and he is a terrible, lovely, ugly fly."]
-    found = {key: values[0] for key, values in amounts_of([text]).items()}
-    assert valences()["lovely"] > 0 > valences()["terrible"]
-    assert found["positive"] == 2 / 12  # happily, lovely
-    assert found["negative"] == 3 / 12  # wrong, terrible, ugly
-    assert found["past"] == 1 / 2
-    assert found["adverbs"] == 2 / 12
-
-
-@pytest.mark.parametrize(
-    ("word", "count"), [("the", 1), ("table", 2), ("made", 1), ("reality", 3), ("rhythm", 1), ("1999", 1), ("agree", 2)]
-)
-def test_syllables_are_groups_of_vowels(word, count):
-    assert syllables(word) == count
-
-
-def test_an_amount_stands_below_what_else_is_said_of_the_same_texts():
-    human = texts_of(150, 1)
-    model = [f"{text} {' '.join(text.split()[:12])}." for text in texts_of(150, 2)]
-    (passages,) = [each for each in between(human, model) if each.kind == "passage repetition"]
-    assert "repetition" in {each.kind for each in passages.also}
-
-
-def test_sentences_are_told_by_their_ends_and_lines():
-    assert sentences("One two.  Three\nfour? (Five!)") == ["one two.", "three", "four?", "(five!", ")"]
 
 
 def test_a_finding_that_a_larger_one_explains_says_so():
@@ -262,43 +208,6 @@ def test_a_finding_that_a_larger_one_explains_says_so():
     assert "are left among texts alike in that" in found["question"].explained
     assert not found["list"].explained_by
     assert not found["list"].explained
-
-
-def test_the_reference_is_named_and_keeps_its_place():
-    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
-    sides = Sides("version 2", (*human, *model), 120, reference="version 1")
-    (loop,) = [each for each in every(find(sides)) if each.kind == "loop"]
-    assert loop.sentence.endswith("against 0 of 100 texts of version 1")
-    with pytest.raises(InputError, match="of version 1 and"):
-        find(Sides("version 2", (*human[:9], *model[:9]), 9, reference="version 1"))
-
-
-def test_masks_are_of_the_texts_that_meet_the_condition():
-    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
-    model[7] = human[0]
-    (loop,) = [each for each in every(between(human, model)) if each.kind == "loop"]
-    of_human, of_model = finding.masks(loop, 120, 120)
-    assert not of_human.any()
-    assert np.flatnonzero(~of_model).tolist() == [7]
-
-
-def test_a_limit_of_none_is_said_in_words():
-    assert AMOUNTS["commas"].conditions(0.0) == ("have commas among their tokens", "have no commas among their tokens")
-    assert AMOUNTS["commas"].conditions(0.014)[1] == "have at most 1.4% commas among their tokens"
-    assert AMOUNTS["words"].conditions(85.0)[0] == "have more than 85 words"
-
-
-def test_keys_are_those_of_conditions():
-    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(120, 2)]
-    keys = [{each.key for each in every(between(*sides))} for sides in ((human, model), (human, model[:110]))]
-    assert [key for key in keys[0] & keys[1] if key.startswith("loop-")]
-    assert len(keys[0]) == len(every(between(human, model)))
-
-
-def test_the_tested_texts_are_counted():
-    human, model = texts_of(120, 1), [f"{text} and on and on" for text in texts_of(150, 2)]
-    (loop,) = [each for each in every(between(human, model)) if each.kind == "loop"]
-    assert (loop.tested_human, loop.tested_model) == (72, 90)  # 60% of either side
 
 
 def test_texts_that_are_all_alike_differ_in_nothing():

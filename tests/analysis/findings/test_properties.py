@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -13,7 +11,6 @@ from mauve_core.analysis.findings import finding
 from mauve_core.analysis.findings.finding import Finding, find
 from mauve_core.analysis.findings.sides import Sides
 from mauve_core.analysis.findings.suggesting import suggested
-from mauve_core.base.errors import InputError
 from mauve_core.corpus.kinds import kind_of
 
 N = 120
@@ -93,28 +90,6 @@ def test_what_does_not_vary_is_not_tested(monkeypatch: pytest.MonkeyPatch) -> No
     assert numbers == [len(sides.measured) - 2]
 
 
-def test_images_all_alike_differ_in_nothing() -> None:
-    same = {name: np.full(N, 0.5) for name in kind_of("image").properties}
-    assert find(sides_of(same, same)) == ()
-
-
-def test_sizes_are_said_in_pixels_and_clusters_as_of_images() -> None:
-    human, model = drawn(1), drawn(2)
-    model["width"] = np.where(np.arange(N) % 4, 32.0, 28.0)
-    labels = np.concatenate([np.arange(N) % 3, np.where(np.arange(N) % 5, 0, 2)])
-    found = every(find(sides_of(human, model, labels=labels, clusters=("dark", "human texts", "gray"))))
-    said = {each.kind: f"{each.does}: {each.condition}" for each in found if each.direction == "more"}
-    assert said["width"] == "makes wider images: are more than 28 pixels wide"
-    assert said["topic"] == "makes more images of cluster dark · 0: are in cluster dark · 0"
-    assert any(each.does == "makes fewer images of cluster human texts · 1" for each in found), "names stay"
-
-
-def test_of_texts_nothing_is_measured_and_of_images_no_words_are_counted() -> None:
-    human, model = drawn(1), drawn(2)
-    sides = replace(sides_of(human, model), texts=("bright",) * N + ("dark, perhaps?",) * N)
-    assert find(sides) == ()
-
-
 def test_items_without_a_property_do_not_count_in_its_means() -> None:
     human, model = drawn(1), drawn(2)
     model["contrast"] = model["contrast"] + 0.3
@@ -124,16 +99,3 @@ def test_items_without_a_property_do_not_count_in_its_means() -> None:
     (found,) = every(find(sides))
     tested = ~finding._split(sides, 0)[:N]
     assert found.means.human == pytest.approx(np.nanmean(human["contrast"][tested]))
-
-
-def test_molecules_are_said_as_such() -> None:
-    rng = np.random.default_rng(0)
-    human, model = ({"rings": rng.integers(1, 4, size=N) + more, "logP": rng.normal(size=N)} for more in (0.0, 2.0))
-    (found,) = every(find(sides_of(human, model, kind="molecule")))
-    assert found.sentence.startswith("made makes molecules richer in rings: ")
-    assert " of 100 molecules have more than 3 rings, against " in found.sentence
-
-
-def test_too_few_images_are_refused_as_images() -> None:
-    with pytest.raises(InputError, match=r"too few images of made.*10 images of either side"):
-        find(sides_of(drawn(1, 12), drawn(2, 12)))

@@ -11,21 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.experiments.encoders import positions
-from mauve_core.experiments.encoders.positions import PositionTable, positions_run, stored_positions
+from mauve_core.experiments.encoders.positions import PositionTable, positions_run
 from mauve_core.figures.positions import position_rows, positions_in_words
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.positions import PositionsTask
 from tests.encoder_tables import position_example
-from tests.synthetic import make_run
-from tests.word_files import by_topic
 
 N = 120
 WORDS = 10
@@ -83,64 +78,6 @@ def test_only_what_an_encoder_reads_moves_its_texts(run: Run) -> None:
     assert len(last.end.values) == 3
     assert (table.n, table.settings["human_texts"]) == (N // 2, N)
     assert from_json(PositionTable, dataclass_to_json(table)) == table
-
-
-def test_fewer_texts_are_drawn_at_random(run: Run) -> None:
-    table = table_of(run, texts=80)
-    assert (table.n, table.settings["human_texts"]) == (40, 80)
-    rows, split = positions._drawn(run, 80)
-    assert len(set(rows.tolist())) == 80
-    assert rows.tolist() != list(range(80))
-    assert sorted([*split.reference, *split.comparison]) == rows.tolist()
-
-
-def test_what_cannot_be_read_is_refused_or_left_out(run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="duplicates"):
-        positions_run(run, [EncoderConfig("minilm")] * 2)
-    with pytest.raises(InputError, match="duplicates"):  # on a CPU, "auto" is float32
-        positions_run(run, [EncoderConfig("minilm", dtype="auto"), EncoderConfig("minilm")], device="cpu")
-    with pytest.raises(InputError, match="at least 40"):
-        table_of(run, texts=30)
-    encode = Reader.encode
-
-    def broken(self: Reader, texts: Sequence[str], **options: Any) -> Any:
-        if self.config.model == "minilm":
-            raise InputError("Unreadable")
-        return encode(self, texts, **options)
-
-    monkeypatch.setattr(Reader, "encode", broken)
-    table = table_of(run)
-    assert [each.encoder.model for each in table.results] == ["gpt2", "smollm2-135m"]
-    assert table.notes == ("minilm is left out: Unreadable.",)
-    with pytest.raises(InputError, match="given features"):
-        positions_run(make_run(own_home, n=60, seeds=2, projection=False), [])
-
-
-def test_the_command_keeps_the_table_and_finds_it_again(
-    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    command = ["encoders", run.id, "--positions", "--quiet", "--encoder", "minilm", "--encoder", "smollm2-135m"]
-    assert main(command) == 0
-    computed = capsys.readouterr().out
-    table = stored_positions(run)
-    assert table is not None
-    assert positions_in_words(table) in computed.replace("\n", " ")
-    assert f"Saved with run {run.id}." in computed
-    assert stored_positions(run) == table_of(run)
-
-    def found(encoders: tuple[str, ...] | None, texts: int = 512) -> object:
-        return PositionsTask(run.id, encoders, texts).stored()
-
-    assert found(("minilm", "smollm2-135m")) == table
-    assert found(None) == table, "whatever it has, if no encoder is named"
-    part = found(("smollm2-135m",))
-    assert isinstance(part, PositionTable)
-    assert part.results == (table.results[0], table.results[2])
-    assert found(("minilm",), 80) is None
-    assert found(("minilm:layer=0",)) is None
-    assert found((str(by_topic(tmp_path / "topics.txt")),)) is None
-    assert main(command) == 0
-    assert f"Stored with run {run.id} on " in capsys.readouterr().out
 
 
 def test_the_sentence_names_both_kinds() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from mauve_core.base.config import SCORES
-from mauve_core.base.errors import InputError
 from mauve_core.experiments.encoders import EncoderTable, Reversal
 from mauve_core.scoring.tables import HIGHER_IS_CLOSER
 from tests.encoder_tables import example, pairs, result_of
@@ -44,12 +43,6 @@ def test_agreement_is_spearmans_correlation_of_every_two_encoders(score):
     assert np.isnan(found[:, 2]).all()
 
 
-def test_two_candidates_have_no_correlation():
-    table = EncoderTable((result_of("x", {"a": 0.1, "b": 0.2}), result_of("y", {"a": 0.2, "b": 0.1})))
-    assert np.isnan(table.agreement("mauve")).all()
-    assert len(table.reversals("mauve", 0, 1)) == 1
-
-
 @pytest.mark.parametrize("score", SCORES)
 def test_reversals_are_the_pairs_in_opposite_orders(score):
     table = example()
@@ -78,41 +71,7 @@ def test_what_only_one_encoder_tells_apart_is_no_contradiction():
     assert not any(each.told_apart for each in found)
 
 
-def test_a_run_without_tests_tells_apart_by_intervals():
-    means = {"a": 0.5, "b": 0.485, "c": 0.4}
-    result = result_of("x", means, None, half=0.01)
-    assert not result.told_apart("mauve", "a", "b")
-    assert result.told_apart("mauve", "b", "c")
-    assert result.ranks("mauve") == {"a": (1, True), "b": (1, True), "c": (3, False)}
-
-
-def test_ranks_are_shared_unless_the_first_of_a_group_is_told_apart():
-    first = example().results[0]
-    assert first.ranks("mauve") == {"a": (1, True), "b": (1, True), "c": (3, True), "d": (3, True)}
-    # The closest by the frontier integral has the smallest value.
-    assert list(first.ranks("frontier_integral")) == ["d", "c", "b", "a"]
-
-
 def test_a_significant_difference_of_opposite_signs_tells_nothing_apart():
     first = example().results[0]
     turned = tuple(replace(each, joint_difference=-each.joint_difference) for each in first.differences)
     assert not replace(first, differences=turned).told_apart("mauve", "a", "d")
-
-
-def test_titles_and_candidates_follow_the_first_row():
-    table = example()
-    assert table.titles == ("own", "other", "flat")
-    assert table.candidates == NAMES
-
-
-def test_tables_that_cannot_be_are_refused():
-    first, second, third = example().results
-    with pytest.raises(InputError, match="no results"):
-        EncoderTable(())
-    with pytest.raises(InputError, match="different candidates"):
-        EncoderTable((first, result_of("x", {"a": 0.1})))
-    for twice in ((first, second, second), (first, replace(third, encoder=None))):
-        with pytest.raises(InputError, match="names one twice"):
-            EncoderTable(twice)
-    with pytest.raises(InputError, match="no candidates"):
-        replace(first, scores={})

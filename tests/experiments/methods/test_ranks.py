@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
-from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.base.errors import InputError
 from mauve_core.experiments.methods import (
-    SUMMARIES,
     Method,
     MethodResult,
     MethodScore,
@@ -23,18 +16,10 @@ from mauve_core.experiments.methods import (
     method_standings,
     methods_run,
     parse_method,
-    score_of,
 )
-from mauve_core.experiments.methods.ranks import MARK, about_ranks
 from mauve_core.figures.agreement import answer
-from mauve_core.figures.methods import bump_figure, scores_frame
-from mauve_core.numerics.divergences.generators import GENERATORS
-from mauve_core.numerics.divergences.smoothing import probabilities
-from mauve_core.reporting.attached_sections import attached_section
-from mauve_core.reporting.blocks import Chart, Remarks, Table
 from mauve_core.scoring.tables import rank_label, standings
-from mauve_core.store import Run, RunStore
-from mauve_core.tasks.compare_methods import CompareMethodsTask
+from mauve_core.store import Run
 from tests.synthetic import make_untold_run
 
 OWN = {
@@ -90,62 +75,6 @@ def test_a_score_of_the_run_has_the_leaderboard_s_ranks_and_ties(run: Run, table
     assert (first.joined, first.as_leaderboard) == ("", True)
 
 
-def test_a_score_without_intervals_has_no_question_mark(run: Run) -> None:
-    names = [each.candidate.name for each in standings(run.comparison)]
-    bare = MethodResult(Method(), {name: MethodScore(0.5, None, None, None, None, 60) for name in names}, None, 0.0)
-    assert labels(bare, run) == on_leaderboard(run, "mauve")
-    assert set(labels(dataclasses.replace(bare, method=Method("knn")), run).values()) == {"1?", "2?", "3?"}
-
-
-def test_a_run_without_tests_ties_by_the_leaderboard_s_intervals(run: Run, table: MethodTable) -> None:
-    older = dataclasses.replace(run.comparison, differences=None)
-    (first, *_) = table.results
-    found = method_standings(first, table.candidates, older)
-    assert [(each.rank, each.tied) for each in found] == [(each.rank, each.tied) for each in standings(older)]
-    assert {each.joined for each in found} <= {"", "overlap"}
-    assert "by its intervals" in about_ranks(table, older)
-    assert "by tests of differences" in about_ranks(table, run.comparison)
-
-
-def test_which_methods_are_scores_follows_from_their_values(run: Run) -> None:
-    """Every method whose value is a score of the run's histograms, or 1 minus it, whatever the histograms."""
-    rng = np.random.default_rng(3)
-    counts = rng.poisson(4, size=(2, 6, 12)) * rng.integers(0, 2, size=(2, 6, 12)) + np.eye(2, 12, dtype=int)[:, None]
-    scale = run.comparison.config.score.scale
-
-    def values(method: Method) -> np.ndarray:
-        p, q = (probabilities(side, method.smoothing) for side in counts)
-        return np.asarray(method.value(p, q))
-
-    scores = {score: values(parse_method(spec)) for spec, score in OWN.items()}
-    found = 0
-    for divergence, summary, smoothing, c in itertools.product(
-        GENERATORS, SUMMARIES, ("none", "krichevsky-trofimov", "laplace"), (None, scale, 2.0)
-    ):
-        try:
-            method = Method("kmeans", divergence, summary, smoothing, c)
-        except InputError:
-            continue
-        own = values(method)
-        same = [n for n, of in scores.items() if np.allclose(own, of, atol=1e-9) or np.allclose(own, 1 - of, atol=1e-9)]
-        assert [score_of(method, run.comparison)] == (same or [None]), method.spec
-        found += bool(same)
-    assert found >= 2 * len(SCORES)
-
-
-def test_other_clusters_and_pooled_generations_are_no_scores(run: Run) -> None:
-    assert score_of(Method("knn"), run.comparison) is None
-    assert score_of(Method(), None) is None
-    first, *rest = run.comparison.candidates
-    repeated = dataclasses.replace(first, source=dataclasses.replace(first.source, generations=2))
-    assert score_of(Method(), dataclasses.replace(run.comparison, candidates=(repeated, *rest))) is None
-    score = dataclasses.replace(run.comparison.config.score, scale=2.0)
-    other = dataclasses.replace(run.comparison, config=dataclasses.replace(run.comparison.config, score=score))
-    assert score_of(Method(), other) is None
-    assert score_of(Method(scale=2.0), other) == "mauve"
-    assert score_of(Method(summary="mid"), other) == "mid"
-
-
 def test_what_the_leaderboard_does_not_tell_apart_no_disagreement_does(run: Run, table: MethodTable) -> None:
     first = table.results[0]
     against = MethodResult(
@@ -192,52 +121,3 @@ def test_the_answer_counts_how_methods_order_the_candidates() -> None:
         "apart: Gaussian · MAUVE (b before a); 1 gives the same order."
     )
     assert answer(MethodTable((first, unknown)), None).startswith("Whether the ranking depends on the method is not")
-
-
-def test_the_chart_and_the_csv_join_what_the_leaderboard_joins(run: Run, table: MethodTable) -> None:
-    figure = bump_figure(table, list(table.candidates), run.comparison)
-    (bars,) = [trace for trace in figure.data if trace.meta == "one rank"]
-    columns = [x for x in bars.x[::3] if x < len(OWN)]
-    assert columns == [column for column in range(len(OWN)) for _ in range(len(table.candidates) - 1)]
-    assert [MARK in label for label in figure.layout.xaxis.ticktext] == [spec in OWN for spec in SPECS]
-    assert any("the test does not tell it from the first" in trace.customdata[0] for trace in figure.data[2:-1])
-    frame = scores_frame(table, run.comparison)
-    frame = frame[frame["candidate"] != HUMAN]
-    assert frame.groupby("method")["as_leaderboard"].all().to_dict() == {spec: spec in OWN for spec in SPECS}
-    assert set(frame.loc[frame["as_leaderboard"], "rank"]) == {1}
-
-
-def test_the_command_prints_the_leaderboard_s_ranks_and_says_so(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["methods", run.id, "--seeds", "1", "--quiet", *(word for spec in SPECS for word in ("--method", spec))]
-    assert main(call) == 0
-    said = capsys.readouterr().out
-    rows = {line.split("  ")[0]: line for line in said.splitlines()[1 : 1 + len(SPECS)]}
-    for spec in SPECS:
-        title = parse_method(spec).title
-        assert (f"{title}{MARK}" in rows) == (spec in OWN)
-        assert (rows[f"{title}{MARK}" if spec in OWN else title].count("(1=)") == 3) == (spec in OWN)
-    assert f"rows marked {MARK} as on the leaderboard, by tests of differences; the others by overlapping" in said
-    assert main([*call, "--json"]) == 0
-    ranks = json.loads(capsys.readouterr().out)["ranks"]
-    assert [row["as_leaderboard"] for row in ranks] == [spec in OWN for spec in SPECS]
-    for row, spec in zip(ranks, SPECS, strict=True):
-        found = {each["candidate"]: rank_label(each["rank"], each["tied"]) for each in row["candidates"]}
-        if spec in OWN:
-            assert found == on_leaderboard(run, OWN[spec])
-        else:
-            assert set(found.values()) != {"1="}
-
-
-def test_the_report_opens_with_the_answer_and_has_the_leaderboard_s_ranks(run: Run) -> None:
-    CompareMethodsTask(run.id, SPECS, 1).compute()
-    section = attached_section(RunStore().load(run.id), "methods")
-    assert section is not None
-    first, chart, shown = section.blocks
-    assert isinstance(first, Remarks)
-    assert first.lines[0].startswith("The ranking does not depend on the method")
-    assert isinstance(chart, Chart)
-    assert "by tests of differences" in chart.note
-    assert isinstance(shown, Table)
-    for row, spec in zip(shown.rows, SPECS, strict=True):
-        assert row[0].endswith(MARK) == (spec in OWN)
-        assert all(cell.endswith("\n(1=)") for cell in row[1:4]) == (spec in OWN)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, SCORES
-from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.formatting import written
 from mauve_core.base.json_codec import dataclass_to_json, from_json
@@ -29,22 +27,16 @@ from mauve_core.experiments.methods import (
     score_of,
     stored_methods,
 )
-from mauve_core.experiments.methods.distances import MMD_SPLITS
-from mauve_core.experiments.methods.evaluation import SPREAD_STAGE, STAGE, TEST_STAGE, sides_of
-from mauve_core.experiments.methods.fitting import WITHOUT_HALVES, fit
+from mauve_core.experiments.methods.evaluation import TEST_STAGE, sides_of
+from mauve_core.experiments.methods.fitting import WITHOUT_HALVES
 from mauve_core.experiments.methods.sides import Binned
-from mauve_core.jobs import queue
 from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.numerics.quantisers import QUANTISERS
 from mauve_core.numerics.quantisers.drmm import ResidualMixtureQuantiser
 from mauve_core.numerics.resampling.bias_reduction import bias_reduced
 from mauve_core.numerics.resampling.exchange import prompt_groups
-from mauve_core.numerics.statistics.frechet_limit import FrechetLimit
-from mauve_core.numerics.statistics.mmd import mmd
 from mauve_core.scoring.streams import stream
 from mauve_core.store import RunStore
-from mauve_core.tasks.compare_methods import CompareMethodsTask
-from mauve_core.tasks.registry import read_task
 from tests.synthetic import make_run
 
 NAMES = ("close", "shifted", "collapsed")
@@ -122,57 +114,6 @@ def test_the_spread_over_texts_is_a_jackknife_on_fixed_clusters(run):
     assert score.low < score.value < score.high
 
 
-def test_an_estimator_that_cannot_take_the_texts_is_left_out_and_named(run, monkeypatch):
-    from mauve_core.experiments.methods import fitting
-
-    def refuse(sides, seed):
-        raise InputError("The texts are too short")
-
-    monkeypatch.setitem(fitting._FITS, "knn", refuse)
-    table = methods_run(run, [Method("knn"), Method("frechet")])
-    assert [result.method for result in table.results] == [Method("frechet")]
-    assert table.notes == ("Nearest neighbors is left out: The texts are too short.",)
-    with pytest.raises(InputError, match="too short"):
-        methods_run(run, [Method("knn")])
-
-
-def test_a_caveat_names_its_candidates(run, monkeypatch):
-    table = methods_run(run, [Method("frechet"), Method("frechet-limit")])
-    plain, limit = table.results
-    assert table.notes == ()
-    for name in NAMES:
-        assert limit.scores[name].value < plain.scores[name].value
-        # Both leave out the same groups, and what is taken off stays.
-        assert limit.scores[name].sd_texts == pytest.approx(plain.scores[name].sd_texts, rel=1e-6)
-    monkeypatch.setattr(FrechetLimit, "bends", True)
-    (note,) = methods_run(run, [Method("frechet-limit")]).notes
-    assert note.startswith("Fréchet distance, n to infinity, close, shifted, collapsed: with ")
-
-
-def test_an_infinite_value_stays_one_and_has_no_spread(run):
-    table = methods_run(run, [Method(summary="forward-kl")])
-    score = table.results[0].scores["collapsed"]
-    assert math.isinf(score.value)
-    assert (score.sd_seeds, score.sd_texts, score.low, score.high) == (None, None, None, None)
-    text = json.dumps(dataclass_to_json(table), allow_nan=False)
-    assert from_json(MethodTable, json.loads(text)) == table
-
-
-@pytest.mark.slow
-def test_the_same_task_gives_the_same_table_and_is_kept_beside_the_run(run):
-    task = CompareMethodsTask(run.id, ("kmeans", "knn", "gaussian"), seeds=2)
-    assert CompareMethodsTask.from_json(json.loads(json.dumps(task.to_json()))) == task
-    first, stages = task.compute(), []
-    second = task.compute(lambda stage, done, total: stages.append((stage, done, total)))
-    for one, other in zip(first.results, second.results, strict=True):
-        assert (one.scores, one.ceiling) == (other.scores, other.ceiling)
-    for name, total in ((STAGE, 12), (SPREAD_STAGE, 3)):
-        told = [done for stage, done, of in stages if stage == name and of == total]
-        assert told == sorted(told)
-        assert told[-1] == total
-    assert stored_methods(run) == second
-
-
 def test_a_permutation_test_tells_far_sides_from_equal_ones(run):
     methods = [Method(), Method(summary="mid", smoothing="laplace"), Method("knn")]
     stages = []
@@ -218,18 +159,6 @@ def test_the_mmd_says_how_far_above_halves_of_the_human_texts_it_lies(run, capsy
     assert "z: standard scores" in said
 
 
-def test_the_mmd_without_a_group_is_that_of_the_other_texts(run):
-    sides = sides_of(run, "shifted")
-    fitted = fit("mmd", sides, np.random.SeedSequence(5))
-    whole = mmd(sides.x_p, sides.x_q, splits=MMD_SPLITS, seed=np.random.SeedSequence(5))
-    assert (fitted.value(Method("mmd")), fitted.z) == (whole.value, whole.z)
-    found = fitted.left_out(Method("mmd"))
-    alone = [
-        mmd(sides.x_p[p], sides.x_q[q], splits=2, seed=np.random.SeedSequence(5)).value for p, q in sides.jackknife_rows
-    ]
-    assert found == pytest.approx(alone, rel=1e-10)
-
-
 def score(value, reach):
     return MethodScore(value, None, reach, value - reach, value + reach, 100)
 
@@ -246,60 +175,6 @@ def test_disagreements_name_both_candidates_and_whether_chance_may_have_turned_t
     assert close == Disagreement(Method("frechet"), "c", "b", told_apart=False)
     assert "length" in apart.reason
     assert table.agreement() == pytest.approx(np.array([[1.0, -1.0], [-1.0, 1.0]]))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"methods": []}, "methods cannot be used"),
-        ({"methods": ["kmeans", "kmeans:"]}, "no duplicates"),
-        ({"methods": ["nonsense"]}, "No estimator"),
-        ({"methods": [1]}, r"entry methods\[0\] of the compare methods task"),
-        ({"seeds": 0}, "entry seeds .* Allowed: a number from 1 to 100"),
-        ({"permutations": -1}, "entry permutations .* Allowed: a number from 0 to"),
-        ({"run": " "}, "entry run of the compare methods task"),
-        ({"human_model": "smol"}, "both or neither"),
-        ({"human_model": "smol", "candidate_model": " "}, "entry candidate_model"),
-        ({"nonsense": 1}, "task cannot be used.*Received: 'nonsense'"),
-    ],
-)
-def test_a_bad_task_starts_nothing(run, change, message):
-    with pytest.raises(InputError, match=message):
-        queue.start(read_task("methods", {**CompareMethodsTask(run.id).to_json(), **change}))
-    assert queue.list() == ()
-
-
-def test_the_command_prints_scores_agreement_and_one_object(run, capsys):
-    assert main(["methods", run.id, "--method", "knn", "--preset", "smoothing", "--seeds", "1", "--quiet"]) == 0
-    said = capsys.readouterr().out
-    titles = ("Nearest neighbors · MAUVE", "k-means · Laplace (add 1) · MAUVE", "Spearman", "human vs. human")
-    assert all(title in said for title in titles)
-    assert "Expectations:" not in said
-    assert main(["methods", run.id, "--method", "kmeans", "--quiet", "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert (values.pop("schema"), values.pop("run")) == ("mauve-lens/methods/1", run.id)
-    assert [row["method"] for row in values.pop("ranks")] == ["kmeans"]
-    assert from_json(MethodTable, values).results[0].method == Method()
-    assert RunStore().load(run.id).attachment("methods")["results"] == values["results"]
-
-
-def test_the_command_names_the_expectation_and_says_which_is_which(run, capsys):
-    specs = ("knn", "knn:expectation=other")
-    assert main(["methods", run.id, *(word for spec in specs for word in ("--method", spec)), "--quiet"]) == 0
-    said = capsys.readouterr().out
-    assert "Nearest neighbors · other sample · MAUVE" in said
-    assert "Expectations: union, the default, averages density ratios over both samples" in said
-    table = stored_methods(RunStore().load(run.id))
-    assert [result.method.spec for result in table.results] == list(specs)
-    for name in NAMES:
-        union, other = (result.scores[name] for result in table.results)
-        assert union.value != other.value
-        assert other.sd_texts > 0
-        assert other.low <= other.value <= other.high
-    assert table.results[0].ceiling.value != table.results[1].ceiling.value
-    with pytest.raises(SystemExit):
-        main(["methods", "--help"])
-    assert "average D(P || R) over the sample of Q" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_bias_reduced_method_has_its_own_interval_and_ranks_and_is_closer(run, capsys):
