@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.figures.by_name import figure
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
 from mauve_core.reporting.blocks import charts_of
 from mauve_core.reporting.cluster_section import clusters_section
@@ -64,16 +63,6 @@ def test_the_chosen_candidate_has_one_colour_on_its_pages(
     assert any(f'background="{own}"' in each for each in words), "words name the colors of the figures"
     said = {colour for each in words for colour in each.split('background="')[1:]}
     assert {each.partition('"')[0] for each in said} <= {own, HUMAN_COLOUR}
-
-
-@pytest.mark.parametrize("name", ["clusters", "adds", "misses"])
-def test_a_figure_by_name_has_it_too(stored_run: Run, name: str) -> None:
-    traces = traces_of(figure(stored_run.comparison, name, candidate=SHOWN))
-    assert not wrong(traces, names_of(stored_run), SHOWN)
-    own = candidate_colour(names_of(stored_run), SHOWN)
-    assert ({own, HUMAN_COLOUR} & colours(traces)) == {
-        "clusters": {own, HUMAN_COLOUR}, "adds": {own}, "misses": {HUMAN_COLOUR}
-    }[name]  # fmt: skip
 
 
 def test_each_part_of_the_report_has_the_colour_of_its_candidate(stored_run: Run) -> None:

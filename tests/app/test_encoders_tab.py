@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable
@@ -12,15 +11,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.server import access
 from mauve_app.views.methods.encoder_table import shown_scores
-from mauve_core.base.errors import ModelUnavailableError
-from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders import request as encoder_request
-from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
 from mauve_core.figures import encoders as figures
-from mauve_core.figures.positions import positions_in_words
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.tables import mean_and_spread
@@ -28,8 +22,6 @@ from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
 from mauve_core.tasks.registry import read_task
-from tests.encoder_tables import position_example
-from tests.images.made import make_dark_run
 from tests.word_files import by_chance, by_topic
 
 OpenPage = Callable[..., AppTest]
@@ -73,38 +65,6 @@ def chosen(app: AppTest) -> Any:
     return item
 
 
-@pytest.mark.usefixtures("run")
-def test_the_tab_is_beside_the_estimators(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert app.segmented_control(key="url_methods_section").value == "methods"
-    app.segmented_control(key="url_methods_section").set_value("encoders").run()
-    assert not app.exception
-    assert app.query_params["vary"] == "encoders"
-    assert "scored under one encoder only" in said(app)
-    assert f"mauve-lens encoders {run.id}" in said(app)
-    assert len(app.table) == 0
-
-
-def test_a_run_of_images_is_scored_under_encoders_of_images(
-    open_page: OpenPage, own_home: Path, started: list[Task]
-) -> None:
-    run = make_dark_run(own_home / "photos", n=24)
-    app = open_page(VIEW, run=run.id, vary="encoders")
-    assert not app.exception
-    assert "pixels" in chosen(app).value
-    assert not [option for option in chosen(app).options if option.startswith(("smollm2", "minilm"))]
-    chosen(app).set_value(["pixels"]).run()
-    app.button(key="encoders_start").click().run()
-    assert not app.error
-    (task,) = started
-    assert isinstance(task, CompareEncodersTask)
-    found = task.compute()
-    assert [each.encoder.model for each in found.results if each.encoder is not None] == ["pixels"]
-    with pytest.raises(ModelUnavailableError, match="does not encode images"):
-        CompareEncodersTask(run.id, ("minilm",)).compute()
-
-
 def test_the_encoders_on_this_machine_are_offered_and_start_as_one_job(
     open_page: OpenPage, run: Run, started: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,52 +106,9 @@ def test_the_answer_comes_first_and_the_digits_are_the_cores(
     assert [tuple(each.encoder.model for each in table.results[1:] if each.encoder)] == [tuple(chosen(app).value)]
 
 
-def test_the_score_of_the_url_decides(open_page: OpenPage, table: EncoderTable) -> None:
-    app = open_page(VIEW, vary="encoders", score="mid")
-    assert app.table[0].value.equals(shown_scores(table, "mid"))
-    assert figures.in_words(table, "mid")[0] in said(app)
-    app.segmented_control(key="url_score").set_value("frontier_integral").run()
-    assert app.table[0].value.equals(shown_scores(table, "frontier_integral"))
-
-
-def test_measures_are_correlated_once_there_are_some(open_page: OpenPage, run: Run, table: EncoderTable) -> None:
-    from mauve_core.experiments.text_measures.stored import measure_run
-
-    assert len(open_page(VIEW, vary="encoders").table) == 1
-    measure_run(run, ("diversity",))
-    app = open_page(VIEW, vary="encoders")
-    assert app.table[1].value["Spearman with"].tolist() == [r"Diversity\, gap"]
-    assert len(app.table[1].value.columns) == 2 + len(table.results)
-
-
-def test_where_the_encoders_look_is_said_once_it_was_computed(
-    open_page: OpenPage, run: Run, table: EncoderTable
-) -> None:
-    found = dataclasses.replace(position_example(), n=20)
-    assert "Where in the text" not in said(open_page(VIEW, vary="encoders"))
-    RunStore().attach(run.id, POSITIONS, dataclass_to_json(found))
-    app = open_page(VIEW, vary="encoders")
-    assert not app.exception
-    assert "Where in the text does the encoder look?" in said(app)
-    assert positions_in_words(found) in said(app)
-    assert "A note." in said(app)
-    shown = app.table[-1].value
-    assert shown["encoder"].tolist() == ["gpt2", "minilm"]
-    assert shown["reads mostly the end"].tolist() == ["yes", "no"]
-
-
 def test_damaged_results_are_said_and_can_be_computed_again(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, "encoders", {"results": "none"})
     app = open_page(VIEW, vary="encoders")
     assert not app.exception
     assert len(app.error) == 1
     assert not app.button(key="encoders_start").disabled or chosen(app).value == []
-
-
-@pytest.mark.usefixtures("table")
-def test_a_read_only_app_shows_the_table_without_the_form(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "may_change", lambda: False)
-    app = open_page(VIEW, vary="encoders")
-    assert not app.exception
-    assert len(app.table) == 1
-    assert len(app.multiselect) == 0

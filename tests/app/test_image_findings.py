@@ -67,27 +67,3 @@ def test_the_page_says_what_differs_and_shows_both_sides(
     assert light["dark"][sheets["dark"]].max() < light[HUMAN][sheets[HUMAN]].min()
     assert len(sheets[HUMAN]) == N - len(found[0].human_texts)
     assert not app.file_uploader
-
-
-def test_without_any_difference_the_page_says_so(
-    open_page: OpenPage, dark_run: Run, sheets: dict[str, list[int]]
-) -> None:
-    app = opened(open_page, dark_run, candidate="same")
-    assert "No difference between **same** and real images was found that holds for images" in said(app)
-    assert sheets == {}
-
-
-@pytest.mark.parametrize(
-    ("view", "says"),
-    [
-        ("views/clusters/clusters.py", "of 60 real images, "),
-        ("views/texts/texts.py", "of 120 images. Real: "),
-    ],
-)
-def test_its_images_go_along_to_other_pages(
-    open_page: OpenPage, dark_run: Run, sheets: dict[str, list[int]], view: str, says: str
-) -> None:
-    (first, *_) = run_findings(dark_run, "dark")
-    app = opened(open_page, dark_run, view, candidate="dark", shows=first.key)
-    assert f"**images that {first.condition}**: " in said(app)
-    assert says in said(app)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.server import access
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, order_sentence
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.figures.lengths import shown_table
@@ -99,19 +98,3 @@ def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Ru
     assert [frame.equals(other) for frame, other in zip(shown, expected, strict=True)] == [True] * 4
     assert len(panel.get("plotly_chart")) == 1
     assert any("without special ones" in item.value for item in panel.text)
-
-
-def test_read_only_shows_the_table_or_nothing(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "may_change", lambda: False)
-    assert panels(open_page(VIEW, OPENED)) == []
-    LengthsTask(run.id, (2, 5), ("length",)).compute()
-    (panel,) = panels(open_page(VIEW, OPENED))
-    assert len(panel.button) == 0
-    assert len(panel.get("plotly_chart")) == 1
-
-
-def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
-    RunStore().attach(run.id, "lengths", {"rows": 3})
-    app = open_page(VIEW, OPENED)
-    assert not app.exception
-    assert any("length table" in item.value for item in app.error)

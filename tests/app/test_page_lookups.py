@@ -14,7 +14,6 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components import model_picker
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub, text_kind
-from mauve_core.encoders.catalogue import LAST_TOKEN_NOTE
 from mauve_core.jobs import queue
 from mauve_core.jobs.queue import JobState
 from mauve_core.tasks.comparison import ComparisonTask
@@ -105,23 +104,3 @@ def test_a_typed_hub_id_says_how_it_comes(
     app = open_page(VIEW)
     app.selectbox(key="encoder_model_text").set_value("some/model").run()
     assert expected in captions(app)
-
-
-@pytest.mark.parametrize(
-    ("model", "causal", "noted"), [("gpt2", False, True), ("gpt2", True, False), ("minilm", False, False)]
-)
-def test_alternatives_to_a_last_token_stand_beside_encoders_that_have_one(
-    monkeypatch: pytest.MonkeyPatch, model: str, causal: bool, noted: bool
-) -> None:
-    def page(model: str, causal: bool) -> None:
-        import streamlit as st
-
-        from mauve_app.components import model_picker
-
-        st.session_state.setdefault("picked", model)
-        model_picker.show("Model", key="picked", causal=causal)
-
-    monkeypatch.setattr(model_picker, "_models", lambda *_: {"gpt2": "described", "minilm": "described"})
-    said = " ".join(captions(AppTest.from_function(page, args=(model, causal)).run()))
-    assert "described" in said
-    assert (LAST_TOKEN_NOTE in said) is noted

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components import model_picker
 from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.jobs import queue
 from mauve_core.tasks.comparison import ComparisonTask
@@ -63,21 +62,3 @@ def test_a_file_that_is_none_is_said_before_a_job_starts(
     start_button(app).click().run()
     assert started == []
     assert "is not a word vector" in app.error[0].value.replace("\\", "")
-
-
-@pytest.mark.parametrize(("causal", "caption"), [(False, model_picker.WORD_VECTORS), (True, model_picker.NO_WRITER)])
-def test_the_picker_says_what_a_typed_file_is(monkeypatch: pytest.MonkeyPatch, causal: bool, caption: str) -> None:
-    def page(causal: bool) -> None:
-        import streamlit as st
-
-        from mauve_app.components import model_picker
-
-        st.session_state.setdefault("picked", "~/glove.6B.300d.txt")
-        st.text(model_picker.show("Encoder", key="picked", causal=causal))
-
-    monkeypatch.setattr(model_picker, "_models", lambda *_: {"minilm": "offline"})
-    app = AppTest.from_function(page, args=(causal,)).run()
-    assert not app.exception
-    assert app.text[0].value == "~/glove.6B.300d.txt"
-    assert [element.value for element in app.caption] == [caption]
-    assert ("word vectors" in app.selectbox[0].help) is not causal
