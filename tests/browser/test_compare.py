@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import math
 import re
 import urllib.parse
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from mauve_core.analysis.precomputed import run_cluster_names, run_main_reason
 from mauve_core.base.formatting import with_spreads
-from mauve_core.figures.frontier import DRAWN_WEIGHTS, leading_clusters
-from mauve_core.store import Run
 from tests.browser import charts
 from tests.synthetic import make_comparison_inputs
 
@@ -89,88 +82,6 @@ def test_the_slider_moves_a_mark_on_every_curve_and_the_words(page: Page, live_a
     assert marks(page) == after
 
 
-def test_the_scaling_constant_acts_at_once_on_table_and_curves(page: Page, live_app: str) -> None:
-    open_compare(page, live_app)
-    charts.settle(page)  # The list stands below the chart, and each row's reason comes after its score.
-    row = charts.place(page, "collapsed")
-    said, before = row.text_content() or "", marks(page)["collapsed"]
-    expect(row).to_have_text(said)
-    slider = charts.open_sensitivity(page).get_by_role("slider", name=re.compile("Scaling constant"))
-    slider.focus()
-    page.keyboard.press("ArrowRight")
-    expect(page).to_have_url(re.compile(r"[?&]scale=6(&|$)"))
-    expect(row).not_to_have_text(said)
-    after = marks(page, until=lambda found: found["collapsed"].x != before.x)["collapsed"]
-    # x = exp(-c KL): the logarithm grows from 5 to 6 parts. Means over seeds of exp differ from exp of means by far
-    # less than the tolerance, because the seeds nearly agree.
-    assert math.log(after.x) / math.log(before.x) == pytest.approx(6 / 5, rel=1e-3)
-
-
-def test_a_hover_names_candidate_weight_both_errors_and_their_clusters(
-    page: Page, live_app: str, live_run: Run
-) -> None:
-    open_compare(page, live_app)
-    plot = charts.chart(page, "frontier_chart")
-    x, y = charts.read_chart(
-        page,
-        "frontier_chart",
-        """(plot, name) => {
-            const {xaxis, yaxis} = plot._fullLayout;
-            const mark = plot._fullData.find(t => t.mode === 'markers' && t.meta === name);
-            return [xaxis._offset + xaxis.d2p(mark.x[0]), yaxis._offset + yaxis.d2p(mark.y[0])];
-        }""",
-        "collapsed",
-    )
-    plot.hover(position={"x": x - 1, "y": y})
-    plot.hover(position={"x": x, "y": y})
-    hover = plot.locator(".hoverlayer")
-    expect(hover).to_contain_text("collapsed")
-    expect(hover).to_contain_text("weight of P 0.50")
-    expect(hover).to_contain_text(re.compile(r"type I 0\.\d{2,}\s±\s0\.\d{2,} nats"))
-    expect(hover).to_contain_text(re.compile(r"type II 0\.\d{2,}\s±\s0\.\d{2,} nats"))
-    names = run_cluster_names(live_run, "pairwise", "collapsed", live_run.comparison.median_seed("collapsed"))
-    for found in leading_clusters(live_run.comparison, "pairwise", "collapsed"):
-        first = found[int(np.argmin(np.abs(DRAWN_WEIGHTS - 0.5)))][0]
-        expect(hover).to_contain_text(f"most in {names[first]}")
-
-
-def test_the_data_of_the_curves_comes_as_csv(page: Page, live_app: str) -> None:
-    open_compare(page, live_app)
-    with page.expect_download() as download:
-        page.locator(".st-key-frontier_csv").get_by_role("button").click()
-    assert download.value.suggested_filename == "synthetic-divergence-curves.csv"
-    rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text())))
-    assert {row["candidate"] for row in rows} == set(CANDIDATES)
-    (row,) = [row for row in rows if row["candidate"] == "collapsed" and float(row["weight"]) == 0.5]
-    mark = marks(page)["collapsed"]
-    assert (mark.x, mark.y) == pytest.approx((float(row["x"]), float(row["y"])), abs=1e-6)  # float32
-
-
-def test_a_main_reason_leads_to_the_texts_of_its_cluster(page: Page, live_app: str, live_run: Run) -> None:
-    open_compare(page, live_app, candidate="close", seed="1")
-    reason = run_main_reason(live_run, "collapsed")
-    assert reason is not None
-    charts.settle(page)
-    charts.place(page, "collapsed").get_by_role("link", name=reason.finding).click()
-    expect(page.get_by_text(f"Cluster {reason.cluster}", exact=True)).to_be_visible()
-    expect(page).to_have_url(re.compile(rf"/clusters\?.*candidate=collapsed.*cluster={reason.cluster}(&|$)"))
-    expect(page).not_to_have_url(re.compile("seed="))
-    page.go_back()
-    expect(page.get_by_role("heading", name="Leaderboard")).to_be_visible()
-
-
-def test_what_is_folded_is_drawn_when_it_is_opened(page: Page, live_app: str) -> None:
-    open_compare(page, live_app)
-    charts.settle(page)
-    expect(page.locator(".st-key-scores_chart, .st-key-differences_chart")).to_have_count(0)
-    page.get_by_text("All scores", exact=True).click()
-    charts.chart(page, "scores_chart")
-    expect(charts.table(page, "MAUVE ↑").get_by_role("row")).to_have_count(2 + len(CANDIDATES))
-    page.get_by_text(re.compile("^Differences: ")).click()
-    charts.chart(page, "differences_chart")
-    charts.chart(page, "scores_chart")
-
-
 @pytest.mark.parametrize("image", ["PNG", "SVG"])
 def test_a_figure_is_saved_in_the_chosen_format(page: Page, live_app: str, image: str) -> None:
     open_compare(page, live_app)
@@ -187,18 +98,6 @@ def test_a_figure_is_saved_in_the_chosen_format(page: Page, live_app: str, image
     assert download.value.suggested_filename == f"synthetic-divergence-curves.{image.lower()}"
     head = Path(download.value.path()).read_bytes()[:200]
     assert head.startswith(b"\x89PNG") if image == "PNG" else b"<svg" in head
-
-
-def test_a_change_of_page_keeps_what_is_looked_at(page: Page, live_app: str) -> None:
-    open_compare(page, live_app, weight="0.3", scale="2")
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="New run").click()
-    expect(page.get_by_role("heading", name="New run")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"run=synthetic.*weight=0\.3.*scale=2"))
-    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Compare").click()
-    charts.settle(page)
-    charts.open_errors(page)
-    expect(weight_slider(page)).to_have_value("0.3")
-    assert {round(mark.weight, 6) for mark in marks(page).values()} == {0.3}
 
 
 def test_dark_is_dark_and_every_text_is_readable(dark_page: Page, live_app: str) -> None:
@@ -221,10 +120,3 @@ def test_dark_is_dark_and_every_text_is_readable(dark_page: Page, live_app: str)
 def brightness(colour: str) -> float:
     """Mean of the three channels of ``rgb(...)``, 0 to 255."""
     return sum(float(part) for part in re.findall(r"[\d.]+", colour)[:3]) / 3
-
-
-def test_an_empty_home_teaches(page: Page, empty_app: str) -> None:
-    page.goto(empty_app)
-    expect(page.get_by_role("heading", name="No runs yet")).to_be_visible()
-    page.get_by_role("link", name=re.compile("Start a run")).click()
-    expect(page.get_by_role("heading", name="New run")).to_be_visible()

@@ -5,21 +5,18 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.corpus.media import SIDES
 from mauve_core.store import Run
 from tests.browser import charts
 from tests.browser.conftest import serving
 from tests.browser.image_run import make_image_run
-from tests.browser.test_map import CHART, TRIANGLE, draw_lasso, hover, ids_where, inside_triangle, polygon_in_url
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
@@ -28,10 +25,6 @@ COUNTS = {HUMAN: (2000, 60), MODEL: (80, 120)}
 MARGIN_PX = 2500
 """From the view, at most, where Chromium begins to load a lazy picture."""
 
-MOST_LAYOUTS = 8
-"""Length of a task while the sheet scrolls, in layouts of the whole sheet."""
-MOST_BLOCKED = 0.25
-"""Of the time of scrolling, in tasks that a reader notices."""
 
 MOST_TABS = 80
 
@@ -52,38 +45,6 @@ _PLACES_IN_VIEW = f"""sheet => {{
 _COLUMNS = """sheet => [...sheet.children].filter(item => item.offsetTop === sheet.children[0].offsetTop).length"""
 
 _HAS_FOCUS = "sheet => sheet.contains(sheet.getRootNode().activeElement)"
-
-_LABEL = """() => {
-    const box = document.querySelector(".hoverlayer .hovertext")?.getBoundingClientRect();
-    return box?.height ? box.toJSON() : null;
-}"""
-
-_HOVERED = "plot => plot._hoverdata[0].customdata[0]"
-
-_LAYOUT_MS = """sheet => Math.max(...Array.from({length: 7}, () => {
-    sheet.style.display = 'none';
-    sheet.getBoundingClientRect();
-    const began = performance.now();
-    sheet.style.display = '';
-    sheet.getBoundingClientRect();
-    return performance.now() - began;
-}))"""
-
-_SCROLL = """async sheet => {
-    const tasks = [];
-    const observer = new PerformanceObserver(list => tasks.push(...list.getEntries()));
-    observer.observe({type: 'longtask'});
-    const began = performance.now();
-    sheet.scrollTop = 0;
-    while (sheet.scrollTop + sheet.clientHeight < sheet.scrollHeight - 1) {
-        sheet.scrollTop += sheet.clientHeight / 2;
-        await new Promise(requestAnimationFrame);
-    }
-    const ended = performance.now();
-    await new Promise(done => setTimeout(done, 200));  // a task is reported after it ended
-    tasks.push(...observer.takeRecords());
-    return {took: ended - began, tasks: tasks.filter(task => task.startTime > began).map(task => task.duration)};
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -171,20 +132,6 @@ def test_only_pictures_near_the_view_are_fetched(page: Page, images: tuple[str, 
     assert len(set(requested)) == len(requested)
 
 
-def test_a_long_sheet_scrolls_without_halting(page: Page, images: tuple[str, Run], requested: list[str]) -> None:
-    sheet = open_cluster(page, images)
-    names = names_of(sheet)
-    layout = sheet.evaluate(_LAYOUT_MS)
-    found: dict[str, Any] = sheet.evaluate(_SCROLL)
-    layout = max(layout, sheet.evaluate(_LAYOUT_MS))  # the machine may have become slower meanwhile
-    assert max(found["tasks"], default=0) < MOST_LAYOUTS * layout, found
-    assert sum(found["tasks"]) < MOST_BLOCKED * found["took"], found
-    wait_until_drawn(sheet)
-    assert len(names) - 1 in [place for place, _ in sheet.evaluate(_PLACES_IN_VIEW)]
-    assert len(set(requested)) == len(requested)
-    assert len(places_of(images[1], requested, names)) > len(names) // 2
-
-
 def tab_into(page: Page, sheet: Locator) -> None:
     for _ in range(MOST_TABS):
         page.keyboard.press("Tab")
@@ -245,57 +192,3 @@ def test_the_keyboard_goes_through_the_sheet_and_opens(page: Page, images: tuple
     expect(items.nth(1)).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(items.nth(2)).to_be_focused()
-
-
-def test_a_press_opens_a_picture_and_a_link_shows_it(page: Page, images: tuple[str, Run]) -> None:
-    sheet = open_cluster(page, images)
-    names, place = names_of(sheet), 1234
-    sheet.locator(".item").nth(place).click()
-    expect_open(page, images[1], names[place])
-    page.reload()
-    expect_open(page, images[1], names[place])
-    charts.in_sight(page, sheet.locator(".item").nth(place))
-
-
-def test_an_area_of_the_map_is_a_sheet(page: Page, images: tuple[str, Run]) -> None:
-    url, run = images
-    projection = run.comparison.projection
-    assert projection is not None
-    page.goto(f"{url}/map?run={run.id}")
-    expect(charts.chart(page, CHART)).to_be_visible()
-    drawn = draw_lasso(page, TRIANGLE)
-    polygon = polygon_in_url(page)
-    corners = np.array([polygon[((polygon - corner) ** 2).sum(axis=1).argmin()] for corner in drawn])
-    inside = {name for source, name in ids_where(run, inside_triangle(projection, corners)) if source == HUMAN}
-    sheet = human_sheet(page)
-    assert set(names_of(sheet)) == inside
-    assert 1 < len(inside) < sum(COUNTS[HUMAN])
-    name = names_of(sheet)[1]
-    sheet.get_by_role("option", name=name).click()
-    expect_open(page, run, name)
-    assert set(names_of(human_sheet(page))) == inside
-
-
-def test_the_map_shows_the_picture_under_the_mouse(page: Page, images: tuple[str, Run], requested: list[str]) -> None:
-    url, run = images
-    page.goto(f"{url}/map?run={run.id}")
-    expect(charts.chart(page, CHART)).to_be_visible()
-    picture = page.locator(".st-key-map_picture img")
-    expect(picture).to_be_hidden()
-    assert requested == []
-    hover(page)
-    expect(picture).to_be_visible()
-    place = charts.read_chart(page, CHART, _HOVERED)  # points lie close together
-    stack = Stack.of(run.comparison)
-    source, media = int(stack.source[place]), run.corpora[stack.names[stack.source[place]]].media
-    assert media is not None
-    address = f"/thumbnails/{run.id}/{source}/{SIDES[0]}/{media.digests[stack.position[place]]}.webp"
-    expect(picture).to_have_attribute("src", address)
-    expect(picture).to_be_in_viewport(ratio=0.99)
-    expect(picture).not_to_have_js_property("naturalWidth", 0)
-    label = page.wait_for_function(_LABEL).json_value()  # Plotly draws the label anew now and then
-    box = picture.bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] <= label["top"] or label["bottom"] <= box["y"]
-    page.mouse.move(2, 2)
-    expect(picture).to_be_hidden()

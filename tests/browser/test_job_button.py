@@ -61,21 +61,3 @@ def test_a_job_takes_the_place_and_the_focus_of_its_button(page: Page, empty_app
     expect(button).to_be_hidden()
     page.get_by_text("Compute again with other values").click()
     expect(button).to_be_enabled()
-
-
-def test_a_cancelled_job_gives_the_button_back_with_the_focus(page: Page, empty_app: str, run: Run) -> None:
-    page.goto(f"{empty_app}/decoders?run={run.id}&section=sweeps&axis=scale")
-    button = page.get_by_role("button", name="Compute", exact=True)
-    expect(button).to_be_visible()
-    charts.settle(page)
-    with job(1, kind="measures", status="running"):
-        button.focus()
-        page.keyboard.press("Enter")
-        cancel = page.locator(PLACE).get_by_role("button", name="Cancel", exact=True)
-        expect(cancel).to_be_visible()
-        charts.settle(page)
-        cancel.focus()
-        page.keyboard.press("Enter")
-        expect(page.get_by_text("· cancelled")).to_be_visible()
-        expect(button).to_be_enabled()
-        wait_for_focus(page, PLACE)

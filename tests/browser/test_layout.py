@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from docs.screenshots import FAULTS, take
 from mauve_core.base.config import SCORE_BOUNDS
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.sweeps import Sweep, SweepPoint, attachment_name
@@ -23,8 +20,6 @@ from tests.synthetic import CROWD, make_crowd
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 WIDTHS = (768, 1280, 1920)
-LEAST_CONTRAST = 4.5
-"""Of text and what is behind it, WCAG 2.2, level AA."""
 
 SMALLEST_PLOT = 250
 """Pixels of a plot's side in which eleven curves can be told apart."""
@@ -38,10 +33,6 @@ _BOXES = """(plot, selector) => {
     }).filter(box => box.width > 0);
 }"""
 
-_SHOWS_ALL = """key => {
-    const {scrollWidth, clientWidth} = document.querySelector(`.st-key-${key} .dvn-scroller`);
-    return scrollWidth - clientWidth <= 1;
-}"""
 
 Box = dict[str, float]
 
@@ -92,20 +83,6 @@ def within(inner: Box, outer: Box) -> bool:
     )
 
 
-@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
-def test_answer_pictures_and_the_first_of_the_list_are_seen_at_once(
-    page: Page, crowd_app: str, size: tuple[int, int]
-) -> None:
-    page.set_viewport_size({"width": size[0], "height": size[1]})
-    page.goto(f"{crowd_app}/?run=crowd")
-    charts.settle(page)
-    for key in ("frontier_chart", "leaderboard_chart"):
-        charts.in_sight(page, charts.chart(page, key))
-    for key in ("verdict", "place_0"):
-        charts.in_sight(page, page.locator(f".st-key-{key}"))
-    expect(page.get_by_test_id("stSidebarHeader").get_by_role("img")).to_be_visible()
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_eleven_curves_are_a_figure_to_print(page: Page, crowd_app: str, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 1000})
@@ -124,90 +101,6 @@ def test_eleven_curves_are_a_figure_to_print(page: Page, crowd_app: str, width: 
     assert min(plot) >= SMALLEST_PLOT
     bands = charts.read_chart(page, "frontier_chart", "plot => plot._fullData.filter(t => t.fill === 'toself').length")
     assert bands == 1
-
-
-@pytest.mark.parametrize("width", [420, *WIDTHS])
-def test_eleven_lines_of_a_sweep_are_named_at_their_ends(page: Page, crowd_app: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 1000})
-    page.goto(f"{crowd_app}/decoders?run=crowd&section=sweeps&axis=k")
-    charts.settle(page)
-    key = "sweep_chart_k"
-    page.locator(f".st-key-{key}").scroll_into_view_if_needed()
-    (figure,) = boxes(page, key, ".svg-container")
-    words = boxes(page, key, ".annotation-text")
-    assert len([word for word in words if word["left"] > figure["right"] / 2]) == CROWD
-    assert all(within(box, figure) for box in words)
-    assert not any(meet(one, other) for place, one in enumerate(words) for other in words[:place])
-    assert not boxes(page, key, ".legend")
-
-
-def test_another_band_is_chosen_and_kept(page: Page, crowd_app: str) -> None:
-    page.goto(f"{crowd_app}/?run=crowd")
-    charts.settle(page)
-    band = "plot => plot._fullData.filter(t => t.fill === 'toself').map(t => t.legendgroup)"
-    before = charts.read_chart(page, "frontier_chart", band)
-    charts.open_errors(page)
-    charts.choose(page, "Band of", "contrastive:alpha=0.4,k=4")
-    after = charts.read_chart(page, "frontier_chart", band, until=lambda found: found != before)
-    page.reload()
-    assert charts.read_chart(page, "frontier_chart", band) == after
-
-
-def test_the_buttons_over_panels_cover_no_title(page: Page, crowd_app: str) -> None:
-    page.goto(f"{crowd_app}/?run=crowd")
-    charts.settle(page)
-    page.get_by_text("All scores", exact=True).click()
-    charts.chart(page, "scores_chart").hover()
-    (buttons,) = boxes(page, "scores_chart", ".modebar")
-    titles = boxes(page, "scores_chart", ".annotation-text")
-    assert len(titles) == 4
-    assert not any(meet(buttons, title) for title in titles)
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_the_lists_of_the_gap_show_every_column(page: Page, crowd_app: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 1000})
-    page.goto(f"{crowd_app}/gap?run=crowd&below=few&candidate=contrastive:alpha%3D0.10,k%3D10")
-    charts.settle(page)
-    for key in ("gap_list_adds", "gap_list_misses", "greedy_table"):
-        scroller = page.locator(f".st-key-{key} .dvn-scroller")
-        expect(scroller).to_be_visible()
-        page.wait_for_function(_SHOWS_ALL, arg=key)
-        scroller.scroll_into_view_if_needed()
-        charts.in_sight(page, scroller, whole=False)
-
-
-def test_titles_of_panels_do_not_meet_on_a_telephone(page: Page, crowd_app: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(f"{crowd_app}/?run=crowd")
-    charts.settle(page)
-    page.get_by_text("All scores", exact=True).click()
-    titles = boxes(page, "scores_chart", ".annotation-text")
-    assert len(titles) == 4
-    assert not any(meet(one, other) for place, one in enumerate(titles) for other in titles[:place])
-
-
-@pytest.mark.parametrize(("opened", "ground"), [("page", (255, 255, 255)), ("dark_page", (20, 24, 31))])
-def test_words_in_charts_can_be_read(
-    opened: str, ground: tuple[int, ...], crowd_app: str, request: pytest.FixtureRequest
-) -> None:
-    page: Page = request.getfixturevalue(opened)
-    page.goto(f"{crowd_app}/?run=crowd")
-    charts.settle(page)
-    fills = "plot => [...new Set([...plot.querySelectorAll('text')].map(t => getComputedStyle(t).fill))]"
-    for key in ("leaderboard_chart", "frontier_chart"):
-        found: list[str] = charts.read_chart(page, key, fills)
-        assert found
-        for fill in found:
-            words, behind = (luminance(colour) for colour in (tuple(map(int, re.findall(r"\d+", fill))), ground))
-            assert (max(words, behind) + 0.05) / (min(words, behind) + 0.05) >= LEAST_CONTRAST, (key, fill)
-
-
-def luminance(colour: tuple[int, ...]) -> float:
-    """WCAG 2.2's relative luminance of red, green and blue."""
-    shares = [part / 255 for part in colour[:3]]
-    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @pytest.fixture
@@ -233,16 +126,3 @@ def test_a_browser_without_webgl_gets_a_map_and_is_told(plain: Browser, live_app
     charts.settle(page)
     page.get_by_test_id("stSidebarNav").get_by_role("link", name="Map").click()
     charts.read_chart(page, "map_chart", types, until=lambda found: sorted(found) == ["contour", "scatter"])
-
-
-def test_pictures_that_show_a_fault_are_named(chromium: Browser, plain: Browser, live_app: str, tmp_path: Path) -> None:
-    asked = (live_app, "synthetic", tmp_path, ["map"], 1280, "light")
-    assert take(chromium, *asked) == []
-    assert take(plain, *asked) == ["map-1280-light: The map is drawn without WebGL"]
-    page = chromium.new_page()
-    page.set_content(
-        '<p>WebGL is not supported by your browser</p><p data-testid="stException">KeyError</p>'
-        '<p class="st-key-fault">report</p>'
-    )
-    assert page.evaluate(FAULTS) == ["KeyError", "report", "WebGL is not supported"]
-    page.close()

@@ -73,14 +73,3 @@ def test_progress_is_drawn_without_a_run_of_the_page_until_the_end(page: Page, a
     expect(logs).to_have_count(1)  # that of the running job goes when the page has run
     logs.click()
     expect(page.get_by_text(HOSTILE)).to_be_visible()
-
-
-def test_what_a_press_takes_off_the_panel_goes_while_a_job_is_at_work(page: Page, app: str) -> None:
-    with job(1, status="running", stage="encoding", done=1, total=4), job(2, status="failed", message="No space left"):
-        page.goto(f"{app}/new_run")
-        expect(page.get_by_text("Encoding: 1 of 4")).to_be_visible()
-        for _ in range(3):
-            page.get_by_role("button", name="Dismiss", exact=True).click()
-            expect(page.get_by_text("No space left")).to_have_count(0)
-            page.get_by_role("button", name="Undo", exact=True).click()
-            expect(page.get_by_text("No space left")).to_be_visible()

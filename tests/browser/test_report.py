@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from mauve_core.store import Run
 from tests.browser import charts
 from tests.browser.conftest import serving, still
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
-from tests.synthetic import CROWD, make_crowd
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
@@ -145,45 +143,6 @@ def test_a_script_that_gets_in_all_the_same_is_refused(chromium: Browser, report
     context.close()
 
 
-def test_dark_is_dark_and_paper_is_white(chromium: Browser, report: Path, tmp_path: Path) -> None:
-    fill = "plot => getComputedStyle(plot.querySelector('.xtick text')).fill"
-    paper = "() => getComputedStyle(document.body).backgroundColor"
-    with opened(chromium, report, scheme="dark") as page:
-        plot = page.locator("[data-chart=frontier]")
-        plot.scroll_into_view_if_needed()
-        expect(plot.locator(".main-svg").first).to_be_visible()
-        assert brightness(page.evaluate(paper)) < 60
-        assert brightness(plot.evaluate(fill)) > 150
-        page.emulate_media(color_scheme="light")
-        page.wait_for_function(DARK_INK)
-        assert brightness(page.evaluate(paper)) > 240
-        page.emulate_media(color_scheme="dark", media="print")
-        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        page.wait_for_function(DARK_INK)
-        assert brightness(page.evaluate(paper)) > 240
-
-
-def test_names_at_the_ends_of_the_curves_stand_clear(chromium: Browser, tmp_path: Path) -> None:
-    run = make_crowd(tmp_path / "home")
-    path = tmp_path / "crowd.html"
-    path.write_bytes(html_report(run))
-    with opened(chromium, path) as page:
-        plot = page.locator("[data-chart=frontier]")
-        plot.scroll_into_view_if_needed()
-        expect(plot.locator(".annotation-text")).to_have_count(CROWD)
-        charts.in_sight(page, plot, whole=False)
-        drawing = plot.locator(".main-svg").first.bounding_box()
-        assert drawing is not None
-        names = [each.bounding_box() for each in plot.locator(".annotation-text").all()]
-        ordered = sorted((name for name in names if name is not None), key=lambda name: name["y"])
-        assert len(ordered) == CROWD
-        for name in ordered:
-            assert drawing["x"] <= name["x"] < name["x"] + name["width"] <= drawing["x"] + drawing["width"]
-        for upper, lower in pairwise(ordered):
-            middle = upper["y"] + upper["height"] / 2, lower["y"] + lower["height"] / 2
-            assert middle[1] - middle[0] >= min(upper["height"], lower["height"]) * 0.7
-
-
 def test_no_figure_is_cut_on_paper(chromium: Browser, report: Path) -> None:
     """A4 and Letter leave some 690 pixels between margins; each figure is drawn anew for that."""
     with opened(chromium, report, scheme="dark") as page:
@@ -212,29 +171,3 @@ def test_no_figure_is_cut_on_paper(chromium: Browser, report: Path) -> None:
         drawing.scroll_into_view_if_needed()
         charts.in_sight(page, page.locator("[data-chart=leaderboard]"), whole=False)
         assert page.locator(".paper").is_hidden()
-
-
-@pytest.mark.parametrize("width", [1920, 1280, 768, 390])
-def test_nothing_is_wider_than_the_window(chromium: Browser, report: Path, width: int) -> None:
-    with opened(chromium, report, width=width) as page:
-        page.locator("[data-chart=frontier]").scroll_into_view_if_needed()
-        expect(page.locator(DRAWN).first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_figure_of_the_report_can_be_saved(chromium: Browser, report: Path) -> None:
-    with opened(chromium, report) as page:
-        plot = page.locator("[data-chart=leaderboard]")
-        plot.scroll_into_view_if_needed()
-        expect(plot.locator(".main-svg").first).to_be_visible()
-        plot.hover()
-        with page.expect_download() as download:
-            plot.locator("[data-title^='Download plot']").click()
-        assert download.value.suggested_filename == "leaderboard.svg"
-        assert b"<svg" in Path(download.value.path()).read_bytes()[:300]
-
-
-def brightness(colour: str) -> float:
-    """Mean of the three channels of ``rgb(...)``, 0 to 255."""
-    channels = [float(part) for part in colour.removeprefix("rgba(").removeprefix("rgb(").rstrip(")").split(",")]
-    return sum(channels[:3]) / 3

@@ -40,15 +40,6 @@ def tap(target: Locator) -> None:
     target.tap()
 
 
-def visit(page: Page, name: str) -> None:
-    """Open the navigation, which covers a narrow screen, and choose a page: it folds away by itself."""
-    charts.settle(page)
-    tap(page.get_by_test_id("stExpandSidebarButton"))
-    tap(page.get_by_test_id("stSidebarNav").get_by_role("link", name=name, exact=True))
-    expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
-    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
-
-
 def nothing_outside(page: Page) -> None:
     charts.settle(page)
     assert page.evaluate(_OUTSIDE) == []
@@ -68,25 +59,3 @@ def test_from_the_verdict_to_the_texts_behind_it(phone: Page, live_app: str) -> 
     before = phone.url
     tap(down)
     expect(phone).not_to_have_url(before)
-
-
-def test_a_search_by_touch(phone: Page, live_app: str) -> None:
-    phone.goto(f"{live_app}/?run=synthetic")
-    visit(phone, "Texts")
-    box = phone.get_by_role("textbox", name="Find texts with")
-    tap(box)
-    box.fill("river")
-    box.press("Enter")
-    expect(phone.get_by_text(re.compile("“river”: .* texts"))).to_be_visible()
-    nothing_outside(phone)
-    tap(phone.get_by_role("link", name="In which clusters"))
-    expect(phone.get_by_role("heading", name="Clusters", level=1)).to_be_visible()
-    expect(phone.get_by_text("Found here:")).to_be_visible()
-    nothing_outside(phone)
-
-
-@pytest.mark.parametrize("view", ["Gap", "Map", "Decoders", "Probes"])
-def test_every_page_keeps_within_the_screen(phone: Page, live_app: str, view: str) -> None:
-    phone.goto(f"{live_app}/?run=synthetic")
-    visit(phone, view)
-    nothing_outside(phone)

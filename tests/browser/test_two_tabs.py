@@ -93,26 +93,6 @@ def test_the_other_tab_shows_jobs_runs_and_names_by_itself(app: str, home: Path,
     expect(one.get_by_text("No run has the id 'synthetic'")).to_be_visible()
 
 
-def test_looking_disturbs_no_one_who_types(app: str, home: Path, tabs: tuple[Page, Page]) -> None:
-    one, _ = tabs
-    one.goto(f"{app}/runs?run=synthetic")
-    charts.settle(one)
-    one.get_by_role("button", name="Edit").click()
-    notes = one.get_by_label("Notes")
-    notes.fill("half a ")
-    one.wait_for_timeout(4000)  # more than a beat
-    notes.press_sequentially("sentence, crcr")  # no letter is a shortcut of the page
-    RunStore().describe("synthetic", tags=["final"])
-    expect(one.get_by_text("final", exact=True).first).to_be_visible()
-    expect(notes).to_have_value("half a sentence, crcr")
-    expect(notes).to_be_focused()
-    charts.settle(one)
-    one.get_by_role("button", name="Save", exact=True).click()
-    expect(notes).to_have_count(0)
-    expect(one.get_by_test_id("stMain").get_by_text("half a sentence, crcr")).to_be_visible()
-    assert RunStore().load("synthetic").notes == "half a sentence, crcr"
-
-
 def opened_form(page: Page, app: str) -> Locator:
     page.goto(f"{app}/runs?run=synthetic")
     charts.settle(page)
@@ -160,24 +140,3 @@ def test_two_tabs_change_one_run_and_neither_loses_anything(app: str, home: Path
     found = RunStore().load("synthetic")
     assert (found.name, found.tags) == ("named in the second tab", ("mine", "theirs"))
     assert found.notes == "written in the second tab, read in the first"
-
-
-def test_runs_that_come_and_one_that_goes_leave_a_form_as_it_is(app: str, home: Path, tabs: tuple[Page, Page]) -> None:
-    form = opened_form(tabs[0], app)
-    notes = form.get_by_label("Notes")
-    notes.fill("half a ")
-    store = RunStore()
-    copy = store.import_(store.export("synthetic", home), name="newer")
-    expect(tabs[0].get_by_role("link", name="newer")).to_be_visible()
-    notes.press("Control+End")  # a list that grows may draw the form anew, and the caret with it
-    notes.press_sequentially("sentence")
-    expect(notes).to_have_value("half a sentence")
-    store.delete("synthetic")
-    expect(form.get_by_role("alert")).to_contain_text("has been deleted in the meantime")
-    expect(form.get_by_label("Notes")).to_have_value("half a sentence")
-    store.delete(copy.id)
-    press(form, "Restore the run")
-    expect(form.get_by_role("alert")).to_have_count(0)
-    press(form, "Save")
-    expect(form.get_by_label("Notes")).to_have_count(0)
-    assert store.load("synthetic").notes == "half a sentence"

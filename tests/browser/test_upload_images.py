@@ -7,11 +7,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FloatRect, Page, expect
+from playwright.sync_api import Page, expect
 
 from mauve_app.item_uploads import PICTURES
 from mauve_core.store import RunStore
-from tests.browser import axe, charts, results
+from tests.browser import charts, results
 from tests.browser.test_upload import JOB_TIMEOUT_MS, choose_encoder, uploader
 from tests.images.made import draw_images, draw_stripes
 
@@ -45,30 +45,3 @@ def test_archives_become_sheets_of_pictures(page: Page, empty_app: str, tmp_path
     sheet = page.locator(".sheet").first
     expect(sheet.locator("img").first).to_be_visible()
     page.wait_for_function("sheet => sheet.querySelector('img').naturalWidth > 0", arg=sheet.element_handle())
-
-
-def test_cards_with_pictures_hold_them_in_light_and_dark(
-    page: Page, dark_page: Page, empty_app: str, tmp_path: Path
-) -> None:
-    archive = Path(shutil.make_archive(str(tmp_path / "stripes"), "zip", draw_stripes(tmp_path / "stripes", N)))
-    for each in (page, dark_page):
-        each.goto(f"{empty_app}/new_run")
-        uploader(each, 0).set_input_files(archive)
-        pictures = each.get_by_role("img", name=PICTURE)
-        expect(pictures).to_have_count(PICTURES)
-        charts.settle(each)
-        boxes = [box_of(each, place) for place in range(PICTURES)]
-        assert len({box["y"] for box in boxes}) == 1, "one row"
-        assert [str(found) for found in axe.violations(each)] == []
-    page.set_viewport_size({"width": 390, "height": 800})
-    charts.settle(page)
-    card = page.locator('[class*="st-key-card_"]').bounding_box()
-    assert card is not None
-    boxes = [box_of(page, place) for place in range(PICTURES)]
-    assert all(box["x"] + box["width"] <= card["x"] + card["width"] for box in boxes)
-
-
-def box_of(page: Page, place: int) -> FloatRect:
-    found = page.get_by_role("img", name=PICTURE).nth(place).bounding_box()
-    assert found is not None
-    return found
