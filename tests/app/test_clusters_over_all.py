@@ -26,13 +26,11 @@ from mauve_core.experiments.clusters_over_shards import (
     stored_clusters_over_all,
 )
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
-from mauve_core.experiments.over_shards import stored_over_shards
 from mauve_core.serving import sharing
 from mauve_core.shards.collecting import KeptText
 from mauve_core.shards.compare import plan_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.reading import texts_of_cluster
-from mauve_core.shards.whereabouts import notes_path
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.over_shards import store_sample
 from tests.mutations import clusters_over_shards_example, over_shards_example
@@ -242,23 +240,6 @@ def test_a_shard_that_is_gone_is_named_and_may_come_back(open_page: OpenPage, sa
     app.button(key="read_p").click().run()
     assert not app.error
     assert counts(app)[0].startswith("40 of ")
-
-
-def test_where_the_work_folder_is_not_here_one_sentence_says_so(
-    open_page: OpenPage, sampled: Run, tmp_path: Path
-) -> None:
-    shutil.rmtree(tmp_path / "work")
-    app = open_page(VIEW, of_all=f"{largest(sampled)[0].number}")
-    assert not app.exception
-    assert not app.error
-    assert not buttons(app)
-    assert sum(escaped("is gone. Repeat the command") in caption.value for caption in app.caption) == 1
-    found = stored_over_shards(sampled)
-    assert found is not None
-    notes_path(found).unlink()
-    said = [caption.value for caption in app.run().caption if "More texts cannot be read" in caption.value]
-    assert len(said) == 1
-    assert "has no work folder" in said[0]
 
 
 def test_who_may_change_nothing_reads_what_the_run_keeps(

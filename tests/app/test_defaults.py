@@ -8,16 +8,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.store import Run
-from tests.browser.full_run import FOLLOWED, make_full_run
+from tests.browser.full_run import FOLLOWED
 
 OpenPage = Callable[..., AppTest]
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return make_full_run(tmp_path_factory.mktemp("full"))
 
 
 def standing(item: Any) -> Any:
@@ -48,11 +42,9 @@ def default(item: Any) -> Any:
     return list(given) if hasattr(given, "extend") else given
 
 
+@pytest.mark.usefixtures("full_home")
 @pytest.mark.parametrize(("view", "query", "least"), FOLLOWED)
-def test_the_default_is_the_value(
-    open_page: OpenPage, full_run: Run, monkeypatch: pytest.MonkeyPatch, view: str, query: dict[str, str], least: int
-) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
+def test_the_default_is_the_value(open_page: OpenPage, view: str, query: dict[str, str], least: int) -> None:
     app = open_page(f"views/{view}/{view}.py", **query)
     assert not app.exception
     followers = app.session_state["_url_titles"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,24 +13,14 @@ from mauve_app.views.methods.encoder_table import shown_scores
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders import request as encoder_request
 from mauve_core.figures import encoders as figures
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
-from mauve_core.tasks.registry import read_task
+from tests.app.pages import said
 from tests.word_files import by_chance, by_topic
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
-
-
-@pytest.fixture
-def run(stored_run: Run, own_home: Path) -> Run:
-    """A copy of ``stored_run`` that may be added to."""
-    shutil.copytree(stored_run.path.parent, own_home / "runs")
-    return RunStore().load(stored_run.id)
 
 
 @pytest.fixture
@@ -42,31 +30,13 @@ def table(run: Run, tmp_path: Path) -> EncoderTable:
     return CompareEncodersTask(run.id, tuple(map(str, vectors))).compute()
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
-    """What the page asked to start, in place of workers."""
-    found: list[Task] = []
-
-    def start(task: Task, *_: object) -> JobState:
-        found.append(read_task(task.kind, json.loads(json.dumps(task.to_json()))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
-    return found
-
-
-def said(app: AppTest) -> str:
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.warning, *app.header)
-    return "\n".join(element.value for element in parts).replace("\\", "")
-
-
 def chosen(app: AppTest) -> Any:
     (item,) = [item for item in app.multiselect if str(item.key).startswith("encoders_chosen")]
     return item
 
 
 def test_the_encoders_on_this_machine_are_offered_and_start_as_one_job(
-    open_page: OpenPage, run: Run, started: list[Task], monkeypatch: pytest.MonkeyPatch
+    open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoder_request.PACKAGED["minilm"].__class__, "locate", lambda self: Path(__file__))
     app = open_page(VIEW, vary="encoders")
@@ -74,11 +44,11 @@ def test_the_encoders_on_this_machine_are_offered_and_start_as_one_job(
     chosen(app).set_value(["minilm", "smollm2-135m:layer=3"]).run()
     app.button(key="encoders_start").click().run()
     assert not app.exception
-    assert started == [CompareEncodersTask(run.id, ("minilm", "smollm2-135m:layer=3"))]
+    assert [task for _, task in started] == [CompareEncodersTask(run.id, ("minilm", "smollm2-135m:layer=3"))]
 
 
 @pytest.mark.usefixtures("run")
-def test_what_is_no_encoder_is_said_and_starts_nothing(open_page: OpenPage, started: list[Task]) -> None:
+def test_what_is_no_encoder_is_said_and_starts_nothing(open_page: OpenPage, started: list[Any]) -> None:
     app = open_page(VIEW, vary="encoders")
     for wrong in (["gpt2:size=3"], []):
         chosen(app).set_value(wrong).run()

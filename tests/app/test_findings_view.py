@@ -18,7 +18,6 @@ from mauve_core.base.config import HUMAN
 from mauve_core.serving import sharing
 from mauve_core.store import Run
 from tests.analysis.findings.test_finding import WORDS
-from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
 VIEW, CLUSTERS = "views/findings/findings.py", "views/clusters/clusters.py"
@@ -71,7 +70,7 @@ def test_its_texts_go_along_to_the_clusters(open_page: OpenPage, stored_run: Run
     assert f"{len(found.model_texts)} of 60 texts by collapsed" in says(app)
 
 
-@pytest.mark.parametrize("query", [{"shows": "loop-00000000"}, {"versus": "nobody"}, {"versus": "collapsed"}])
+@pytest.mark.parametrize("query", [{"shows": "loop-00000000", "versus": "nobody"}])
 def test_what_the_run_lacks_is_left_aside(open_page: OpenPage, stored_run: Run, query: dict[str, str]) -> None:
     found = run_findings(stored_run, "collapsed")
     app = opened(open_page, candidate="collapsed", **query)
@@ -104,13 +103,6 @@ def compared(open_page: OpenPage, *files: tuple[str, bytes]) -> AppTest:
     return app
 
 
-@pytest.fixture
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_run(tmp_path, names=["collapsed"], n=40, projection=False)
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
-
-
-@pytest.mark.usefixtures("own_home")
 def test_two_files_are_compared_without_a_run_and_never_called_human(open_page: OpenPage) -> None:
     files = ("v1.jsonl", lines(sorry=False)), ("v2.jsonl", lines(sorry=True, seed=1))
     app = compared(open_page, *files)

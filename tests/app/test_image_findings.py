@@ -14,6 +14,7 @@ from mauve_app.components import contact_sheet
 from mauve_core.analysis.findings.of_run import run_findings
 from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
+from tests.app.pages import said
 from tests.images.made import make_dark_run
 
 OpenPage = Callable[..., AppTest]
@@ -43,11 +44,6 @@ def opened(open_page: OpenPage, run: Run, view: str = VIEW, **query: str) -> App
     app = open_page(view, run=run.id, **query)
     assert not app.exception
     return app
-
-
-def said(app: AppTest) -> str:
-    parts = (*app.header, *app.markdown, *app.caption, *app.info)
-    return "\n".join(element.value for element in parts).replace("\\", "")
 
 
 def test_the_page_says_what_differs_and_shows_both_sides(

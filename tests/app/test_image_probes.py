@@ -18,6 +18,7 @@ from mauve_core.experiments.robustness import ProbeTable, probe_run, summary
 from mauve_core.experiments.robustness.table import ATTACHMENT
 from mauve_core.images.perturbing import PROBES
 from mauve_core.store import Run, RunStore
+from tests.app.pages import said
 from tests.images.made import draw_stripes
 
 OpenPage = Callable[..., AppTest]
@@ -38,11 +39,6 @@ def table(run: Run) -> ProbeTable:
     found = probe_run(run, [parse_perturbation(spec) for spec in ("flip@0.5", "blur-3")], splits=1)
     RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(found))
     return found
-
-
-def said(app: AppTest) -> str:
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.header, *app.text)
-    return "\n".join(element.value for element in parts).replace("\\", "")
 
 
 def test_a_run_without_probes_offers_those_of_images(open_page: OpenPage, run: Run) -> None:

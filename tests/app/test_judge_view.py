@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,13 +41,6 @@ OpenPage = Callable[..., AppTest]
 VIEW = "views/judge/judge.py"
 ANN = "Ann"
 ANSWERS = {"interesting": 0, "sensible": 3, "human-like": 2}
-
-
-@pytest.fixture
-def run(stored_run: Run, own_home: Path) -> Run:
-    """A copy of ``stored_run`` that may be rated."""
-    shutil.copytree(stored_run.path, own_home / "runs" / stored_run.id)
-    return RunStore().load(stored_run.id)
 
 
 @pytest.fixture
@@ -109,15 +101,6 @@ def rate(store: RatingStore, plan: PairPlan, start: int, end: int, seconds: floa
 def start(app: AppTest) -> Button:
     (found,) = (button for button in app.button if button.label == "Start rating")
     return found
-
-
-@pytest.mark.usefixtures("run")
-def test_a_blank_name_is_none(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    app.text_input(key="judge_name").set_value("   ")
-    start(app).click().run()
-    assert "rater" not in app.query_params
-    assert [toast.value for toast in app.toast] == ["Enter a name first."]
 
 
 def test_the_first_pair_of_the_plan_is_shown_and_nothing_tells_its_sources(
@@ -275,7 +258,7 @@ def tables(app: AppTest) -> list[list[dict[str, str]]]:
     return [[dict(row) for _, row in table.iterrows()] for table in cells]
 
 
-@pytest.mark.parametrize("question", [None, "sensible"])
+@pytest.mark.parametrize("question", ["sensible"])
 def test_the_scores_are_those_of_the_core(
     open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan, question: str | None
 ) -> None:
@@ -324,26 +307,6 @@ def test_every_score_is_correlated_with_people(
     captions = " ".join(element.value for element in app.caption)
     assert "6 orders" in captions
     assert "All sds are over texts" in captions
-
-
-def test_ties_and_fast_pairs_as_chosen(open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan) -> None:
-    rate(store, plan, 0, 20)
-    rate(store, plan, 20, 26, seconds=5.0)
-    app = open_page(VIEW, tab="results")
-    app.segmented_control(key="url_ties").set_value("random").run()
-    app.number_input(key="url_seconds").set_value(25).run()
-    sources = [source.name for source in run.comparison.sources]
-    ranking = rank(store.list(), sources, "interesting", corpora=run.corpora, ties="random", min_seconds=25)
-    assert ranking.excluded == 6
-    shown = tables(app)[0]
-    for row, player in zip(shown, ranking.players, strict=True):
-        assert row["Score"].startswith(f"**{points(player.score)}**")
-    captions = " ".join(element.value for element in app.caption)
-    assert "20 answers from 1 rater" in captions
-    assert "6 answers left out" in captions
-    app.number_input(key="url_seconds").set_value(600).run()
-    assert not app.exception
-    assert any("No ratings of this question are left" in info.value for info in app.info)
 
 
 def test_damaged_ratings_are_said_and_left_alone(open_page: OpenPage, run: Run) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +13,8 @@ from streamlit.testing.v1 import AppTest
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, order_sentence
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.figures.lengths import shown_table
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.base import Task
 from mauve_core.tasks.lengths import LengthsTask
-from mauve_core.tasks.registry import read_task
 from tests.tiny_models import make_gpt2
 
 OpenPage = Callable[..., AppTest]
@@ -40,18 +35,6 @@ def run(stored_run: Run, own_home: Path, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.fixture
 def table(run: Run) -> LengthTable:
     return LengthsTask(run.id, (2, 5, 9), ("length", "repetition")).compute()
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-
-    def start(task: Task, *_: object) -> JobState:
-        found.append(read_task(task.kind, json.loads(json.dumps(task.to_json()))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
-    return found
 
 
 def panels(app: AppTest) -> list[Any]:

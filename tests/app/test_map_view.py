@@ -13,7 +13,6 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import news, page_chrome
 from mauve_app.views.map.map_selection import cluster_counts, source_counts
-from mauve_core.analysis.cluster_table import cluster_table
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
 from mauve_core.figures import map_data
@@ -31,15 +30,9 @@ LASSO = "0,0;1,0;1,1;0,1"
 
 
 @pytest.fixture
-def mapped_run(stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """``stored_run`` with texts strewn over the square from -1 to 1, in a home of its own."""
-    total = sum(source.n for source in stored_run.comparison.sources)
-    places = np.random.default_rng(8).uniform(-1, 1, (total, 2)).astype(np.float32)
-    comparison = dataclasses.replace(stored_run.comparison, projection=places)
-    features = {name: stored_run.features(name) for name in stored_run.corpora}
-    home = tmp_path / "mapped"
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    return RunStore(home / "runs").save("mapped", comparison, stored_run.corpora, features)  # type: ignore[arg-type]
+def mapped_run(stored_run: Run, run_home: Path) -> Run:
+    """Its texts are strewn over the square from -1 to 1."""
+    return stored_run
 
 
 def ids_in_quarter(run: Run, source: str) -> list[str]:
@@ -52,13 +45,6 @@ def ids_in_quarter(run: Run, source: str) -> list[str]:
 
 def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:
     return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
-
-
-@pytest.mark.usefixtures("run_home")
-def test_a_run_without_a_map_says_so(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert any("has no map yet" in element.value for element in app.markdown)
 
 
 def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_run: Run) -> None:
@@ -142,32 +128,13 @@ def test_counts_of_an_area_by_hand() -> None:
     np.testing.assert_allclose(table["overall"], [4 / 5, 1 / 5])
 
 
-def test_texts_of_an_area_are_ranked_by_their_cluster_s_cost(open_page: OpenPage, mapped_run: Run) -> None:
-    tabs = {"map_area_tabs": "List"}
-    app = open_page(VIEW, tabs, run=mapped_run.id, candidate="shifted", lasso=LASSO)
-    in_order = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
-    app.segmented_control(key="url_colour").set_value("cost").run()
-    assert not app.exception
-    partition = mapped_run.comparison.partition("pairwise", "shifted")
-    costs = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)["cost_share"].to_numpy()
-    ranked = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
-    inside = ranked["source"].isin([HUMAN, "shifted"])
-    assert ranked["cluster"].notna().tolist() == inside.tolist()  # a pairwise partition leaves the others out
-    assert not inside[inside.sum() :].any()
-    own = costs[ranked["cluster"].dropna()]
-    assert (np.diff(own) <= 0).all()
-    assert own[0] > own[-1]
-    assert sorted(zip(ranked["source"], ranked["id"], strict=True)) == sorted(
-        zip(in_order["source"], in_order["id"], strict=True)
-    )
-
-
 @pytest.fixture
 def unmapped(stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """``stored_run`` without a map in a home of its own, which tests may change."""
     home = tmp_path / "unmapped"
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    return RunStore(home / "runs").save("unmapped", stored_run.comparison, stored_run.corpora)
+    comparison = dataclasses.replace(stored_run.comparison, projection=None, map_fitted=None)
+    return RunStore(home / "runs").save("unmapped", comparison, stored_run.corpora)
 
 
 def buttons(app: AppTest) -> list[str]:

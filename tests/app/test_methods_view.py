@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.caching import cache
-from mauve_app.components.markup import with_minus
-from mauve_core.__main__ import main
-from mauve_core.base.formatting import with_plain_spaces, with_two_spreads
+from mauve_core.base.formatting import with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods import (
     ESTIMATORS,
@@ -23,21 +16,16 @@ from mauve_core.experiments.methods import (
     MethodResult,
     MethodScore,
     MethodTable,
-    stored_methods,
 )
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.ranks import MARK
 from mauve_core.figures.methods import leaderboard_decimals, score_labels
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
 from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_methods import CompareMethodsTask
-from mauve_core.tasks.registry import read_task
-from tests.synthetic import make_run
+from tests.app.pages import said
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
@@ -46,35 +34,9 @@ NASTY = "*b* <img> [x](y)"
 
 
 @pytest.fixture
-def run(stored_run: Run, own_home: Path) -> Run:
-    """A copy of ``stored_run`` that may be added to."""
-    shutil.copytree(stored_run.path.parent, own_home / "runs")
-    return RunStore().load(stored_run.id)
-
-
-@pytest.fixture
 def table(run: Run) -> MethodTable:
     """Four quick methods on the run, kept beside it."""
     return CompareMethodsTask(run.id, CHEAP, 2).compute()
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
-    """Kind and task of what the page asked to start, in place of workers."""
-    found: list[tuple[str, Any]] = []
-
-    def start(task: Task, *_: object) -> JobState:
-        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
-    return found
-
-
-def said(app: AppTest) -> str:
-    """Everything that the page says in Markdown, captions and infos, without escapes."""
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.header)
-    return "\n".join(element.value for element in parts).replace("\\", "")
 
 
 def found(elements: Any, key: str) -> Any:
@@ -107,48 +69,10 @@ def start(app: AppTest) -> None:
 # The form
 
 
-def test_one_candidate_has_no_ranking_and_no_agreement(
-    open_page: OpenPage, own_home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = make_run(own_home, n=40, seeds=2, projection=False, names=("shifted",))
-    assert main(["methods", run.id, *(f"--method={spec}" for spec in CHEAP), "--quiet"]) == 0
-    table = stored_methods(run)
-    assert table is not None
-    assert np.isnan(table.agreement()).all()
-    printed = capsys.readouterr().out
-    app = open_page(VIEW, run=run.id)
-    assert not app.exception
-    shown = said(app)
-    assert "Ranking by each method" in shown
-    for text in (printed, shown):
-        assert "does not depend on the method" not in text
-    assert not {"Agreement", "What they rank differently"} & {header.value for header in app.header}
-
-
 def test_the_usual_ones_are_started_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     start(app)
     assert started == [("methods", CompareMethodsTask(run.id, CompareMethodsTask.methods, SEEDS))]
-
-
-def test_permutations_go_with_the_job_and_come_back(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    app = open_page(VIEW)
-    found(app.multiselect, "methods_chosen").set_value(["kmeans", "frechet"]).run()
-    found(app.number_input, "methods_permutations").set_value(999).run()
-    start(app)
-    (task,) = [task for _, task in started]
-    assert task == CompareMethodsTask(run.id, ("kmeans", "frechet"), SEEDS, 999)
-    quick = CompareMethodsTask(run.id, task.methods, 2, 99).compute()
-    app = open_page(VIEW)
-    assert found(app.number_input, "methods_permutations").value == 99
-    first, second = (row for _, row in app.dataframe[0].value.iterrows())
-    for place, name in enumerate(quick.candidates):
-        p = quick.results[0].scores[name].p_value
-        assert p is not None
-        assert f"  p {p:.2g}" in first[f"line_{place}"]
-        assert "  p " not in second[f"line_{place}"]  # it has no bins
-    assert "test of P = Q by 99 permutations" in said(app)
-    assert "cannot be below 0.01" in said(app)
 
 
 def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -211,7 +135,7 @@ def test_only_parts_that_go_together_are_offered(open_page: OpenPage) -> None:
 
 
 @pytest.mark.usefixtures("run")
-@pytest.mark.parametrize("typed", ["nothing", "knn:smoothing=laplace", "kmeans:scale=x", NASTY])
+@pytest.mark.parametrize("typed", ["knn:smoothing=laplace", NASTY])
 def test_what_cannot_be_read_is_said_and_nothing_starts(open_page: OpenPage, started: list[Any], typed: str) -> None:
     app = open_page(VIEW)
     found(app.multiselect, "methods_chosen").set_value(["kmeans", typed]).run()
@@ -293,24 +217,6 @@ def test_a_damaged_table_is_said_and_can_be_made_again(open_page: OpenPage, run:
     assert not app.exception
     assert len(app.error) == 1
     assert not app.button(key="methods_start").disabled
-
-
-# Errors against n and k
-
-
-def test_the_advice_is_the_cores_for_the_candidate_of_the_url(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW, candidate="shifted")
-    assert not app.exception
-    assert app.selectbox(key="url_candidate").value == "shifted"
-    texts, clusters = cache.sampling_advice(run.id, "shifted")
-    assert with_plain_spaces(with_minus(texts.reason)) in said(app)
-    assert "to the power −" in said(app)
-    assert with_plain_spaces(with_minus(clusters.reason)) in said(app)
-    assert (texts.n, texts.k) == (60, run.comparison.candidate("shifted").partitions[0].k)
-    assert clusters.curve.k[-1] == texts.k
-    app.selectbox(key="url_candidate").set_value("collapsed").run()
-    assert with_plain_spaces(with_minus(cache.sampling_advice(run.id, "collapsed")[0].reason)) in said(app)
-    assert app.query_params["candidate"] in ("collapsed", ["collapsed"])
 
 
 # States around

@@ -15,8 +15,8 @@ from mauve_core.base.formatting import written
 from mauve_core.numerics.resampling.stability import LABELS
 from mauve_core.scoring.estimates import rescored, score_basis
 from mauve_core.scoring.tables import interval_of, mean_and_spread, rank_label, standings
-from mauve_core.store import Run, RunStore
-from tests.browser.full_run import make_full_run
+from mauve_core.store import Run
+from tests.app.pages import url_of
 from tests.pages_with_scores import LOOKED_INSIDE, NAME, NO_SCORE, REASONS, SAME
 
 OpenPage = Callable[..., AppTest]
@@ -24,17 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run on which every view has something to show, and the same again under another name."""
-    run = make_full_run(tmp_path_factory.mktemp("one"))
-    RunStore(run.path.parent).save("again", run.comparison, run.corpora)
-    return run
-
-
 @pytest.fixture(autouse=True)
-def run(full_run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
+def run(full_run: Run, full_home: Path) -> Run:
     return full_run
 
 
@@ -49,10 +40,6 @@ def words(app: AppTest) -> str:
     cells = [str(cell) for table in [*app.table, *app.dataframe] for cell in table.value.to_numpy().ravel()]
     texts = [element.value for element in [*app.markdown, *app.caption, *app.info]]
     return re.sub(r"\\|\*\*", "", "\n".join([*texts, *cells]))
-
-
-def url_of(app: AppTest) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
 
 
 def test_every_page_is_in_one_of_the_lists() -> None:

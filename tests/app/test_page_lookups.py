@@ -14,9 +14,6 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components import model_picker
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub, text_kind
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 from tests.lookups import ROOT, looked_up, watched
 
@@ -72,14 +69,7 @@ def reachable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[Any] = []
-
-    def start(task: ComparisonTask, *_: object) -> JobState:
-        started.append(task.config.encoder)
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
+def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], started: list[tuple[str, Any]]) -> None:
     app = open_page(VIEW)
     assert app.selectbox(key="encoder_model_text").value == DEFAULT_MODEL
     assert any("4-bit quantized" in text for text in captions(app))
@@ -91,7 +81,7 @@ def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monke
     start_button(app).click().run()
     assert not app.exception
     assert not app.error
-    assert [encoder.model for encoder in started] == [PAPERS_MODEL]
+    assert [task.config.encoder.model for _, task in started] == [PAPERS_MODEL]
 
 
 @pytest.mark.parametrize(("offline", "expected"), [(False, model_picker.TO_FETCH), (True, model_picker.NO_HUB)])

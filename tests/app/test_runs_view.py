@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +11,16 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.analysis.comparability import differences, one_leaderboard
-from mauve_core.base.config import CompareConfig, EncoderConfig, ScoreConfig
+from mauve_core.analysis.comparability import one_leaderboard
+from mauve_core.base.config import ScoreConfig
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.tables import standings
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.store.index import IndexWarning
-from mauve_core.tasks.recompare import RecompareTask
-from tests.handmade import make_comparison, make_corpora, make_features
+from tests.app.pages import url_of
+from tests.handmade import make_comparison, make_corpora
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/runs/runs.py"
@@ -47,10 +45,6 @@ def save(store: RunStore, name: str, *, scale: float = 5.0) -> Run:
 def cards(app: AppTest) -> list[str]:
     """Ids of the runs that are listed."""
     return [str(button.key).removeprefix("edit_") for button in app.button if str(button.key).startswith("edit_")]
-
-
-def url_of(app: AppTest) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
 
 
 def said(app: AppTest) -> str:
@@ -113,19 +107,6 @@ def test_a_damaged_index_is_made_anew_and_the_page_is_whole(open_page: OpenPage,
     assert not app.exception
     assert "cannot be used" not in said(app)
     assert len(store.list()) == 3
-
-
-def test_without_an_index_runs_are_listed_and_the_page_says_why(open_page: OpenPage, store: RunStore) -> None:
-    for path in store.root.glob("index.sqlite*"):
-        path.unlink()
-    (store.root / "index.sqlite").mkdir()
-    (store.root / "two" / "comparison.json").write_text("{")
-    with pytest.warns(IndexWarning, match="cannot be used"):
-        app = open_page(VIEW)
-    assert not app.exception
-    assert "index.sqlite cannot be used" in said(app)
-    assert "Run two cannot be read" in said(app)
-    assert [b for b in app.button if b.key == "delete_one"]
 
 
 def test_a_damaged_entry_of_the_bin_is_shown_as_such(open_page: OpenPage, store: RunStore) -> None:
@@ -214,35 +195,13 @@ def test_comparable_runs_share_a_leaderboard(open_page: OpenPage, store: RunStor
     assert about in said(app)
 
 
-def test_runs_of_other_settings_are_not_ranked_and_the_settings_named(open_page: OpenPage, store: RunStore) -> None:
-    app = open_page(VIEW, shelf="pair", left="one")
-    assert "Choose two runs" in said(app)
-    app.selectbox(key="url_right").set_value("finer").run()
-    assert url_of(app)["right"] == "finer"
-    assert "the runs differ in: Scaling constant c" in app.warning[0].value.replace("\\", "")
-    (table,) = app.table
-    (found,) = differences(store.load("one").comparison, store.load("finer").comparison)
-    row = {name: str(cell).replace("*", "").replace("\\", "") for name, cell in table.value.iloc[0].items()}
-    assert row == {"Setting": found.setting, "A": "5", "B": "3", "Decides the score": f"yes, {found.reason}"}
-    app.selectbox(key="url_right").set_value("one").run()
-    assert "the same run" in said(app)
-
-
 # Made again
 
 
 @pytest.mark.usefixtures("run_home")
 def test_duplicate_starts_what_the_form_says(
-    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
+    open_page: OpenPage, stored_run: Run, started: list[tuple[str, Any]]
 ) -> None:
-    started: list[RecompareTask] = []
-
-    def start(task: RecompareTask, *_: object) -> JobState:
-        assert task.kind == "again"
-        started.append(RecompareTask.from_json(json.loads(json.dumps(task.to_json()))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
     app = open_page(VIEW)
     app.button(key="again_synthetic").click().run()
     app.multiselect(key="again_kept_synthetic").set_value(["close", "collapsed"])
@@ -251,43 +210,14 @@ def test_duplicate_starts_what_the_form_says(
     assert app.text_input(key="again_name_synthetic").placeholder == "synthetic, k 5, seeds 3"
     app.button(key="again_start_synthetic").click().run()
     assert not app.exception
-    (task,) = started
+    ((kind, task),) = started
+    assert kind == "again"
     assert (task.name, task.run, task.left_out) == ("synthetic, k 5, seeds 3", "synthetic", ("shifted",))
     before = stored_run.comparison.config
     assert (task.config.score.k, task.config.score.seeds, task.config.score.restarts) == (5, 3, before.score.restarts)
     assert task.config.encoder is None
     app.button(key="again_close_synthetic").click().run()
     assert [box.key for box in app.number_input] == []
-
-
-def encoded_run(store: RunStore) -> Run:
-    """A run whose features an encoder made, under settings that are not the usual ones."""
-    comparison = make_comparison()
-    encoder = EncoderConfig("minilm", pooling="mean", layer=-2, max_tokens=64, dtype="bfloat16")
-    score = ScoreConfig(seeds=2, explained_variance=0.8, restarts=3, confidence=0.999, scale=0.05)
-    config = CompareConfig(encoder, score)
-    return store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
-
-
-def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[RecompareTask]]:
-    """The form of Duplicate, and what it starts."""
-    started: list[RecompareTask] = []
-    monkeypatch.setattr(queue, "start", lambda task, *_: started.append(task))
-    app = open_page(VIEW)
-    app.button(key="again_encoded").click().run()
-    assert not app.exception
-    return app, started
-
-
-def test_duplicate_begins_with_every_setting_of_the_run(
-    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = encoded_run(store)
-    app, started = form_of_encoded(open_page, monkeypatch)
-    assert "texts are encoded again" not in said(app)
-    app.button(key="again_start_encoded").click().run()
-    assert started[0].config == run.comparison.config
-    assert started[0].name == "encoded, again"
 
 
 # Read-only

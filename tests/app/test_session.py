@@ -14,6 +14,7 @@ from mauve_app.url.parameters import FACTORS, MAX_RATER, MAX_SECONDS, PARAMETERS
 from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.figures.map import COLOURINGS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from tests.app.pages import url_of
 
 names = st.text(min_size=1, max_size=30)
 numbers = st.floats(-100, 100, allow_subnormal=False).map(lambda x: float(f"{x:.5g}"))
@@ -155,11 +156,6 @@ def after(before: dict[str, str], script: Callable[[], None]) -> dict[str, str]:
     app.run()
     assert not app.exception
     return url_of(app)
-
-
-def url_of(app: AppTest) -> dict[str, str]:
-    """The query string; AppTest gives a value as it was set, a text or a list of one."""
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
 
 
 def test_update_keeps_the_rest_and_other_parameters() -> None:

@@ -11,19 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_core.encoders import AvailableModel, text_kind
-from mauve_core.jobs import queue
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 
 OpenPage = Callable[..., AppTest]
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Specs of the jobs that were started; nothing runs."""
-    specs: list[dict[str, Any]] = []
-    monkeypatch.setattr(queue, "start", lambda task, *_: specs.append(task.to_json()))
-    return specs
 
 
 def with_encoder(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, path: Path) -> AppTest:
@@ -40,7 +30,7 @@ def with_encoder(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, path: Pat
 
 
 def test_a_run_starts_with_the_path(
-    open_page: OpenPage, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_page: OpenPage, started: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "tiny.6B.2d.vec.gz"
     path.write_bytes(gzip.compress(b"2 2\ntext 1 0\nof 0 1\n"))
@@ -48,13 +38,13 @@ def test_a_run_starts_with_the_path(
     start_button(app).click().run()
     assert not app.exception
     assert len(app.error) == 0
-    encoder = ComparisonTask.from_json(started[0]).config.encoder
+    encoder = started[0][1].config.encoder
     assert encoder is not None
     assert encoder.model == str(path)
 
 
 def test_a_file_that_is_none_is_said_before_a_job_starts(
-    open_page: OpenPage, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_page: OpenPage, started: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "prose.txt"
     path.write_text("It was a dark night.\n")

@@ -18,8 +18,6 @@ from tests.browser import charts
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 ANN = "Ann"
-DOUBLE_MS = 400
-"""Of answer_panel.js: a second hit of one key within this time is one hit."""
 
 RETRY_MS = 8000
 """Of answer_panel.js: what the server does not answer is sent again after this time."""
@@ -155,30 +153,6 @@ def test_overlapping_keys_lose_nothing_and_late_ones_answer_nothing(
     page.keyboard.press("g")
     expect_pair(page, plan[2])
     assert list(stored(store, plan[1]).values()) == ["slightly B", "slightly B", "definitely B"]
-
-
-def test_the_last_key_hit_twice_does_not_answer_the_next_pair(
-    page: Page, live_app: str, store: RatingStore, plan: PairPlan
-) -> None:
-    open_judge(page, live_app, rater=ANN)
-    expect_pair(page, plan[0])
-    press(page, 0, 0)
-    expect_pressed(page, interesting=0, sensible=0)
-    elapsed = page.evaluate(
-        """async () => {
-            const hit = () => document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', bubbles: true}));
-            const components = [...document.querySelectorAll('[data-testid^="stBidiComponent"]')];
-            const panel = components.map(one => one.shadowRoot?.querySelector('.panel')).find(Boolean);
-            const turn = panel.dataset.turn, start = performance.now();
-            hit();
-            while (panel.dataset.turn === turn) await new Promise(requestAnimationFrame);
-            hit();
-            return performance.now() - start;
-        }"""
-    )
-    expect_pair(page, plan[1])
-    # On a slow machine the next pair may come so late that the second hit can be meant.
-    expect_pressed(page, **({} if elapsed < DOUBLE_MS else {"human_like": 0}))
 
 
 def test_nothing_on_the_page_tells_the_sources(page: Page, live_app: str, store: RatingStore, plan: PairPlan) -> None:

@@ -21,13 +21,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 SUBJECT = "3 candidates against human texts"
 
 DRAWN = ".js-plotly-plot .main-svg"
-TICK = "document.querySelector('[data-chart=frontier] .xtick text')"
-DARK_INK = f"() => getComputedStyle({TICK}).fill === 'rgb(48, 53, 63)'"
-
-AS_WIDE_AS_ITS_PLACE = """() => {
-    const plot = document.querySelector('[data-chart=leaderboard]');
-    return plot.querySelector('.main-svg').getBoundingClientRect().width === plot.clientWidth;
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -141,33 +134,3 @@ def test_a_script_that_gets_in_all_the_same_is_refused(chromium: Browser, report
     assert page.title() != "ran"
     assert any("Content Security Policy" in text for text in refused)
     context.close()
-
-
-def test_no_figure_is_cut_on_paper(chromium: Browser, report: Path) -> None:
-    """A4 and Letter leave some 690 pixels between margins; each figure is drawn anew for that."""
-    with opened(chromium, report, scheme="dark") as page:
-        page.locator("[data-chart=leaderboard]").scroll_into_view_if_needed()
-        expect(page.locator("[data-chart=leaderboard] .main-svg").first).to_be_visible()
-        screen = page.locator("[data-chart=leaderboard] .main-svg").first.bounding_box()
-        page.set_viewport_size({"width": 690, "height": 900})
-        page.emulate_media(media="print")
-        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        page.wait_for_function(DARK_INK)
-        ends = page.evaluate(
-            """() => [...document.querySelectorAll('.plot')].filter(plot => plot.offsetParent)
-                .flatMap(plot => [...plot.querySelectorAll('.main-svg')])
-                .map(drawing => drawing.getBoundingClientRect().right)"""
-        )
-        assert len(ends) > 3
-        assert max(ends) <= 690
-        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        page.emulate_media(media="screen")
-        page.set_viewport_size({"width": 1280, "height": 900})
-        page.wait_for_function(f"!({DARK_INK})()")
-        page.wait_for_function(AS_WIDE_AS_ITS_PLACE)  # Plotly waits for windows to stop changing their size
-        drawing = page.locator("[data-chart=leaderboard] .main-svg").first
-        again = drawing.bounding_box()
-        assert [again[each] for each in ("x", "width", "height")] == [screen[each] for each in ("x", "width", "height")]
-        drawing.scroll_into_view_if_needed()
-        charts.in_sight(page, page.locator("[data-chart=leaderboard]"), whole=False)
-        assert page.locator(".paper").is_hidden()

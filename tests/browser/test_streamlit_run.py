@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page, expect
 from mauve_core.base.files import HOME_VARIABLE
 from tests.browser import charts
 from tests.browser.conftest import free_port, server_process, wait_until_healthy
-from tests.job_folders import job
 from tests.synthetic import make_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -44,22 +43,3 @@ def test_every_page_says_that_the_server_is_not_our_own(page: Page, plain_app: s
     expect(page.get_by_text(WARNING)).to_be_visible()
     expect(page.get_by_role("button", name="Export")).to_be_disabled()
     assert page.locator('a[href^="/export/"]').count() == 0
-
-
-def test_it_asks_for_nothing_that_the_server_has_not(page: Page, plain_app: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    with job(1, status="running", stage="encoding", done=1, total=4):
-        page.goto(f"{plain_app}/new_run")
-        expect(page.get_by_text("Encoding: 1 of 4")).to_be_visible()
-        charts.settle(page)
-        page.wait_for_timeout(4000)  # longer than any beat
-    assert not [url for url in asked if "/news" in url or "/progress/" in url]
-
-
-def test_our_own_server_says_nothing_and_knows_compare_by_its_name(page: Page, live_app: str) -> None:
-    page.goto(f"{live_app}/compare?run=synthetic&weight=0.25")
-    charts.chart(page, "frontier_chart")
-    charts.settle(page)
-    assert page.get_by_text(WARNING).count() == 0
-    assert re.fullmatch(re.escape(live_app) + r"/\?run=synthetic.*weight=0\.25.*", page.url)

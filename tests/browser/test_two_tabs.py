@@ -93,50 +93,6 @@ def test_the_other_tab_shows_jobs_runs_and_names_by_itself(app: str, home: Path,
     expect(one.get_by_text("No run has the id 'synthetic'")).to_be_visible()
 
 
-def opened_form(page: Page, app: str) -> Locator:
-    page.goto(f"{app}/runs?run=synthetic")
-    charts.settle(page)
-    page.get_by_role("button", name="Edit").click()
-    form = page.locator(".st-key-run_synthetic")
-    expect(form.get_by_label("Notes")).to_be_visible()
-    charts.settle(page)
-    return form
-
-
-def add_tag(form: Locator, tag: str) -> None:
-    box = form.get_by_role("combobox", name=re.compile("Tags"))
-    box.click()
-    box.fill(tag)
-    box.press("Enter")
-    box.press("Escape")
-
-
 def press(form: Locator, name: str) -> None:
     charts.settle(form.page)
     form.get_by_role("button", name=name, exact=True).click()
-
-
-def test_two_tabs_change_one_run_and_neither_loses_anything(app: str, home: Path, tabs: tuple[Page, Page]) -> None:
-    one, two = (opened_form(page, app) for page in tabs)
-    add_tag(one, "mine")
-    one.get_by_label("Notes").fill("written in the first tab")
-    add_tag(two, "theirs")
-    two.get_by_label("Notes").fill("written in the second tab")
-    two.get_by_label("Name", exact=True).fill("named in the second tab")
-    press(two, "Save")
-    expect(two.get_by_label("Notes")).to_have_count(0)
-    expect(one.get_by_role("link", name="named in the second tab")).to_be_visible()
-
-    press(one, "Save")
-    expect(one.get_by_text("Changed elsewhere since you opened this form")).to_have_count(1)
-    expect(one.locator(".st-key-there_notes_synthetic")).to_contain_text("written in the second tab")
-    expect(one.get_by_label("Notes")).to_have_value("written in the first tab")
-    assert RunStore().load("synthetic").notes == "written in the second tab"
-    press(one, "Use theirs")
-    expect(one.get_by_label("Notes")).to_have_value("written in the second tab")
-    one.get_by_label("Notes").fill("written in the second tab, read in the first")
-    press(one, "Save")
-    expect(one.get_by_label("Notes")).to_have_count(0)
-    found = RunStore().load("synthetic")
-    assert (found.name, found.tags) == ("named in the second tab", ("mine", "theirs"))
-    assert found.notes == "written in the second tab, read in the first"
