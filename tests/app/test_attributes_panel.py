@@ -134,10 +134,8 @@ def test_a_damaged_table_is_said_and_can_be_made_again(open_page: OpenPage, run:
 # The purest clusters
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("joint", 1)])
-def test_the_purest_clusters_are_those_of_the_partition_shown(
-    open_page: OpenPage, run: Run, kind: str, seed: int
-) -> None:
+def test_the_purest_clusters_are_those_of_the_partition_shown(open_page: OpenPage, run: Run) -> None:
+    kind, seed = "joint", 1
     app = open_page(VIEW, candidate="shifted", partition=kind, seed=str(seed))
     partition = run.comparison.partition(kind, "shifted", seed)  # type: ignore[arg-type]
     pd.testing.assert_frame_equal(purity_of(app), expected_purity(run, partition, "topic", HUMAN))

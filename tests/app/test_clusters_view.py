@@ -111,8 +111,8 @@ def test_sizes_carry_their_interval(open_page: OpenPage, stored_run: Run) -> Non
         assert size in said(app)
 
 
-@pytest.mark.parametrize("direction", ["adds"])
-def test_the_cost_carries_its_interval_and_direction(open_page: OpenPage, stored_run: Run, direction: str) -> None:
+def test_the_cost_carries_its_interval_and_direction(open_page: OpenPage, stored_run: Run) -> None:
+    direction = "adds"
     partition, found = stored_run.comparison.partition("pairwise", "shifted"), cost_intervals(*focus_of(stored_run))
     table = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.3)
     cluster = int(table["cost"].where(table["direction"] == direction, 0).idxmax())

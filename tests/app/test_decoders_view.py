@@ -144,10 +144,10 @@ def test_damaged_measurements_are_said_and_can_be_made_again(open_page: OpenPage
 # Sweeps
 
 
-@pytest.mark.parametrize("axis", ["k"])
 def test_a_sweep_that_is_not_there_is_explained_and_offered(
-    open_page: OpenPage, run: Run, started: list[tuple[str, SweepTask]], axis: Any
+    open_page: OpenPage, run: Run, started: list[tuple[str, SweepTask]]
 ) -> None:
+    axis = "k"
     app = open_page(VIEW, section="sweeps", axis=axis)
     assert not app.exception
     assert "?" in app.caption[1].value  # the question that the sweep answers
@@ -168,8 +168,8 @@ def test_numbers_are_read_between_any_separators(text: str, numbers: tuple[float
     assert read_numbers(text) == numbers
 
 
-@pytest.mark.parametrize("score", ["mid"])
-def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Run, score: str) -> None:
+def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Run) -> None:
+    score = "mid"
     sweep = SweepTask(run.id, "k", (2.0, 6.0), 2).compute()
     app = open_page(VIEW, section="sweeps", axis="k", score=score)
     assert not app.exception
@@ -190,10 +190,10 @@ def test_a_stored_sweep_is_shown_as_it_was_computed(open_page: OpenPage, run: Ru
     assert "over 2 seeds" in said(app)
 
 
-@pytest.mark.parametrize(("axis", "values"), [("neighbors", (7.0, 50.0))])
 def test_a_sweep_of_estimators_is_offered_and_shown_as_it_was_computed(
-    open_page: OpenPage, run: Run, started: list[tuple[str, SweepTask]], axis: Any, values: tuple[float, ...]
+    open_page: OpenPage, run: Run, started: list[tuple[str, SweepTask]]
 ) -> None:
+    axis, values = "neighbors", (7.0, 50.0)
     app = open_page(VIEW, section="sweeps", axis=axis)
     assert not app.exception
     assert not [item for item in app.segmented_control if item.label == "Score"]  # it is always MAUVE

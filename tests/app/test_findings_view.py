@@ -70,8 +70,8 @@ def test_its_texts_go_along_to_the_clusters(open_page: OpenPage, stored_run: Run
     assert f"{len(found.model_texts)} of 60 texts by collapsed" in says(app)
 
 
-@pytest.mark.parametrize("query", [{"shows": "loop-00000000", "versus": "nobody"}])
-def test_what_the_run_lacks_is_left_aside(open_page: OpenPage, stored_run: Run, query: dict[str, str]) -> None:
+def test_what_the_run_lacks_is_left_aside(open_page: OpenPage, stored_run: Run) -> None:
+    query = {"shows": "loop-00000000", "versus": "nobody"}
     found = run_findings(stored_run, "collapsed")
     app = opened(open_page, candidate="collapsed", **query)
     assert f"It {found[0].does}" in says(app)

@@ -258,10 +258,8 @@ def tables(app: AppTest) -> list[list[dict[str, str]]]:
     return [[dict(row) for _, row in table.iterrows()] for table in cells]
 
 
-@pytest.mark.parametrize("question", ["sensible"])
-def test_the_scores_are_those_of_the_core(
-    open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan, question: str | None
-) -> None:
+def test_the_scores_are_those_of_the_core(open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan) -> None:
+    question = "sensible"
     rate(store, plan, 0, 30)
     rate(store, pair_plan(run.corpora, rater="Bo"), 0, 12)
     app = open_page(VIEW, tab="results", **({"question": question} if question else {}))

@@ -127,10 +127,8 @@ def test_fields_inside_of_others_are_guessed(
     assert file.read("m").texts == tuple(map(text, range(len(file.read("m")))))
 
 
-@pytest.mark.parametrize("name", ["prediction and reference"])
-def test_a_field_that_cannot_be_guessed_is_chosen_before_anything_is_read(
-    open_page: OpenPage, tmp_path: Path, name: str
-) -> None:
+def test_a_field_that_cannot_be_guessed_is_chosen_before_anything_is_read(open_page: OpenPage, tmp_path: Path) -> None:
+    name = "prediction and reference"
     layout = LAYOUTS[name]
     app = open_page(VIEW)
     upload(app, "human", ("human.jsonl", jsonl()))
@@ -271,10 +269,9 @@ def test_an_unknown_encoder_is_said_and_nothing_is_lost(
     assert [box.value for box in names(app)] == ["greedy"]
 
 
-@pytest.mark.parametrize("error", [StorageError("No space left")])
-def test_a_job_that_cannot_start_is_said(
-    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, error: Exception
-) -> None:
+def test_a_job_that_cannot_start_is_said(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = StorageError("No space left")
+
     def refuse(*_: object) -> None:
         raise error
 

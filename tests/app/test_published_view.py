@@ -93,8 +93,8 @@ def frame_of(paper: str):
     return figures.agreement_frame([row for row in agreements() if row.paper == paper])
 
 
-@pytest.mark.parametrize("paper", ["jmlr-2023"])
-def test_the_dots_are_the_numbers(paper: str) -> None:
+def test_the_dots_are_the_numbers() -> None:
+    paper = "jmlr-2023"
     frame = frame_of(paper)
     figure = figures.agreement_figure(frame)
     measures = figures.best_first(frame)
