@@ -47,17 +47,17 @@ def asked(url: str, **headers: str) -> tuple[int, dict[str, str]]:
         return error.code, dict(error.headers.items())
 
 
-@pytest.mark.parametrize("path", ["/", "/map", "/_stcore/health", "/static/nothing.js", "/media/nothing", "/sign-in"])
-def test_every_answer_has_the_headers(live_app: str, path: str) -> None:
-    _, headers = asked(live_app + path)
-    sent = {name.lower(): value for name, value in headers.items()}
-    assert {name: sent.get(name.lower()) for name in EXPECTED} == EXPECTED
-    directives = [part.split() for part in sent["content-security-policy"].split(";")]
-    policy = {name: set(sources) for name, *sources in directives}
-    assert policy["frame-ancestors"] == policy["object-src"] == {"'none'"}
-    assert "'unsafe-inline'" not in policy["script-src"]
-    for sources in policy.values():
-        assert {source for source in sources if not source.startswith("'sha256-")} <= ONLY_HERE
+def test_every_answer_has_the_headers(live_app: str) -> None:
+    for path in ("/", "/map", "/_stcore/health", "/static/nothing.js", "/media/nothing", "/sign-in"):
+        _, headers = asked(live_app + path)
+        sent = {name.lower(): value for name, value in headers.items()}
+        assert {name: sent.get(name.lower()) for name in EXPECTED} == EXPECTED, path
+        directives = [part.split() for part in sent["content-security-policy"].split(";")]
+        policy = {name: set(sources) for name, *sources in directives}
+        assert policy["frame-ancestors"] == policy["object-src"] == {"'none'"}, path
+        assert "'unsafe-inline'" not in policy["script-src"], path
+        for sources in policy.values():
+            assert {source for source in sources if not source.startswith("'sha256-")} <= ONLY_HERE, path
 
 
 def test_a_page_names_the_scripts_of_its_charts_and_nothing_else_does(live_app: str) -> None:

@@ -27,7 +27,7 @@ from tests.browser.hostile_files import REFUSED, TEXTS, write_readable, write_re
 from tests.browser.test_upload import JOB_TIMEOUT_MS, choose_encoder, uploader
 from tests.tiny_models import make_gpt2
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.timeout(1800)]
 
 N = 40
 VIEWS = ("", "decoders", "decoders?section=generate", "methods", "clusters", "gap", "probes", "map", "texts",
@@ -62,7 +62,6 @@ def expect_unharmed(page: Page, url: str) -> None:
         assert answer.status == 200
 
 
-@pytest.mark.trial
 def test_hostile_texts_stay_text(page: Page, app: str, tmp_path: Path) -> None:
     paths = write_readable(tmp_path, N)
     page.goto(f"{app}/new_run")

@@ -10,11 +10,11 @@ from playwright.sync_api import Page, expect
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.store import Run
 from tests.browser import charts
-from tests.browser.test_decoders import JOB_TIMEOUT_MS
+from tests.browser.test_upload import JOB_TIMEOUT_MS
 from tests.job_folders import job
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 PLACE = ".st-key-sweep_start_scale_place"
 MOST_MOVED = 8.0

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from docs.screenshots import VIEWS, open_view
 from mauve_core.analysis.precomputed import run_cluster_names
-from mauve_core.store import Run, RunStore
-from tests.browser.conftest import serving
-from tests.browser.full_run import make_full_run
+from mauve_core.store import Run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 RUN = "synthetic"
 MOST_TABS = 120
-
-
-@pytest.fixture(scope="module")
-def full(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Run]]:
-    """Base URL of an app with a run on which every view has something to show, and that run."""
-    home = tmp_path_factory.mktemp("keyboard") / "home"
-    make_full_run(home)
-    with serving(home) as url:
-        yield url, RunStore(home / "runs").load(RUN)
 
 
 def tab_to(page: Page, selector: str) -> None:
@@ -46,10 +34,9 @@ def choose(page: Page, key: str, typed: str) -> None:
     page.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize("view", ["clusters", "gap", "map"])
-@pytest.mark.parametrize("typed", ["number", "name"])
-def test_a_cluster_by_its_number_or_name(page: Page, full: tuple[str, Run], view: str, typed: str) -> None:
-    url, run = full
+@pytest.mark.parametrize(("view", "typed"), [("clusters", "number"), ("gap", "name"), ("map", "number")])
+def test_a_cluster_by_its_number_or_name(page: Page, full_app: tuple[str, Run], view: str, typed: str) -> None:
+    url, run = full_app
     open_view(page, VIEWS[view], url, RUN)
     candidate = run.comparison.candidates[0].name
     name = run_cluster_names(run, "pairwise", candidate, run.comparison.median_seed(candidate))[3]
@@ -58,8 +45,8 @@ def test_a_cluster_by_its_number_or_name(page: Page, full: tuple[str, Run], view
     expect(page.get_by_role("heading", name=re.compile(rf"^{re.escape(name)}( · 3)?$"))).to_be_visible()
 
 
-def test_the_tab_key_goes_down_the_page(page: Page, full: tuple[str, Run]) -> None:
-    url, _ = full
+def test_the_tab_key_goes_down_the_page(page: Page, full_app: tuple[str, Run]) -> None:
+    url, _ = full_app
     open_view(page, VIEWS["compare"], url, RUN)
     main = page.get_by_test_id("stMain")
     tab_to(page, '[data-testid="stMain"] *')

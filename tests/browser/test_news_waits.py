@@ -14,7 +14,7 @@ from tests.browser import charts
 from tests.job_folders import job
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 
 def test_a_pressed_link_leads_to_its_page(

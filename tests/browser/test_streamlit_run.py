@@ -14,7 +14,7 @@ from tests.browser import charts
 from tests.browser.conftest import free_port, server_process, wait_until_healthy
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 WARNING = re.compile("streamlit run.* started this server")
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser import charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 STOPS = 5
 

@@ -15,7 +15,7 @@ from tests.browser import charts, results
 from tests.browser.test_upload import JOB_TIMEOUT_MS, choose_encoder, uploader
 from tests.images.made import draw_images, draw_stripes
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 N = 40
 PICTURE = re.compile(r"^\d{4}\.png: ")
