@@ -22,9 +22,9 @@ app: setup
 test: setup-dev browser latex lint
 	$(PYTEST) -m "not trial"
 
-# What takes minutes more: in the browser, all but uploads, links to every page, hostile files and headers; layouts, two
-# tabs, the keyboard; workers and servers killed at random, hostile corpora and axe-core through every view, how often
-# statistical tests are wrong, the demo made anew, batch scripts on a small Slurm of this machine.
+# What takes minutes more: in the browser, all but an upload, a selection in a chart, a sign-in, hostile names and headers;
+# workers and servers killed at random, hostile files and axe-core through every view, how often statistical tests are
+# wrong, the demo made anew, batch scripts on a small Slurm of this machine.
 trials: setup-dev browser slurm axe
 	$(PYTEST) -m trial
 

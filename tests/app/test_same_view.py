@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.views.clusters import purity_list
-from mauve_core.analysis.attributes import Attribute
-from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.attributes_over_k import AttributeTable
-from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
-from mauve_core.figures.attributes import MOST_LINES
-from mauve_core.store import Run, RunStore
 from tests.app.pages import url_of
-from tests.handmade import spread
 
 OpenPage = Callable[..., AppTest]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("full_home")]
 
 GESTURES: tuple[tuple[str, Mapping[str, str], str, str, Any], ...] = (
     ("clusters", {"cluster": "0", "detail": "why"}, "segmented_control", "url_pair", 1),
-    ("clusters", {}, "multiselect", "url_categories", [1, MOST_LINES]),
     ("probes", {}, "toggle", "url_other_sources", False),
     ("judge", {"tab": "results"}, "number_input", "url_seconds", 45),
     ("published", {}, "selectbox", "url_against", ("stories", "discriminator_accuracy")),
@@ -37,35 +25,7 @@ TABS: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
     ("decoders", {"section": "sweeps", "axis": "k"}, {"swept": "table"}),
     ("probes", {"part": "flow"}, {"moves": "largest"}),
 )
-"""View, query, and the tab that a link opens besides: AppTest cannot click one, tests/browser/test_links.py does."""
-
-
-@pytest.fixture(scope="module")
-def wide_run(full_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run with all that can be added to one, and more columns of both kinds than are drawn at first."""
-    home = tmp_path_factory.mktemp("many-columns")
-    shutil.copytree(full_run.path.parent, home / "runs")
-    run = RunStore(home / "runs").load(full_run.id)
-    scores = {name: spread(0.4, 0.1) for name in ("accuracy", "baseline", "ami", "v_measure", "purity")}
-    rows = [Attribute(f"column {i}", "category", 6, 9, 0, scores) for i in range(MOST_LINES + 2)]
-    rows += [Attribute(f"number {i}", "number", 6, 9, 0, {"r2": spread(0.2)}) for i in range(7)]
-    settings = {"seeds": 1, "splits": 1, "texts": {HUMAN: 9}, "own_k": 6}
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(AttributeTable(tuple(rows), settings)))
-    return run
-
-
-@pytest.fixture(autouse=True)
-def run(wide_run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """That run in the program's home; its texts also sort themselves by halves."""
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(wide_run.path.parent.parent))
-    columns = purity_list.category_columns
-
-    def with_halves(corpora: Any) -> dict[str, Any]:
-        n = sum(map(len, corpora.values()))
-        return columns(corpora) | {"half": np.array(["first", "second"] * n, dtype=object)[:n]}
-
-    monkeypatch.setattr(purity_list, "category_columns", with_halves)
-    return wide_run
+"""View, query, and the tab that a link opens besides: AppTest cannot click one."""
 
 
 def control(app: AppTest, kind: str, key: str) -> Any:
