@@ -1,4 +1,4 @@
-"""A page, a figure by name and the report draw the chosen candidate in the color that it has among all of the run."""
+"""A page draws the chosen candidate in the color that it has among all of the run."""
 
 from __future__ import annotations
 

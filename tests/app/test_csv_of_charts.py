@@ -1,4 +1,4 @@
-"""Every chart of every page has its camera and a button that saves its numbers, and no chart escapes this walk."""
+"""Charts have one way onto a page, and a camera; test_defaults.py saves the numbers of those that it sees."""
 
 from __future__ import annotations
 

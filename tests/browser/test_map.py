@@ -6,14 +6,12 @@ import csv
 import io
 import re
 import urllib.parse
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from mauve_app.url.parameters import parse
 from mauve_core.analysis.selection import Stack
@@ -24,7 +22,6 @@ from tests.browser import charts
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CHART = "map_chart"
-HOVERS, HOVER_MS = 5, 4000
 TRIANGLE = np.array([[0.04, 0.06], [0.96, 0.10], [0.45, 0.93]])
 """Corners as shares of the plot's width and height, from its upper left."""
 
@@ -94,34 +91,6 @@ def selected_ids(page: Page) -> set[tuple[str, str]]:
     rows = list(csv.DictReader(io.StringIO(text)))
     page.get_by_role("tab", name="Texts").click()
     return {(row["source"], row["id"]) for row in rows}
-
-
-def hover(page: Page) -> int:
-    """Move the mouse onto a point, again if the chart is drawn anew meanwhile; the place of its text in the stack."""
-    charts.settle(page)
-    label = charts.chart(page, CHART).locator(".hoverlayer .hovertext").first
-    for _ in range(HOVERS - 1):
-        place = _hover_once(page)
-        with suppress(PlaywrightTimeoutError):
-            label.wait_for(state="attached", timeout=HOVER_MS)
-            return place
-    return _hover_once(page)
-
-
-def _hover_once(page: Page) -> int:
-    place, x, y = charts.read_chart(
-        page,
-        CHART,
-        """plot => {
-            const trace = plot._fullData.find(each => each.customdata && each.x.length);
-            const box = plot.getBoundingClientRect(), {xaxis, yaxis} = plot._fullLayout;
-            return [trace.customdata[0][0], box.left + xaxis._offset + xaxis.d2p(trace.x[0]),
-                    box.top + yaxis._offset + yaxis.d2p(trace.y[0])];
-        }""",
-    )
-    page.mouse.move(x - 40, y)
-    page.mouse.move(x, y, steps=4)
-    return int(place)
 
 
 def test_lasso_read_the_texts_reload(page: Page, live_app: str, live_run: Run) -> None:

@@ -13,8 +13,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.m
 
 STOPS = 5
 
-TALLER, GONE = "above => { above.style.minHeight = '900px'; }", "above => { above.style.display = 'none'; }"
-
 
 def at_stop(page: Page, place: int) -> None:
     expect(page.locator(".st-key-tour")).to_contain_text(f"{place} of {STOPS}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue
@@ -91,8 +91,3 @@ def test_the_other_tab_shows_jobs_runs_and_names_by_itself(app: str, home: Path,
 
     RunStore().delete("synthetic")
     expect(one.get_by_text("No run has the id 'synthetic'")).to_be_visible()
-
-
-def press(form: Locator, name: str) -> None:
-    charts.settle(form.page)
-    form.get_by_role("button", name=name, exact=True).click()
