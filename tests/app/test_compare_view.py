@@ -218,14 +218,6 @@ def test_the_weight_moves_both_errors_in_words(open_page: OpenPage, stored_run: 
             expect_spread(cell, values)
 
 
-def test_without_a_run_the_page_teaches(open_page: OpenPage) -> None:
-    app = open_page()
-    assert not app.exception
-    assert [header.value for header in app.header] == ["No runs yet"]
-    assert "human" in app.markdown[0].value
-    assert len(app.table) == 0
-
-
 @pytest.mark.usefixtures("run_home")
 @pytest.mark.parametrize("run_id", ["../../etc", "<b>x</b>", "a\x00b"])
 def test_a_run_that_is_not_there_is_said_and_the_others_are_offered(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,6 +19,7 @@ from mauve_core.reporting.spreadsheets import csv_bytes
 from tests.browser.full_run import FOLLOWED
 
 OpenPage = Callable[..., AppTest]
+VIEWS = Path(__file__).resolve().parents[2] / "app/mauve_app/views"
 pytestmark = pytest.mark.slow
 
 
@@ -72,3 +74,10 @@ def test_the_default_is_the_value(
     for key, make in saved.items():
         table = make()
         assert len(pd.read_csv(io.BytesIO(csv_bytes(table)))) == len(table) > 0, key
+
+
+@pytest.mark.parametrize("view", sorted(path.parent.name for path in VIEWS.glob("*/__init__.py")))
+def test_a_page_opens_on_an_empty_home(open_page: OpenPage, view: str) -> None:
+    app = open_page(f"views/{view}/{view}.py")
+    assert not app.exception
+    assert not app.error

@@ -266,16 +266,6 @@ def test_another_cluster_or_area_forgets_the_texts_that_were_read_in_it() -> Non
     assert after({"cluster": "3", **read}, same) == {"cluster": "3", "weight": "0.25", **read}
 
 
-def test_what_is_shown_first_is_forgotten_with_what_it_was_part_of() -> None:
-    def script() -> None:
-        from mauve_app.url import session
-
-        session.update(tried_source="b", published_paper="neurips-2021", probes_flow=(3, 4))
-
-    before = {"source": "a", "text": "5", "published": "mauve", "flow": "1,2", "sheet": "2"}
-    assert after(before, script) == {"source": "b", "paper": "neurips-2021", "flow": "3,4"}
-
-
 def test_a_perturbation_is_kept_as_it_is_usually_written() -> None:
     assert parse({"perturbation": " typos:rate=0.050@0.50 "}).probes_perturbation == "typos@0.5"
 
@@ -358,12 +348,6 @@ def test_clearing_the_url_on_the_same_page_is_respected() -> None:
     del app.query_params["run"]
     app.run()
     assert url_of(app) == {}
-
-
-def test_one_partition_and_seed_are_the_default_of_every_page() -> None:
-    assert (State().partition, State().seed) == ("pairwise", None)
-    assert to_query(State(partition="pairwise")) == {}
-    assert to_query(State(partition="joint", seed=0)) == {"partition": "joint", "seed": "0"}
 
 
 def test_a_link_to_another_run_keeps_the_settings_of_the_visit() -> None:

@@ -12,7 +12,7 @@ from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments.diversity import diversity_of_run
 from mauve_core.experiments.diversity.wording import ABOUT_AGREEMENT, missed_sentence, sentence
 from mauve_core.store import Run
-from tests.planted_modes import ANSWERS, store_modes
+from tests.planted_modes import store_modes
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders/decoders.py"
@@ -40,17 +40,6 @@ def test_each_candidate_has_its_sentence_and_the_folded_parts_the_rest(open_page
     assert "not measured: once." in words
     (pairs,) = [each.value for each in app.dataframe if "as close?" in each.value.columns]
     assert len(pairs) == len(found.pairs)
-
-
-def test_answers_of_a_candidate_are_read_prompt_by_prompt(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW, run=run.id, section="variety", candidate="greedy")
-    assert f"{ANSWERS} answers, all identical" in said(app)
-    assert f"{ANSWERS} times" in said(app)
-    app = open_page(VIEW, run=run.id, section="variety", candidate="five")
-    assert f"{ANSWERS} answers, {ANSWERS} different" in said(app)
-    shown = [each.value for each in app.text]
-    assert shown[0].startswith("prompt ")
-    assert len([text for text in shown[1:] if text.startswith(f"{shown[0]} is answered")]) == ANSWERS
 
 
 def test_features_that_are_gone_are_said(open_page: OpenPage, run: Run) -> None:

@@ -85,15 +85,3 @@ def test_the_receiver_lands_where_the_sender_was(copying: Page, page: Page, live
     charts.settle(page)
     charts.in_sight(page, page.locator(".st-key-gap_tabs").get_by_role("tab").first)
     copying.context.close()
-
-
-def test_where_the_clipboard_is_out_of_reach_the_link_is_shown(page: Page, live_app: str) -> None:
-    page.add_init_script(
-        "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false"
-    )
-    open_view(page, live_app, "clusters", cluster="3")
-    panel = charts.open_share(page)
-    panel.get_by_role("button", name="Copy link").click()
-    shown = panel.get_by_role("textbox", name="Link to this view")
-    expect(shown).to_have_value(page.url)
-    expect(shown).to_be_focused()
