@@ -75,8 +75,8 @@ def test_every_choice_goes_with_the_job(open_page: OpenPage, run: Run, started: 
     assert list(sources.options) == [HUMAN, "shifted", ALL]
     sources.set_value(ALL).run()
     assert list(found(app.multiselect, "attributes_columns").options) == ["topic", "words"]
-    found(app.multiselect, "attributes_columns").set_value(["topic"]).run()
-    found(app.text_input, "attributes_ks").set_value("4; 8 30").run()
+    found(app.multiselect, "attributes_columns").set_value(["topic"])
+    found(app.text_input, "attributes_ks").set_value("4; 8 30")
     found(app.number_input, "attributes_splits").set_value(3).run()
     press_compute(app)
     assert started == [("attributes", AttributesTask(run.id, ("topic",), (4, 8, 30), ALL, "shifted", 3))]

@@ -174,8 +174,8 @@ def test_a_run_made_before_there_were_tests_says_so(open_page: OpenPage, stored_
 def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_run: Run) -> None:
     kind = "joint"
     app = open_page()
-    app.segmented_control(key="url_partition").set_value(kind).run()
-    app.selectbox(key="url_smoothing").set_value("krichevsky-trofimov").run()
+    app.segmented_control(key="url_partition").set_value(kind)
+    app.selectbox(key="url_smoothing").set_value("krichevsky-trofimov")
     app.select_slider(key="url_scale").set_value(2.0).run()
     assert not app.exception
     changed = {"run": stored_run.id, "scale": "2", "smoothing": "krichevsky-trofimov"}

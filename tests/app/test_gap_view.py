@@ -163,7 +163,7 @@ def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_
     app.multiselect(key="url_chosen").set_value([2, 1]).run()
     assert url_of(app)["chosen"] == "1,2"
     app.selectbox(key="url_action").set_value("weight").run()
-    app.number_input(key="url_factor").set_value(0.3).run()
+    app.number_input(key="url_factor").set_value(0.3)
     app.segmented_control(key="url_side").set_value("both").run()
     assert {name: url_of(app)[name] for name in ("action", "factor", "side")} == {
         "action": "weight", "factor": "0.3", "side": "both",

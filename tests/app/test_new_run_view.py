@@ -160,21 +160,20 @@ def test_what_is_started_is_what_was_chosen(
     for _ in range(2):
         removes(app)[2].click().run()
     assert [box.value for box in names(app)] == ["greedy"]
-    names(app)[0].set_value("Greedy search").run()
-    text = key_of(app, "Text")
-    text.set_value(2).run()  # id, text, story, prompt
-    app.toggle(key="with_prompt").set_value(True).run()
+    names(app)[0].set_value("Greedy search")
+    key_of(app, "Text").set_value(2)  # id, text, story, prompt
+    app.toggle(key="with_prompt").set_value(True)
     app.selectbox(key="encoder_model_text").set_value("minilm").run()
-    app.number_input(key="max_tokens").set_value(160).run()
-    app.number_input(key="seeds").set_value(3).run()
-    app.number_input(key="k").set_value(4).run()
-    app.selectbox(key="more_minilm_pooling").set_value("mean").run()
-    app.number_input(key="more_minilm_layer").set_value(2).run()
-    app.selectbox(key="more_minilm_dtype").set_value("bfloat16").run()
+    app.number_input(key="max_tokens").set_value(160)
+    app.number_input(key="seeds").set_value(3)
+    app.number_input(key="k").set_value(4)
+    app.selectbox(key="more_minilm_pooling").set_value("mean")
+    app.number_input(key="more_minilm_layer").set_value(2)
+    app.selectbox(key="more_minilm_dtype").set_value("bfloat16")
     for name, value in MORE.items():
         kind = app.selectbox if isinstance(value, str) else app.number_input
-        kind(key=f"more_{name}").set_value(value).run()
-    app.toggle(key="draw_map").set_value(False).run()
+        kind(key=f"more_{name}").set_value(value)
+    app.toggle(key="draw_map").set_value(False)
     app.text_input(key="run_name").set_value("my study").run()
     start_button(app).click().run()
     assert not app.exception

@@ -66,9 +66,9 @@ def test_a_search_says_how_much_of_each_source_it_found_and_lists_it(open_page: 
 
 def test_typing_and_clearing_are_in_the_link(open_page: OpenPage) -> None:
     app = opened(open_page, run="synthetic")
-    app.text_input(key="url_find").set_value(WORD).run()
-    app.toggle(key="url_regex").set_value(True).run()
-    app.number_input(key="url_from_words").set_value(3).run()
+    app.text_input(key="url_find").set_value(WORD)
+    app.toggle(key="url_regex").set_value(True)
+    app.number_input(key="url_from_words").set_value(3)
     app.selectbox(key="url_in").set_value("close").run()
     link = {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
     assert link == {"run": "synthetic", "find": WORD, "regex": "on", "from_words": "3", "in": "close"}
