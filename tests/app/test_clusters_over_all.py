@@ -36,7 +36,6 @@ from mauve_core.tasks.over_shards import store_sample
 from tests.mutations import clusters_over_shards_example, over_shards_example
 from tests.payloads import PAYLOADS
 from tests.sharded import SCORE, carried_out, made_texts, written_texts
-from tests.synthetic import make_run
 from tests.word_files import by_topic
 
 OpenPage = Callable[..., AppTest]
@@ -45,10 +44,10 @@ SAMPLE = "Clusters of the run"
 
 
 @pytest.fixture
-def run(own_home: Path) -> Run:
-    found = make_run(own_home, n=60, seeds=2, projection=False)
-    RunStore().attach(found.id, OVER_SHARDS, dataclass_to_json(over_shards_example(found)))
-    return found
+def run(run: Run) -> Run:
+    """That copy, as a sample of shards."""
+    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(over_shards_example(run)))
+    return run
 
 
 def told(run: Run) -> ClustersOverAll:

@@ -51,7 +51,6 @@ from tests.app.pages import url_of
 from tests.mutations import over_shards_example
 from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
-from tests.synthetic import make_run
 
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
@@ -378,10 +377,7 @@ def test_warnings_that_put_all_scores_in_doubt_are_not_folded(open_page: OpenPag
     assert not any(serious == each.value for part in app.expander for each in part.text)
 
 
-def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
-    open_page: OpenPage, own_home: Path
-) -> None:
-    run = make_run(own_home, n=60, seeds=2, projection=False)
+def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(open_page: OpenPage, run: Run) -> None:
     whole = over_shards_example(run)
     sides = tuple(dataclasses.replace(side, n=5_000_000) for side in whole.sides)
     whole = dataclasses.replace(whole, sides=sides)
@@ -399,8 +395,7 @@ def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
     assert table["MAUVE"].iloc[0] == f"{own}"
 
 
-def test_damaged_scores_over_all_texts_leave_the_page(open_page: OpenPage, own_home: Path) -> None:
-    run = make_run(own_home, n=60, seeds=2, projection=False)
+def test_damaged_scores_over_all_texts_leave_the_page(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, OVER_SHARDS, {"sides": []})
     app = open_page(run=run.id)
     assert not app.exception
