@@ -12,16 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from docs.screenshots import FAULTS
 from mauve_core.corpus import limits
 from tests.browser import charts
-from tests.browser.conftest import free_port, server_process, serving, wait_until_healthy
+from tests.browser.conftest import HOSTILE, free_port, server_process, wait_until_healthy
 from tests.browser.hostile_files import REFUSED, write_refused
 from tests.browser.test_payloads import alive, words
 from tests.browser.test_upload import uploader
-from tests.hostile_run import NAMES, make_hostile_run
+from tests.hostile_run import NAMES
 from tests.payloads import plain
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -45,15 +45,13 @@ def expect_unharmed(page: Page, url: str) -> None:
         assert answer.status == 200
 
 
-def test_names_and_texts_stay_text(page: Page, chromium: Browser, tmp_path: Path) -> None:
-    run = make_hostile_run(tmp_path / "live-home", n=40)
-    with serving(tmp_path / "live-home") as url:
-        for view in ("", "clusters", "texts"):
-            page.goto(f"{url}/{view}?run={run.id}")
-            expect(page.get_by_role("heading", level=1)).to_be_visible()
-            expect_unharmed(page, url)
-            assert alive(page) == [], view
-            assert plain(NAMES[0]) in words(page), view
+def test_names_and_texts_stay_text(page: Page, live_app: str) -> None:
+    for view in ("", "clusters", "texts"):
+        page.goto(f"{live_app}/{view}?run={HOSTILE}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        expect_unharmed(page, live_app)
+        assert alive(page) == [], view
+        assert plain(NAMES[0]) in words(page), view
 
 
 @pytest.mark.trial
