@@ -64,7 +64,7 @@ def saved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], pd.DataFram
 def test_the_default_is_the_value(
     open_page: OpenPage, saved: dict[str, Callable[[], pd.DataFrame]], view: str, query: dict[str, str], least: int
 ) -> None:
-    app = open_page(f"views/{view}/{view}.py", **query)
+    app = open_page(f"views/{view}/{view}.py", run="synthetic", **query)
     assert not app.exception
     followers = app.session_state["_url_titles"]
     found = [item for item in app if getattr(item, "key", None) in followers and hasattr(item.proto, "default")]
