@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,24 +15,21 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components import model_picker
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub, text_kind
+from mauve_core.store import Run
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 from tests.lookups import ROOT, looked_up, watched
 
 VIEWS = sorted(path.parent.name for path in (ROOT / "app/mauve_app/views").glob("*/__init__.py"))
 
 WALK = """
-import os, sys
-from pathlib import Path
+import sys
 from streamlit.testing.v1 import AppTest
-from tests.browser.full_run import make_full_run
 
-home = Path(os.environ["MAUVE_LENS_HOME"])
-run = make_full_run(home)
 for view in sys.argv[1:]:
     for section in ("", "generate", "sweeps") if view == "decoders" else ("",):
         app = AppTest.from_file("app/mauve_app/main.py", default_timeout=120)
         app.switch_page(f"views/{view}/{view}.py")
-        app.query_params["run"] = run.id
+        app.query_params["run"] = "synthetic"
         if section:
             app.query_params["section"] = section
         app.run()
@@ -46,8 +44,9 @@ for view in sys.argv[1:]:
 
 
 @pytest.mark.slow
-def test_no_page_looks_anything_up(tmp_path: Path) -> None:
+def test_no_page_looks_anything_up(full_run: Run, tmp_path: Path) -> None:
     log = tmp_path / "lookups"
+    shutil.copytree(full_run.path.parent, tmp_path / "home/runs")
     environment = {**watched(log), "MAUVE_LENS_HOME": str(tmp_path / "home")}
     command = [sys.executable, "-c", WALK, *VIEWS]
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)

@@ -28,7 +28,7 @@ def said(app: AppTest) -> str:
     return with_plain_spaces("\n".join(element.value for element in parts)).replace("*", "")
 
 
-def test_each_candidate_has_its_sentence_and_the_folded_parts_the_rest(open_page: OpenPage, run: Run) -> None:
+def test_each_candidate_has_its_sentence_until_the_features_are_gone(open_page: OpenPage, run: Run) -> None:
     folded = {"variety_pairs": True, "variety_about": True}
     app = open_page(VIEW, folded, run=run.id, section="variety")
     assert not app.exception
@@ -40,9 +40,6 @@ def test_each_candidate_has_its_sentence_and_the_folded_parts_the_rest(open_page
     assert "not measured: once." in words
     (pairs,) = [each.value for each in app.dataframe if "as close?" in each.value.columns]
     assert len(pairs) == len(found.pairs)
-
-
-def test_features_that_are_gone_are_said(open_page: OpenPage, run: Run) -> None:
     for path in run.path.glob("features-*.npy"):
         path.unlink()
     app = open_page(VIEW, run=run.id, section="variety")
