@@ -81,14 +81,6 @@ def test_the_progress_stands_in_the_place_of_the_button_until_the_job_is_done(op
     assert "Done in" not in said(open_page(DECODERS, **SWEEP)), "in another visit it is no news"
 
 
-def test_jobs_of_other_runs_and_kinds_leave_the_button(open_page: OpenPage, run: Run) -> None:
-    with (
-        job(1, kind="sweep", task={"run": "other"}, status="running"),
-        job(2, kind="measures", task={"run": run.id}, status="running"),
-    ):
-        assert PLACE in keys(open_page(DECODERS, **SWEEP))
-
-
 def test_a_failure_is_said_in_the_same_place_and_the_form_is_kept(
     open_page: OpenPage, run: Run, started: list[Any]
 ) -> None:

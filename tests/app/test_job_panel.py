@@ -113,18 +113,6 @@ def test_a_job_that_another_tab_has_removed_is_no_error(open_page: OpenPage, mon
     assert "No job has the id" in app.toast[0].value.replace("\\", "")
 
 
-def test_a_refusal_to_resume_is_said(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    with job(1, status="cancelled"):
-        app = open_page(VIEW)  # its description is empty: nothing can be resumed
-    (button,) = [button for button in app.button if button.label == "Resume"]
-    button.click().run()
-    assert not app.exception
-    assert "task cannot be used" in app.toast[0].value
-    (state,) = queue.list()
-    assert isinstance(state, JobState)
-    assert state.status == "cancelled"
-
-
 def test_a_job_without_a_readable_description_is_listed_and_dismissed(open_page: OpenPage, own_home: Path) -> None:
     state = ended(1, kind="sweep", status="failed", message="It broke")
     (queue.jobs_folder() / state.id / TASK).write_text("{")

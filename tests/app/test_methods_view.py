@@ -217,24 +217,3 @@ def test_a_damaged_table_is_said_and_can_be_made_again(open_page: OpenPage, run:
     assert not app.exception
     assert len(app.error) == 1
     assert not app.button(key="methods_start").disabled
-
-
-# States around
-
-
-def test_direct_estimation_asks_for_two_models(
-    open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checked: list[str] = []
-    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda name, _: checked.append(name))
-    app = open_page(VIEW)
-    assert all("model_" not in str(box.key) for box in app.selectbox)
-    choose(app, "estimator", "direct")
-    next(button for button in app.button if str(button.key).startswith("methods_add")).click().run()
-    found(app.selectbox, "methods_human_model").set_value("gpt2-large").run()
-    found(app.selectbox, "methods_candidate_model").set_value("gpt2").run()
-    start(app)
-    methods = (*CompareMethodsTask.methods, "direct")
-    expected = CompareMethodsTask(run.id, methods, SEEDS, human_model="gpt2-large", candidate_model="gpt2")
-    assert started == [("methods", expected)]
-    assert checked == ["gpt2-large", "gpt2"]

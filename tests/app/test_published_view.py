@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -17,12 +16,10 @@ from mauve_core.experiments.published import (
     PUBLISHED_COLUMNS,
     TABLES,
     agreements,
-    settings,
     table,
     tables,
 )
 from mauve_core.figures import published as figures
-from mauve_core.figures.published_settings import plane_frame, settings_figure
 
 OpenPage = Callable[..., AppTest]
 
@@ -113,18 +110,3 @@ def test_the_dots_are_the_numbers() -> None:
     assert list(bands[0].x)[-3:] == [first["low"], first["high"], None]
     # Shapes differ, so that the reading does not hang on colour.
     assert {trace.marker.symbol for trace in figure.data if trace.mode == "markers"} == {"line-ns", None}
-
-
-def points(figure: go.Figure) -> dict[str, tuple[float, float]]:
-    return {name: (x, y) for trace in figure.data for name, x, y in zip(trace.text, trace.x, trace.y, strict=True)}
-
-
-def test_ranks_count_from_the_closest() -> None:
-    frame = settings("neurips-2021", "webtext", "mauve", "human_like")
-    placed = points(settings_figure(frame, "mauve", "human_like", ranks=True))
-    assert placed["xl nucleus 0.95"] == (1, 1)
-    assert placed["medium sampling"] == (8, 8)
-    stories = settings("jmlr-2023", "stories", "zipf", "discriminator_accuracy")
-    ranked = plane_frame(stories, "discriminator_accuracy", ranks=True).set_index("setting")
-    assert ranked.loc["nucleus 0.95", "y"] == 1  # its texts are told from human ones least often: 68.586 %
-    assert ranked.loc["greedy", ["x", "y"]].tolist() == [8, 8]

@@ -10,8 +10,6 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components import text_search
-from mauve_app.url.parameters import State
 from mauve_core.analysis.text_search import TextSearch, found_texts, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
@@ -91,11 +89,6 @@ def test_an_unusable_expression_is_said_and_nothing_is_lost(
     assert why in error.value
     assert app.text_input(key="url_find").value == pattern
     assert len(app.dataframe) or app.get("plotly_chart")
-
-
-def test_what_the_run_lacks_is_not_asked_for(stored_run: Run) -> None:
-    state = State(search_query="a", search_source="nobody", search_field="nothing", search_value="x")
-    assert text_search.of(stored_run, state) == TextSearch("a")
 
 
 def test_clusters_counts_sorts_by_and_lists_only_what_was_found(open_page: OpenPage, stored_run: Run) -> None:
