@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit
@@ -12,8 +15,13 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.server import own_server
-from mauve_core.store import Run
-from tests.synthetic import make_run
+from mauve_core.jobs import queue
+from mauve_core.jobs.queue import JobState
+from mauve_core.store import Run, RunStore
+from mauve_core.tasks.base import Task
+from mauve_core.tasks.registry import read_task
+from tests.browser.full_run import make_full_run
+from tests.synthetic import make_run, with_map
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
@@ -33,8 +41,8 @@ def packages_scanned_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def stored_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The run ``synthetic`` without a map, in a home of its own; read it, never change it."""
-    return make_run(tmp_path_factory.mktemp("stored"), n=60, seeds=2, projection=False)
+    """The run ``synthetic`` in a home of its own; read it, never change it."""
+    return with_map(make_run(tmp_path_factory.mktemp("stored"), n=60, seeds=2, projection=False))
 
 
 @pytest.fixture
@@ -43,6 +51,43 @@ def run_home(stored_run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = stored_run.path.parent.parent
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
     return home
+
+
+@pytest.fixture
+def run(stored_run: Run, own_home: Path) -> Run:
+    """A copy of ``stored_run`` that may be added to."""
+    unasked = shutil.ignore_patterns("attached", "ratings*")
+    shutil.copytree(stored_run.path.parent, own_home / "runs", ignore=unasked)
+    return RunStore().load(stored_run.id)
+
+
+@pytest.fixture(scope="session")
+def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run on which every page has something to show, and the same again; read it, never change it."""
+    run = make_full_run(tmp_path_factory.mktemp("full"))
+    RunStore(run.path.parent).save("again", run.comparison, run.corpora)
+    return run
+
+
+@pytest.fixture
+def full_home(full_run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the home of ``full_run`` the program's home."""
+    home = full_run.path.parent.parent
+    monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Kind and task of what a page asked to start, in place of workers."""
+    found: list[tuple[str, Any]] = []
+
+    def start(task: Task, *_: object) -> JobState:
+        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
+        return JobState("20260101-000000000000-abcd", "x", "queued")
+
+    monkeypatch.setattr(queue, "start", start)
+    return found
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app.url import bound
-from tests.app.test_session import url_of
+from tests.app.pages import url_of
 
 
 def opened(script: Callable[[], None], **query: str) -> AppTest:

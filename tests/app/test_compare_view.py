@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 import urllib.parse
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,29 +15,23 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.caching import cache
-from mauve_app.components import sidebar
 from mauve_app.components.markup import escaped
-from mauve_app.components.score_controls import SMOOTHING_TITLES
-from mauve_app.components.verdict_lines import in_markdown, in_sentences
+from mauve_app.components.verdict_lines import in_markdown
 from mauve_app.views.compare import differences_panel, scores_panel
 from mauve_core.analysis.precomputed import run_main_reason
-from mauve_core.analysis.sentences import Name, Sentence
+from mauve_core.analysis.sentences import Sentence
 from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES, EncoderConfig, PartitionKind
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.words import TEXTS
-from mauve_core.corpus.normalizing_steps import Change
-from mauve_core.experiments.findings import Finding
 from mauve_core.experiments.over_shards import ATTACHMENT as OVER_SHARDS
 from mauve_core.experiments.over_shards import closest_over_all
 from mauve_core.figures.theme import as_label
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import JobState
-from mauve_core.numerics.divergences.kl import error_shares, kl_divergence
-from mauve_core.numerics.divergences.scores import score_counts
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS, probabilities
+from mauve_core.numerics.divergences.kl import error_shares
+from mauve_core.numerics.divergences.smoothing import probabilities
 from mauve_core.scoring import tables
 from mauve_core.scoring.advice import minor_advice
 from mauve_core.scoring.estimates import basis_of, estimates_of
@@ -48,19 +41,16 @@ from mauve_core.scoring.spread import Estimate
 from mauve_core.scoring.tables import (
     interval_of,
     mean_and_spread,
-    pairing_sentence,
     rank_label,
-    rank_sentence,
     standings,
 )
-from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.recompare import RecompareTask
+from tests.app.pages import url_of
 from tests.mutations import over_shards_example
 from tests.planted_formats import make_planted_run
 from tests.resampled import sample_counts
-from tests.synthetic import make_crowd, make_run
 
 OpenPage = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,15 +81,6 @@ def leaderboard(app: AppTest) -> dict[str, dict[str, str]]:
 def errors_table(app: AppTest) -> pd.DataFrame:
     """Both errors at the weight."""
     return next(each.value for each in app.table if "Adds (type I)" in each.value)
-
-
-def help_of_curves(app: AppTest) -> str:
-    (curves,) = [header for header in app.header if header.value == "Divergence curves"]
-    return str(curves.help)
-
-
-def url_of(app: AppTest) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
 
 
 @pytest.fixture
@@ -135,29 +116,6 @@ def test_the_stored_scores_are_shown_with_spread_and_rank(open_page: OpenPage, s
     assert rows[escaped(HUMAN_VS_HUMAN)]["Rank"] == "–"
     assert any(f"{halves.source.n:,} texts per side" in caption.value for caption in app.caption)
     assert escaped(HUMAN_VS_HUMAN) not in leaderboard(open_page(partition="joint"))
-
-
-@pytest.mark.usefixtures("run_home")
-def test_every_candidate_is_shown_like_for_like_under_the_leaderboard(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page()
-    assert "Like for like with human vs. human" in expanders(app)
-    comparison = stored_run.comparison
-    assert comparison.halves is not None
-    column = f"MAUVE at n = {comparison.halves.source.n}"
-    table = next(each.value for each in app.table if column in each.value)
-    cells = {row["Candidate"].strip("*"): row[column].replace(UNBROKEN, " ") for _, row in table.iterrows()}
-    halves = {escaped(HUMAN_VS_HUMAN): comparison.halves.scores["mauve"]}
-    alike = {each.candidate: each.scores["mauve"] for each in comparison.like_for_like or ()}
-    assert cells == {name: shown(found).replace("**", "") for name, found in (alike | halves).items()}
-    assert len(cells) == 1 + len(comparison.candidates)
-
-
-def test_a_run_from_before_has_no_scores_like_for_like(open_page: OpenPage, stored_run: Run) -> None:
-    before = dataclasses.replace(stored_run.comparison, like_for_like=None)
-    app = open_page(run=saved_as(stored_run, before).id)
-    assert not app.exception
-    assert "Like for like with human vs. human" not in expanders(app)
-    assert escaped(HUMAN_VS_HUMAN) in leaderboard(app)
 
 
 def figure_of(app: AppTest, key: str) -> dict[str, Any] | None:
@@ -200,59 +158,6 @@ def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: Op
     assert "not tested" not in captions
 
 
-def test_the_matrix_says_that_the_test_decides_where_an_interval_suggests_otherwise(
-    open_page: OpenPage, stored_run: Run
-) -> None:
-    """All intervals are made to exclude 0 and all p to be 1: every pair disagrees."""
-    differences = tuple(
-        dataclasses.replace(each, low=each.difference, high=each.difference, p_adjusted=1.0)
-        for each in stored_run.comparison.differences or ()
-    )
-    saved_as(stored_run, dataclasses.replace(stored_run.comparison, differences=differences))
-    pairs = len(differences) // len(SCORES)
-    said = f"does not tell the two apart ({pairs} pairs), the test decides:"
-    assert sum(said in caption.value for caption in open_page(run="changed").caption) == 1
-
-
-@pytest.mark.usefixtures("run_home")
-def test_ties_are_said_to_come_from_the_tests(open_page: OpenPage, stored_run: Run) -> None:
-    app, comparison = open_page(), stored_run.comparison
-    (scores,) = [header for header in app.header if header.value == "Scores"]
-    assert rank_sentence(comparison) in scores.help
-    captions = [caption.value for caption in app.caption]
-    assert sum("Gray bracket: tied, not told apart." in caption for caption in captions) == 1
-    assert not any("overlap" in text for text in [*captions, scores.help])
-    said = [text for text in [*captions, scores.help] if "bootstrap interval over texts at this n and k" in text]
-    assert said == [
-        "In parentheses: 95% bootstrap interval over texts at this n and k. " + pairing_sentence(comparison)
-    ]
-    (about,) = [caption for caption in captions if "(thin line)" in caption]
-    assert "Candidates that share a letter are not told apart." in about
-
-
-@pytest.mark.usefixtures("run_home")
-@pytest.mark.parametrize("changed", [{"scale": "2"}, {"smoothing": "laplace"}])
-def test_ranks_under_other_settings_are_said_to_be_tested_under_the_runs_own(
-    open_page: OpenPage, changed: dict[str, str]
-) -> None:
-    said = "tied, not told apart at the run's own c = 5, without smoothing."
-    captions = [caption.value for caption in open_page(**changed).caption]
-    assert sum(said in caption for caption in captions) == 1
-    assert not any(said in caption.value for caption in open_page(scale="5").caption)
-
-
-def test_one_candidate_has_no_differences(open_page: OpenPage, own_home: Path) -> None:
-    make_run(own_home, n=40, seeds=2, projection=False, names=["close"])
-    app = open_page()
-    assert not app.exception
-    assert "close" in leaderboard(app)
-    assert not any("Differences" in label for label in expanders(app))
-    assert figure_of(app, "differences_chart") is None
-    captions = " ".join(caption.value for caption in app.caption)
-    assert "Differences" not in captions
-    assert "tied" not in captions
-
-
 def test_a_run_made_before_there_were_tests_says_so(open_page: OpenPage, stored_run: Run) -> None:
     run = saved_as(stored_run, dataclasses.replace(stored_run.comparison, differences=None))
     app = open_page(scale="2")
@@ -265,21 +170,11 @@ def test_a_run_made_before_there_were_tests_says_so(open_page: OpenPage, stored_
 
 
 @pytest.mark.usefixtures("run_home")
-def test_warnings_and_the_run_in_the_url(open_page: OpenPage, stored_run: Run) -> None:
+def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_run: Run) -> None:
+    kind = "joint"
     app = open_page()
-    assert stored_run.comparison.warnings
-    texts = [element.value for element in app.text]
-    for warning in stored_run.comparison.warnings:
-        assert warning in texts
-    assert url_of(app)["run"] == stored_run.id
-
-
-@pytest.mark.usefixtures("run_home")
-@pytest.mark.parametrize("kind", ["pairwise", "joint"])
-def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_run: Run, kind: PartitionKind) -> None:
-    app = open_page()
-    app.segmented_control(key="url_partition").set_value(kind).run()
-    app.selectbox(key="url_smoothing").set_value("krichevsky-trofimov").run()
+    app.segmented_control(key="url_partition").set_value(kind)
+    app.selectbox(key="url_smoothing").set_value("krichevsky-trofimov")
     app.select_slider(key="url_scale").set_value(2.0).run()
     assert not app.exception
     changed = {"run": stored_run.id, "scale": "2", "smoothing": "krichevsky-trofimov"}
@@ -292,62 +187,6 @@ def test_scale_smoothing_and_partition_act_at_once(open_page: OpenPage, stored_r
     captions = [element.value for element in app.caption]
     described = f"{kind.capitalize()} partition, c = 2, Krichevsky–Trofimov smoothing"
     assert sum(described in caption for caption in captions) == 1
-
-
-@pytest.mark.usefixtures("run_home")
-def test_smoothing_alone_is_not_mistaken_for_the_stored_scores(open_page: OpenPage, stored_run: Run) -> None:
-    rows = leaderboard(open_page(smoothing="krichevsky-trofimov"))
-    for candidate in stored_run.comparison.candidates:
-        row = rows[candidate.name]
-        assert row[COLUMNS["mauve"]] == row[COLUMNS["mauve_star"]] == shown(candidate.scores["mauve_star"])
-        assert row[COLUMNS["mid"]] != shown(candidate.scores["mid"])
-
-
-@pytest.mark.usefixtures("run_home")
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_every_smoothing_of_the_core_can_be_chosen(open_page: OpenPage, stored_run: Run, smoothing: str) -> None:
-    app = open_page()
-    app.selectbox(key="url_smoothing").set_value(smoothing).run()
-    assert not app.exception
-    assert url_of(app).get("smoothing", "none") == smoothing
-    rows = leaderboard(app)
-    for candidate in stored_run.comparison.candidates:
-        counts = [np.stack([part.counts(side) for part in candidate.partitions]) for side in (HUMAN, candidate.name)]
-        afresh = score_counts(*counts, smoothing=smoothing)
-        for score in SCORES:
-            assert rows[candidate.name][COLUMNS[score]].startswith(f"**{afresh[score].mean():.3f}**")
-    two = errors_table(app).set_index("Candidate")["Adds (type I)"]
-    for candidate in stored_run.comparison.candidates:
-        errors = [
-            kl_divergence(q, (p + q) / 2)
-            for p, q in (
-                [probabilities(part.counts(side), smoothing) for side in (HUMAN, candidate.name)]
-                for part in candidate.partitions
-            )
-        ]
-        expect_spread(two[f"**{candidate.name}**"], errors)
-
-
-@pytest.mark.usefixtures("run_home")
-def test_a_smoothing_that_is_none_counts_as_absent(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page(smoothing="lidstone")
-    assert not app.exception
-    assert app.selectbox(key="url_smoothing").value == "none"
-    candidate = stored_run.comparison.candidates[0]
-    assert leaderboard(app)[candidate.name][COLUMNS["mauve"]] == shown(candidate.scores["mauve"])
-
-
-def test_every_smoothing_has_a_title() -> None:
-    assert list(SMOOTHING_TITLES) == list(SMOOTHINGS)
-
-
-@pytest.mark.usefixtures("run_home")
-def test_going_back_to_the_runs_own_scale_leaves_no_trace(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page(scale="2")
-    app.select_slider(key="url_scale").set_value(5.0).run()
-    assert url_of(app) == {"run": stored_run.id}
-    candidate = stored_run.comparison.candidates[0]
-    assert leaderboard(app)[candidate.name][COLUMNS["mauve"]] == shown(candidate.scores["mauve"])
 
 
 def errors_at(run: Run, name: str, weight: float) -> tuple[list[float], list[float]]:
@@ -378,42 +217,8 @@ def test_the_weight_moves_both_errors_in_words(open_page: OpenPage, stored_run: 
             expect_spread(cell, values)
 
 
-def test_of_many_curves_the_chosen_one_has_a_band(open_page: OpenPage, own_home: Path) -> None:
-    crowd = make_crowd(own_home, n=40)
-    order = [standing.candidate.name for standing in standings(crowd.comparison)]
-    app = open_page()
-    assert not app.exception
-    picker = app.selectbox(key="url_candidate")
-    assert picker.options == order
-    assert picker.value == order[0]
-    picker.set_value(order[3]).run()
-    assert url_of(app)["candidate"] == order[3]
-    assert "because more would hide the curves" in help_of_curves(app)
-
-
 @pytest.mark.usefixtures("run_home")
-def test_few_curves_all_have_their_band(open_page: OpenPage) -> None:
-    app = open_page()
-    assert all(box.key != "url_candidate" for box in app.selectbox)
-    assert "The band around a curve" in help_of_curves(app)
-
-
-@pytest.mark.usefixtures("run_home")
-def test_a_weight_in_the_url_is_the_sliders(open_page: OpenPage) -> None:
-    assert open_page(weight="0.83").slider(key="url_weight").value == 0.83
-    assert open_page(weight="0").slider(key="url_weight").value == 0.01  # the slider's own end
-
-
-def test_without_a_run_the_page_teaches(open_page: OpenPage) -> None:
-    app = open_page()
-    assert not app.exception
-    assert [header.value for header in app.header] == ["No runs yet"]
-    assert "human" in app.markdown[0].value
-    assert len(app.table) == 0
-
-
-@pytest.mark.usefixtures("run_home")
-@pytest.mark.parametrize("run_id", ["gone", "../../etc", "<b>x</b>", "a\x00b", "x" * 5000])
+@pytest.mark.parametrize("run_id", ["../../etc", "<b>x</b>", "a\x00b"])
 def test_a_run_that_is_not_there_is_said_and_the_others_are_offered(
     open_page: OpenPage, stored_run: Run, run_id: str
 ) -> None:
@@ -426,37 +231,6 @@ def test_a_run_that_is_not_there_is_said_and_the_others_are_offered(
     picker.set_value(stored_run.id).run()
     assert url_of(app)["run"] == stored_run.id
     assert len(app.table) == 3
-
-
-def test_a_run_that_was_replaced_is_read_again(open_page: OpenPage, own_home: Path) -> None:
-    first = make_run(own_home, n=40, seeds=2, projection=False)
-    app = open_page()
-    assert leaderboard(app)["close"]["n"] == "40"
-    shutil.rmtree(first.path)
-    second = make_run(own_home, n=50, seeds=2, projection=False)
-    assert second.id == first.id
-    app.run()
-    assert leaderboard(app)["close"]["n"] == "50"
-    shutil.rmtree(second.path)
-    app.run()
-    assert len(app.error) == 1
-
-
-@pytest.mark.usefixtures("run_home")
-def test_settings_and_exclusions_are_there(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page()
-    (sources,) = [frame.value for frame in app.dataframe if "SHA-256" in frame.value.columns]
-    assert sources["Source"].tolist() == [source.name for source in stored_run.comparison.sources]
-    assert sources["Texts"].tolist() == [source.n for source in stored_run.comparison.sources]
-    assert '"bootstrap": 200' in app.json[0].value.replace('"bootstrap":200', '"bootstrap": 200')
-
-
-def test_settings_say_what_the_encoder_is(open_page: OpenPage, own_home: Path) -> None:
-    run = make_run(own_home, n=40, seeds=2, projection=False)
-    config = dataclasses.replace(run.comparison.config, encoder=EncoderConfig())
-    RunStore().save(run.name, dataclasses.replace(run.comparison, config=config), run.corpora, replace=True)
-    said = [caption.value.replace("\\", "") for caption in open_page().caption]
-    assert "Settings; encoder smollm2-135m (4-bit quantized SmolLM2-135M-Instruct)" in said
 
 
 def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPage, own_home: Path) -> None:
@@ -474,13 +248,6 @@ def test_a_difference_of_format_is_shown_above_the_leaderboard(open_page: OpenPa
     assert cells["Candidate"] == f"**{escaped(name)}**"
     assert cells["Human"].replace(UNBROKEN, " ") == "0 of 60 (0%)"
     assert cells["What to do"].startswith("Strip")
-
-
-@pytest.mark.usefixtures("run_home")
-def test_equal_formats_are_not_mentioned(open_page: OpenPage) -> None:
-    app = open_page()
-    assert not [each for each in app.expander if "of format" in each.label]
-    assert not [each for each in app.markdown if "in format" in each.value]
 
 
 def test_a_run_can_be_normalized_as_a_new_one(
@@ -510,72 +277,6 @@ def test_a_run_can_be_normalized_as_a_new_one(
     assert app.button(key=f"normalize_{run.id}_start").disabled
 
 
-def test_given_features_cannot_be_normalized_here(open_page: OpenPage, own_home: Path) -> None:
-    run = make_planted_run(own_home)
-    app = open_page(run=run.id)
-    assert not app.pills
-    assert any(f"mauve-lens runs again {run.id} --normalize" in caption.value for caption in app.caption)
-
-
-def test_read_only_visitors_see_the_format_and_no_button(
-    open_page: OpenPage, own_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = make_planted_run(own_home)
-    monkeypatch.setenv(sharing.READ_ONLY, run.id)
-    app = open_page(run=run.id)
-    assert any("of format" in each.label for each in app.expander)
-    assert not any("--normalize" in caption.value for caption in app.caption)
-
-
-@pytest.mark.usefixtures("run_home")
-def test_the_caption_says_how_texts_are_paired(open_page: OpenPage, stored_run: Run) -> None:
-    assert stored_run.comparison.prompts_by == "prompts"
-    said = "Resampled by prompt: 60 prompts shared with the human texts, matched by equal prompts."
-    assert sum(said in caption.value for caption in open_page().caption) == 1
-
-
-def test_the_caption_says_which_steps_normalized_the_texts(open_page: OpenPage, stored_run: Run) -> None:
-    human = dataclasses.replace(stored_run.comparison.human, normalized=(Change("quotes", 1, 60),))
-    saved_as(stored_run, dataclasses.replace(stored_run.comparison, prompts_by=None, human=human))
-    captions = " ".join(caption.value for caption in open_page(run="changed").caption)
-    assert "Resampled by prompt: 60 prompts shared with the human texts." in captions
-    assert "Normalized on every side before encoding: quotes." in captions
-
-
-def elements(app: AppTest) -> list[str]:
-    """Words and keys of what stands on the page, from top to bottom."""
-    found: list[str] = []
-
-    def walk(block: Any) -> None:
-        told = (getattr(block.proto, "id", ""), *(getattr(block, name, "") for name in ("value", "label")))
-        found.extend(each.rsplit("-", 1)[-1] for each in told if isinstance(each, str) and each)
-        for child in getattr(block, "children", {}).values():
-            walk(child)
-
-    for child in app.main.children.values():
-        walk(child)
-    return found
-
-
-@pytest.mark.usefixtures("run_home")
-def test_the_answer_stands_above_the_pictures_and_these_above_the_list(open_page: OpenPage, stored_run: Run) -> None:
-    found = elements(open_page())
-    closest = opening(verdict(stored_run).closest)
-    answer = next(index for index, each in enumerate(found) if each.startswith(closest))
-    places = [
-        found.index("Compare"),
-        answer,
-        found.index("Divergence curves"),
-        found.index("frontier_chart"),
-        found.index("leaderboard_chart"),
-        found.index("Leaderboard"),
-        found.index("**close**", found.index("Leaderboard")),
-        found.index("All scores"),
-        found.index("Leaderboard and methods for a paper"),
-    ]
-    assert places == sorted(places)
-
-
 @pytest.mark.usefixtures("run_home")
 def test_the_answer_is_the_verdict_of_the_run(open_page: OpenPage, stored_run: Run) -> None:
     found = verdict(stored_run)
@@ -594,13 +295,6 @@ def test_the_answer_is_the_verdict_of_the_run(open_page: OpenPage, stored_run: R
 
 def plain(markdown: str) -> str:
     return markdown.replace("**", "").replace("\\", "")
-
-
-def test_sentences_end_where_the_next_one_begins() -> None:
-    parts = ("Which of ", Name("a. B"), " and ", Name("c."), " It", " is", ".", " It leads", " by 0.1.", " End.")
-    found = in_sentences(Sentence(parts))
-    assert [str(each) for each in found] == ["Which of a. B and c. It is.", "It leads by 0.1.", "End."]
-    assert [str(each) for each in in_sentences(Sentence(("One.",)))] == ["One."]
 
 
 def opening(sentence: Sentence) -> str:
@@ -656,23 +350,6 @@ def test_the_list_has_every_candidate_with_its_score_and_a_link_to_its_main_reas
     assert (f"**{label}**" in words) == (kind == "pairwise")
 
 
-@pytest.mark.usefixtures("run_home")
-def test_findings_open_the_page_that_shows_them(
-    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = "<i>a*b</i>"
-    found = (Finding(said, "decoders", "zipf"), Finding(said, "probes", "typos"), Finding(said, "encoders"))
-    monkeypatch.setattr(cache, "findings", lambda _: found)
-    shown = [link.proto for link in open_page().get("page_link") if link.proto.label == escaped(said)]
-    assert [(link.page, urllib.parse.parse_qs(link.query_string)) for link in shown] == [
-        ("decoders", {"run": [stored_run.id], "section": ["measures"], "measure": ["zipf"]}),
-        ("probes", {"run": [stored_run.id], "perturbation": ["typos"]}),
-        ("methods", {"run": [stored_run.id], "vary": ["encoders"]}),
-    ]
-    monkeypatch.setattr(cache, "findings", lambda _: ())
-    assert "Beyond the score" not in [each.value for each in open_page().header]
-
-
 def test_names_and_words_from_files_are_text(open_page: OpenPage, own_home: Path) -> None:
     name = "typ*ical*<b>"
     run = make_planted_run(own_home, model=name)
@@ -700,10 +377,7 @@ def test_warnings_that_put_all_scores_in_doubt_are_not_folded(open_page: OpenPag
     assert not any(serious == each.value for part in app.expander for each in part.text)
 
 
-def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
-    open_page: OpenPage, own_home: Path
-) -> None:
-    run = make_run(own_home, n=60, seeds=2, projection=False)
+def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(open_page: OpenPage, run: Run) -> None:
     whole = over_shards_example(run)
     sides = tuple(dataclasses.replace(side, n=5_000_000) for side in whole.sides)
     whole = dataclasses.replace(whole, sides=sides)
@@ -721,35 +395,7 @@ def test_a_run_that_is_a_sample_says_so_and_shows_the_scores_over_all_texts(
     assert table["MAUVE"].iloc[0] == f"{own}"
 
 
-def test_a_run_of_all_texts_has_one_answer_and_its_scores_from_shards_folded(
-    open_page: OpenPage, own_home: Path
-) -> None:
-    run = make_run(own_home, n=60, seeds=2, projection=False)
-    same = over_shards_example(run)  # all sides have one digest
-    sides = tuple(dataclasses.replace(side, digest=f"{place:064}") for place, side in enumerate(same.sides))
-    whole = dataclasses.replace(same, sides=sides)
-    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(whole))
-    app = open_page(run=run.id)
-    assert "Over all texts" not in [header.value for header in app.header]
-    said = [text.value for text in app.markdown]
-    assert in_markdown(closest_over_all(whole)) not in said
-    assert not any("the same texts as the human side" in text for text in said)
-    (folded,) = [part for part in app.expander if part.label == "Over all texts, from shards"]
-    assert any(text.value.startswith("This run shows all 60 texts a side.") for text in folded.caption)
-    assert folded.table[0].value["Texts"].tolist() == ["60"] * len(run.comparison.candidates)
-    RunStore().attach(run.id, OVER_SHARDS, dataclass_to_json(same))
-    assert any("the same texts as the human side" in text.value for text in open_page(run=run.id).markdown)
-
-
-def test_the_sidebar_names_what_made_given_features(own_home: Path) -> None:
-    comparison = make_run(own_home, n=60, seeds=2, projection=False).comparison
-    for origin, said in ((None, "features given"), ("a*b", r"features of **a\*b**")):
-        config = dataclasses.replace(comparison.config, encoder=None, features_from=origin)
-        assert sidebar._encoder(dataclasses.replace(comparison, config=config)) == said
-
-
-def test_damaged_scores_over_all_texts_leave_the_page(open_page: OpenPage, own_home: Path) -> None:
-    run = make_run(own_home, n=60, seeds=2, projection=False)
+def test_damaged_scores_over_all_texts_leave_the_page(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, OVER_SHARDS, {"sides": []})
     app = open_page(run=run.id)
     assert not app.exception

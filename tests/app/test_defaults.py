@@ -1,23 +1,26 @@
-"""What follows the URL has its value as default, too: a slow browser may see no run of the page but the second."""
+"""Every page opens on a run with something of every kind, and what follows the URL has its value as default, too.
+
+A slow browser may see no run of the page but the second. What charts offer to save can be read.
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.store import Run
-from tests.browser.full_run import FOLLOWED, make_full_run
+from mauve_app.components import charts
+from mauve_core.reporting.spreadsheets import csv_bytes
+from tests.browser.full_run import FOLLOWED
 
 OpenPage = Callable[..., AppTest]
+VIEWS = Path(__file__).resolve().parents[2] / "app/mauve_app/views"
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return make_full_run(tmp_path_factory.mktemp("full"))
 
 
 def standing(item: Any) -> Any:
@@ -48,14 +51,33 @@ def default(item: Any) -> Any:
     return list(given) if hasattr(given, "extend") else given
 
 
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> dict[str, Callable[[], pd.DataFrame]]:
+    """What the buttons beside charts would save, by their keys."""
+    found: dict[str, Callable[[], pd.DataFrame]] = {}
+    monkeypatch.setattr(charts, "csv_button", lambda make, *, key, **_: found.update({key: make}))
+    return found
+
+
+@pytest.mark.usefixtures("full_home")
 @pytest.mark.parametrize(("view", "query", "least"), FOLLOWED)
 def test_the_default_is_the_value(
-    open_page: OpenPage, full_run: Run, monkeypatch: pytest.MonkeyPatch, view: str, query: dict[str, str], least: int
+    open_page: OpenPage, saved: dict[str, Callable[[], pd.DataFrame]], view: str, query: dict[str, str], least: int
 ) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
-    app = open_page(f"views/{view}/{view}.py", **query)
+    app = open_page(f"views/{view}/{view}.py", run="synthetic", **query)
     assert not app.exception
     followers = app.session_state["_url_titles"]
     found = [item for item in app if getattr(item, "key", None) in followers and hasattr(item.proto, "default")]
     assert {item.key: default(item) for item in found} == {item.key: standing(item) for item in found}
     assert len(found) >= least, [item.key for item in found]
+    assert bool(saved) == bool(app.get("plotly_chart"))
+    for key, make in saved.items():
+        table = make()
+        assert len(pd.read_csv(io.BytesIO(csv_bytes(table)))) == len(table) > 0, key
+
+
+@pytest.mark.parametrize("view", sorted(path.parent.name for path in VIEWS.glob("*/__init__.py")))
+def test_a_page_opens_on_an_empty_home(open_page: OpenPage, view: str) -> None:
+    app = open_page(f"views/{view}/{view}.py")
+    assert not app.exception
+    assert not app.error

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,35 +9,18 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.server import access
 from mauve_app.views.methods.encoder_table import shown_scores
-from mauve_core.base.errors import ModelUnavailableError
-from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.encoders import EncoderTable
 from mauve_core.experiments.encoders import request as encoder_request
-from mauve_core.experiments.encoders.positions import ATTACHMENT as POSITIONS
 from mauve_core.figures import encoders as figures
-from mauve_core.figures.positions import positions_in_words
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_encoders import CompareEncodersTask
-from mauve_core.tasks.registry import read_task
-from tests.encoder_tables import position_example
-from tests.images.made import make_dark_run
+from tests.app.pages import said
 from tests.word_files import by_chance, by_topic
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
-
-
-@pytest.fixture
-def run(stored_run: Run, own_home: Path) -> Run:
-    """A copy of ``stored_run`` that may be added to."""
-    shutil.copytree(stored_run.path.parent, own_home / "runs")
-    return RunStore().load(stored_run.id)
 
 
 @pytest.fixture
@@ -50,63 +30,13 @@ def table(run: Run, tmp_path: Path) -> EncoderTable:
     return CompareEncodersTask(run.id, tuple(map(str, vectors))).compute()
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[Task]:
-    """What the page asked to start, in place of workers."""
-    found: list[Task] = []
-
-    def start(task: Task, *_: object) -> JobState:
-        found.append(read_task(task.kind, json.loads(json.dumps(task.to_json()))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
-    return found
-
-
-def said(app: AppTest) -> str:
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.warning, *app.header)
-    return "\n".join(element.value for element in parts).replace("\\", "")
-
-
 def chosen(app: AppTest) -> Any:
     (item,) = [item for item in app.multiselect if str(item.key).startswith("encoders_chosen")]
     return item
 
 
-@pytest.mark.usefixtures("run")
-def test_the_tab_is_beside_the_estimators(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert app.segmented_control(key="url_methods_section").value == "methods"
-    app.segmented_control(key="url_methods_section").set_value("encoders").run()
-    assert not app.exception
-    assert app.query_params["vary"] == "encoders"
-    assert "scored under one encoder only" in said(app)
-    assert f"mauve-lens encoders {run.id}" in said(app)
-    assert len(app.table) == 0
-
-
-def test_a_run_of_images_is_scored_under_encoders_of_images(
-    open_page: OpenPage, own_home: Path, started: list[Task]
-) -> None:
-    run = make_dark_run(own_home / "photos", n=24)
-    app = open_page(VIEW, run=run.id, vary="encoders")
-    assert not app.exception
-    assert "pixels" in chosen(app).value
-    assert not [option for option in chosen(app).options if option.startswith(("smollm2", "minilm"))]
-    chosen(app).set_value(["pixels"]).run()
-    app.button(key="encoders_start").click().run()
-    assert not app.error
-    (task,) = started
-    assert isinstance(task, CompareEncodersTask)
-    found = task.compute()
-    assert [each.encoder.model for each in found.results if each.encoder is not None] == ["pixels"]
-    with pytest.raises(ModelUnavailableError, match="does not encode images"):
-        CompareEncodersTask(run.id, ("minilm",)).compute()
-
-
 def test_the_encoders_on_this_machine_are_offered_and_start_as_one_job(
-    open_page: OpenPage, run: Run, started: list[Task], monkeypatch: pytest.MonkeyPatch
+    open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoder_request.PACKAGED["minilm"].__class__, "locate", lambda self: Path(__file__))
     app = open_page(VIEW, vary="encoders")
@@ -114,11 +44,11 @@ def test_the_encoders_on_this_machine_are_offered_and_start_as_one_job(
     chosen(app).set_value(["minilm", "smollm2-135m:layer=3"]).run()
     app.button(key="encoders_start").click().run()
     assert not app.exception
-    assert started == [CompareEncodersTask(run.id, ("minilm", "smollm2-135m:layer=3"))]
+    assert [task for _, task in started] == [CompareEncodersTask(run.id, ("minilm", "smollm2-135m:layer=3"))]
 
 
 @pytest.mark.usefixtures("run")
-def test_what_is_no_encoder_is_said_and_starts_nothing(open_page: OpenPage, started: list[Task]) -> None:
+def test_what_is_no_encoder_is_said_and_starts_nothing(open_page: OpenPage, started: list[Any]) -> None:
     app = open_page(VIEW, vary="encoders")
     for wrong in (["gpt2:size=3"], []):
         chosen(app).set_value(wrong).run()
@@ -146,52 +76,9 @@ def test_the_answer_comes_first_and_the_digits_are_the_cores(
     assert [tuple(each.encoder.model for each in table.results[1:] if each.encoder)] == [tuple(chosen(app).value)]
 
 
-def test_the_score_of_the_url_decides(open_page: OpenPage, table: EncoderTable) -> None:
-    app = open_page(VIEW, vary="encoders", score="mid")
-    assert app.table[0].value.equals(shown_scores(table, "mid"))
-    assert figures.in_words(table, "mid")[0] in said(app)
-    app.segmented_control(key="url_score").set_value("frontier_integral").run()
-    assert app.table[0].value.equals(shown_scores(table, "frontier_integral"))
-
-
-def test_measures_are_correlated_once_there_are_some(open_page: OpenPage, run: Run, table: EncoderTable) -> None:
-    from mauve_core.experiments.text_measures.stored import measure_run
-
-    assert len(open_page(VIEW, vary="encoders").table) == 1
-    measure_run(run, ("diversity",))
-    app = open_page(VIEW, vary="encoders")
-    assert app.table[1].value["Spearman with"].tolist() == [r"Diversity\, gap"]
-    assert len(app.table[1].value.columns) == 2 + len(table.results)
-
-
-def test_where_the_encoders_look_is_said_once_it_was_computed(
-    open_page: OpenPage, run: Run, table: EncoderTable
-) -> None:
-    found = dataclasses.replace(position_example(), n=20)
-    assert "Where in the text" not in said(open_page(VIEW, vary="encoders"))
-    RunStore().attach(run.id, POSITIONS, dataclass_to_json(found))
-    app = open_page(VIEW, vary="encoders")
-    assert not app.exception
-    assert "Where in the text does the encoder look?" in said(app)
-    assert positions_in_words(found) in said(app)
-    assert "A note." in said(app)
-    shown = app.table[-1].value
-    assert shown["encoder"].tolist() == ["gpt2", "minilm"]
-    assert shown["reads mostly the end"].tolist() == ["yes", "no"]
-
-
 def test_damaged_results_are_said_and_can_be_computed_again(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, "encoders", {"results": "none"})
     app = open_page(VIEW, vary="encoders")
     assert not app.exception
     assert len(app.error) == 1
     assert not app.button(key="encoders_start").disabled or chosen(app).value == []
-
-
-@pytest.mark.usefixtures("table")
-def test_a_read_only_app_shows_the_table_without_the_form(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "may_change", lambda: False)
-    app = open_page(VIEW, vary="encoders")
-    assert not app.exception
-    assert len(app.table) == 1
-    assert len(app.multiselect) == 0

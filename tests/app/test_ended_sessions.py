@@ -137,6 +137,7 @@ def descriptors(process: subprocess.Popen[bytes]) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_the_server_allows_itself_more_descriptors(served: tuple[subprocess.Popen[bytes], int]) -> None:
     soft, hard = resource.prlimit(served[0].pid, resource.RLIMIT_NOFILE)
     assert soft == (DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, DESCRIPTORS))
@@ -144,6 +145,7 @@ def test_the_server_allows_itself_more_descriptors(served: tuple[subprocess.Pope
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="descriptors are counted in /proc")
 def test_tabs_that_come_and_go_fill_no_table_of_descriptors(served: tuple[subprocess.Popen[bytes], int]) -> None:
     process, port = served

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -17,37 +16,29 @@ from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import as_percent, with_plain_spaces
 from mauve_core.figures.theme import HUMAN_COLOUR, candidate_colour
-from mauve_core.store import Run, RunStore
+from mauve_core.store import Run
 
 OpenPage = Callable[..., AppTest]
-PAGES = ("gap", "clusters", "map")
+PAGES = ("gap", "map")
 
 
-@pytest.fixture
-def mapped(stored_run: Run) -> Run:
-    """The stored run with a map, so that all three pages have something to show."""
-    total = sum(source.n for source in stored_run.comparison.sources)
-    flat = np.random.default_rng(1).normal(size=(total, 2)).astype(np.float32)
-    comparison = dataclasses.replace(stored_run.comparison, projection=flat)
-    return RunStore().save("mapped", comparison, stored_run.corpora)
-
-
+@pytest.mark.usefixtures("run_home")
 @pytest.mark.parametrize("page", PAGES)
 def test_each_page_opens_with_the_costliest_cluster_in_either_direction(
-    open_page: OpenPage, mapped: Run, page: str
+    open_page: OpenPage, stored_run: Run, page: str
 ) -> None:
-    partition = mapped.comparison.partition("pairwise", "collapsed")
+    partition = stored_run.comparison.partition("pairwise", "collapsed")
     table = cluster_table(partition.counts(HUMAN), partition.counts("collapsed"), 0.5)
-    app = open_page(f"views/{page}/{page}.py", run=mapped.id, candidate="collapsed")
+    app = open_page(f"views/{page}/{page}.py", run=stored_run.id, candidate="collapsed")
     assert not app.exception
     shown = [each.value for each in app.markdown]
     (place,) = [place for place, each in enumerate(shown) if "most in" in each]
-    colour = candidate_colour([candidate.name for candidate in mapped.comparison.candidates], "collapsed")
+    colour = candidate_colour([candidate.name for candidate in stored_run.comparison.candidates], "collapsed")
     assert shown[place].startswith(f"**collapsed** {swatch(colour)} adds most in *")
     assert f"it {swatch(HUMAN_COLOUR)} misses most in *" in shown[place]
     rank = next(place for place, each in enumerate(shown) if each.startswith("**collapsed**: MAUVE"))
     assert place < rank, "the score stands below"
-    names = run_cluster_names(mapped, "pairwise", "collapsed", partition.seed)
+    names = run_cluster_names(stored_run, "pairwise", "collapsed", partition.seed)
     for direction in (ADDS, MISSES):
         own = table[table["direction"] == direction]
         costliest = own.loc[own["cost_share"].idxmax()]
@@ -55,9 +46,9 @@ def test_each_page_opens_with_the_costliest_cluster_in_either_direction(
         assert said + as_percent(costliest["cost_share"]).rstrip("%") in shown[place]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_each_page_says_that_there_is_nothing_to_explain(open_page: OpenPage, mapped: Run, page: str) -> None:
-    app = open_page(f"views/{page}/{page}.py", run=mapped.id, candidate="close")
+@pytest.mark.usefixtures("run_home")
+def test_a_page_says_that_there_is_nothing_to_explain(open_page: OpenPage, stored_run: Run) -> None:
+    app = open_page("views/map/map.py", run=stored_run.id, candidate="close")
     assert not app.exception
     assert sum("Nothing to explain" in info.value for info in app.info) == 1
     assert not any("most in" in each.value for each in app.markdown)

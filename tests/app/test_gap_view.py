@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.views.gap.gap_ledger import shown_parts, stability_basis, sum_in_words
 from mauve_core.analysis.cluster_table import cluster_table, with_intervals
 from mauve_core.analysis.cost_intervals import cost_intervals
-from mauve_core.analysis.gap_table import TOGETHER
 from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.repartition import repartition
@@ -24,10 +20,10 @@ from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.formatting import interval, percent_interval, percent_with_interval, with_spread
 from mauve_core.jobs import queue
 from mauve_core.numerics.divergences.greedy import greedy
-from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
-from mauve_core.numerics.divergences.what_if import capped, dropped, matched
-from mauve_core.scoring.result import Comparison, Partition
-from mauve_core.store import Run, RunStore
+from mauve_core.numerics.divergences.what_if import dropped, matched
+from mauve_core.scoring.result import Partition
+from mauve_core.store import Run
+from tests.app.pages import url_of
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/gap/gap.py"
@@ -57,10 +53,6 @@ def show_tab(app: AppTest, tabs: dict[str, str]) -> None:
         app.session_state[key] = title
     app.run()
     assert not app.exception
-
-
-def url_of(app: AppTest) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
 
 
 def says(app: AppTest, text: str) -> bool:
@@ -95,10 +87,8 @@ def expect_scores(app: AppTest, found: WhatIf) -> None:
             assert cell == f"{expected}  \n{interval(estimate.low, estimate.high, 3, signed=signed)}"
 
 
-@pytest.mark.parametrize(("kind", "seed"), [("joint", 0), ("pairwise", 1)])
-def test_the_ledger_is_the_partitions_own_and_adds_up(
-    open_page: OpenPage, stored_run: Run, kind: PartitionKind, seed: int
-) -> None:
+def test_the_ledger_is_the_partitions_own_and_adds_up(open_page: OpenPage, stored_run: Run) -> None:
+    kind, seed = "joint", 1
     app = open_page(VIEW, candidate=MODEL, partition=kind, seed=str(seed))
     assert not app.exception
     comparison, part = stored_run.comparison, part_of(stored_run, kind, seed)
@@ -129,23 +119,6 @@ def test_the_ledger_is_the_partitions_own_and_adds_up(
     assert says(app, "draws. Texts: human : model.")
 
 
-def test_shown_parts_add_up_in_words() -> None:
-    rows = pd.DataFrame({"cluster": [3, 1, TOGETHER], "clusters": [1, 1, 4], "share": [0.2004, 0.1004, 0.0334]})
-    other = pd.DataFrame({"cluster": [0], "clusters": [1], "share": [0.6658]})
-    parts = shown_parts({"adds": rows, "misses": other})
-    assert parts == {"adds": pytest.approx([0.301, 0.033]), "misses": pytest.approx([0.666, 0])}
-    assert sum_in_words(rows, parts["adds"]) == "2 clusters shown: 30.1%; 4 more: 3.3%; together 33.4%."
-    assert sum_in_words(other, parts["misses"]) == "1 cluster shown: 66.6%; together 66.6%."
-
-
-def test_the_weight_leaves_the_ledger_alone(open_page: OpenPage) -> None:
-    ledgers = [
-        [table["cost"].tolist() for table in lists(open_page(VIEW, candidate=MODEL, weight=weight), *LEDGER)]
-        for weight in ("0.5", "0.9")
-    ]
-    assert ledgers[0] == ledgers[1]
-
-
 def test_a_gap_no_larger_than_chance_has_counts_alone(open_page: OpenPage, stored_run: Run) -> None:
     tested = gap_test(stored_run.comparison, "pairwise", "close")
     assert not tested.explains
@@ -168,15 +141,6 @@ def test_a_gap_no_larger_than_chance_has_counts_alone(open_page: OpenPage, store
     assert sum("Nothing to explain" in info.value for info in app.info) == 2
 
 
-def test_without_a_cluster_the_page_says_what_to_do(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert says(app, "to read the texts of a cluster")
-    show_tab(app, WHAT_IF)
-    assert says(app, "Choose texts to see")
-    assert not any("Change" in table.value.columns for table in app.table)
-
-
 def test_the_cluster_of_the_url_shows_its_texts_and_fills_the_what_if(open_page: OpenPage, stored_run: Run) -> None:
     cluster, part = over_written(stored_run), part_of(stored_run)
     app = open_page(VIEW, candidate=MODEL, cluster=str(cluster))
@@ -193,21 +157,13 @@ def test_the_cluster_of_the_url_shows_its_texts_and_fills_the_what_if(open_page:
     assert says(app, f"Chosen: {chosen} of 60 texts of {MODEL}")
 
 
-def test_an_unknown_cluster_is_named(open_page: OpenPage) -> None:
-    app = open_page(VIEW, cluster="4321", chosen="1,987")
-    assert not app.exception
-    assert says(app, "no cluster 4321")
-    show_tab(app, WHAT_IF)
-    assert says(app, "no cluster 987")
-
-
 def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_run: Run) -> None:
     part = part_of(stored_run)
     app = open_page(VIEW, WHAT_IF, candidate=MODEL, cluster=str(over_written(stored_run)))
     app.multiselect(key="url_chosen").set_value([2, 1]).run()
     assert url_of(app)["chosen"] == "1,2"
     app.selectbox(key="url_action").set_value("weight").run()
-    app.number_input(key="url_factor").set_value(0.3).run()
+    app.number_input(key="url_factor").set_value(0.3)
     app.segmented_control(key="url_side").set_value("both").run()
     assert {name: url_of(app)[name] for name in ("action", "factor", "side")} == {
         "action": "weight", "factor": "0.3", "side": "both",
@@ -221,48 +177,9 @@ def test_choices_are_written_to_the_url_and_cleared(open_page: OpenPage, stored_
     assert not any("Change" in table.value.columns for table in app.table)
 
 
-def test_a_cap_and_other_settings(open_page: OpenPage, stored_run: Run) -> None:
-    part = part_of(stored_run, "pairwise", 1)
-    settings = {"partition": "pairwise", "seed": "1", "scale": "2", "smoothing": "laplace", "side": "human"}
-    app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen="0,1,2", action="cap", **settings)
-    assert not app.exception
-    weights = np.where(np.arange(part.k) < 3, capped(part.counts(HUMAN), part.counts(MODEL)), 1.0)
-    prepared = prepare(scaled(stored_run.comparison, 2.0), MODEL, "pairwise", "laplace")
-    expect_scores(app, what_if(prepared, model=text_weights(part, MODEL, weights)))
-    assert app.segmented_control(key="url_side").value == "model", "a cap is of the model's texts, whatever the URL"
-    assert app.segmented_control(key="url_side").disabled
-
-
-def scaled(comparison: Comparison, scale: float) -> Comparison:
-    score = dataclasses.replace(comparison.config.score, scale=scale)
-    return dataclasses.replace(comparison, config=dataclasses.replace(comparison.config, score=score))
-
-
-def test_a_slice_of_the_metadata(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="slice")
-    app.selectbox(key="url_field").set_value("topic").run()
-    app.selectbox(key="url_value").set_value("engine").run()
-    assert {name: url_of(app)[name] for name in ("field", "value")} == {"field": "topic", "value": "engine"}
-    kept = (stored_run.corpora[MODEL].metadata["topic"] != "engine").to_numpy(dtype=np.float64)
-    expect_scores(app, what_if(prepare(stored_run.comparison, MODEL), model=kept))
-    app.selectbox(key="url_field").set_value("words").run()
-    assert "value" not in url_of(app)
-    assert not any("Change" in table.value.columns for table in app.table)
-
-
-def test_an_area_of_the_map(
-    open_page: OpenPage, stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1")
-    assert not app.exception
-    assert says(app, "has no map yet")
-    places = np.random.default_rng(3).uniform(-1, 1, (240, 2)).astype(np.float32)
-    comparison = dataclasses.replace(stored_run.comparison, projection=places)
-    home = tmp_path / "mapped"
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    RunStore(home / "runs").save("mapped", comparison, stored_run.corpora)
-    app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="lasso")
-    assert says(app, "Lasso an area on the map first")
+def test_an_area_of_the_map(open_page: OpenPage, stored_run: Run) -> None:
+    comparison, places = stored_run.comparison, stored_run.comparison.projection
+    assert places is not None
     app = open_page(VIEW, WHAT_IF, candidate=MODEL, pick="lasso", lasso="0,0;1,0;1,1;0,1", side="both")
     kept = {
         source: ~(places[60 * place : 60 * place + 60] > 0).all(axis=1) for source, place in ((HUMAN, 0), (MODEL, 2))
@@ -271,29 +188,6 @@ def test_an_area_of_the_map(
     expect_scores(app, found)
     gone = {source: int((~each).sum()) for source, each in kept.items()}
     assert says(app, f"Chosen: {gone[HUMAN]} of 60 texts of {HUMAN} and {gone[MODEL]} of 60 texts of {MODEL}")
-
-
-@pytest.mark.parametrize(
-    ("parameters", "why"),
-    [
-        ({"chosen": "0", "action": "weight", "smoothing": "good-turing"}, "whole numbers"),
-        ({"pick": "slice", "field": "words", "value": "22", "action": "drop"}, "not usable"),
-    ],
-)
-def test_what_cannot_be_scored_is_explained(open_page: OpenPage, parameters: dict[str, str], why: str) -> None:
-    app = open_page(VIEW, WHAT_IF, candidate=MODEL, **parameters)
-    assert not app.exception
-    assert any(why in info.value for info in app.info)
-
-
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_every_smoothing_gives_a_page(open_page: OpenPage, smoothing: str) -> None:
-    app = open_page(VIEW, GREEDY, candidate=MODEL, smoothing=smoothing)
-    assert not app.exception
-    assert len(lists(app, *LEDGER)) == 2
-    assert any("one of these smoothings" in info.value for info in app.info) == (
-        smoothing not in ("none", "krichevsky-trofimov")
-    )
 
 
 def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, stored_run: Run) -> None:
@@ -317,16 +211,6 @@ def test_the_greedy_list_and_its_way_into_the_what_if(open_page: OpenPage, store
     expect_scores(app, what_if(prepare(stored_run.comparison, MODEL), model=weights))
 
 
-def test_a_list_that_no_cluster_helps_says_so(open_page: OpenPage, stored_run: Run) -> None:
-    part = part_of(stored_run)
-    assert not greedy(part.counts(HUMAN), part.counts(MODEL), action="drop", score="frontier_integral")
-    app = open_page(VIEW, GREEDY, candidate=MODEL, score="frontier_integral")
-    assert not says(app, "No cluster brings the score closer")
-    app.segmented_control(key="url_greedy_action").set_value("drop").run()
-    assert url_of(app)["fix"] == "drop"
-    assert says(app, "No cluster brings the score closer")
-
-
 def test_computing_in_full_starts_a_job_without_the_texts(
     open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,21 +231,6 @@ def test_computing_in_full_starts_a_job_without_the_texts(
     assert app.button(key="what_if_start").disabled
 
 
-def test_too_few_texts_cannot_be_compared_in_full(open_page: OpenPage, stored_run: Run) -> None:
-    counts = part_of(stored_run).counts(MODEL)
-    kept = int(np.where(counts < 20, counts, 0).argmax())
-    assert counts[kept] >= 10, "so many that no resample misses them all"
-    app = open_page(VIEW, WHAT_IF, candidate=MODEL, chosen=",".join(str(j) for j in range(counts.size) if j != kept))
-    assert app.button(key="what_if_start").disabled
-    assert "Fewer than 20 texts" in app.button(key="what_if_start").help
-
-
-def test_one_seed_has_no_other_seeds_to_compare_with() -> None:
-    assert stability_basis(3, [5, 20], "") == "Stability: compared with 2 other seeds and k = 5 and k = 20."
-    assert stability_basis(1, [], "No features") == "Stability: one seed and no other k. No features."
-    assert stability_basis(1, [5], "") == "Stability: compared with k = 5 and no other seed."
-
-
 def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page(VIEW, candidate="shifted")
     comparison = stored_run.comparison
@@ -377,13 +246,3 @@ def test_trust_rests_on_other_seeds_and_other_k(open_page: OpenPage, stored_run:
     assert len(shown) == (table["direction"] != "").sum() < own.k
     assert says(app, f"{own.k} clusters (1 of them cost nothing")
     assert [row.stability for row in shown] == [judged.label[number(row.cluster)] for row in shown]
-
-
-def test_a_tab_that_is_not_open_is_not_made(open_page: OpenPage) -> None:
-    app = open_page(VIEW, candidate=MODEL, chosen="0")
-    keys = {each.key for each in [*app.multiselect, *app.segmented_control]}
-    assert not keys & {"url_chosen", "url_score"}
-    show_tab(app, GREEDY)
-    keys = {each.key for each in [*app.multiselect, *app.segmented_control]}
-    assert "url_score" in keys
-    assert "url_chosen" not in keys

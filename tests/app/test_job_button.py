@@ -6,7 +6,6 @@ import dataclasses
 import shutil
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components.job_panel import COMPARE_PAGE
 from mauve_core.jobs import estimates, queue
 from mauve_core.jobs.state import TASK, JobState, write_json, write_state
-from mauve_core.store import Run, RunStore
+from mauve_core.store import Run
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.sweep import SweepTask
 from tests.app.test_job_panel import progress
@@ -29,13 +28,6 @@ SWEEP = {"section": "sweeps", "axis": "scale"}
 PLACE = "sweep_start_scale"
 STARTED = "20260101-000000000009-abcd"
 """Id of the job that a press starts."""
-
-
-@pytest.fixture
-def run(stored_run: Run, own_home: Path) -> Run:
-    """A copy of ``stored_run`` that may be added to."""
-    shutil.copytree(stored_run.path.parent, own_home / "runs")
-    return RunStore().load(stored_run.id)
 
 
 @pytest.fixture
@@ -89,18 +81,10 @@ def test_the_progress_stands_in_the_place_of_the_button_until_the_job_is_done(op
     assert "Done in" not in said(open_page(DECODERS, **SWEEP)), "in another visit it is no news"
 
 
-def test_jobs_of_other_runs_and_kinds_leave_the_button(open_page: OpenPage, run: Run) -> None:
-    with (
-        job(1, kind="sweep", task={"run": "other"}, status="running"),
-        job(2, kind="measures", task={"run": run.id}, status="running"),
-    ):
-        assert PLACE in keys(open_page(DECODERS, **SWEEP))
-
-
-@pytest.mark.parametrize("status", ["failed", "cancelled"])
 def test_a_failure_is_said_in_the_same_place_and_the_form_is_kept(
-    open_page: OpenPage, run: Run, started: list[Any], status: str
+    open_page: OpenPage, run: Run, started: list[Any]
 ) -> None:
+    status = "failed"
     app = open_page(DECODERS, **SWEEP)
     (values,) = [box for box in app.text_input if str(box.key).startswith("sweep_values")]
     values.set_value("2, 3").run()
@@ -116,23 +100,6 @@ def test_a_failure_is_said_in_the_same_place_and_the_form_is_kept(
     app.button(key=f"dismiss_{STARTED}").click().run()
     assert not app.error
     assert "jobs_undo_button" in keys(app)
-
-
-def test_the_form_stays_open_while_its_job_is_at_work(open_page: OpenPage, run: Run) -> None:
-    SweepTask(run.id, "scale", (2.0,), seeds=1).compute()
-
-    def is_open(app: AppTest) -> bool:
-        (part,) = [part for part in app.expander if part.label == "Compute again with other values"]
-        return bool(part.proto.expanded)
-
-    assert not is_open(open_page(DECODERS, **SWEEP))
-    with job(1, kind="sweep", task={"run": run.id}, status="running") as state:
-        app = open_page(DECODERS, **SWEEP)
-        assert is_open(app)
-        ended(state, "done", run=run.id)
-    app.run()
-    assert not is_open(app)
-    assert said(app).count("Done in 12 s") == 1, "beside the result, and not again in the form"
 
 
 def test_an_estimate_stands_beside_the_button_once_such_a_job_was_done(
@@ -159,18 +126,6 @@ def fill_in(app: AppTest) -> None:
     upload(app, "human", ("human.jsonl", jsonl()))
     upload(app, "models", ("greedy.jsonl", jsonl()))
     app.selectbox(key="encoder_model_text").set_value("minilm").run()
-
-
-def test_another_run_can_be_set_up_while_one_is_at_work(open_page: OpenPage, own_home: Path) -> None:
-    with job(1, kind="comparison", status="running", stage="encoding", done=1, total=4) as state:
-        app = open_page(NEW_RUN)
-        app.session_state["job_button_started"] = {"new_run_start": state.id}
-        fill_in(app)
-        assert "new_run_start" not in keys(app)
-        app.button(key="new_run_start_another").click().run()
-        assert not app.exception
-        assert "new_run_start" in keys(app)
-        assert "new_run_start_another" not in keys(app)
 
 
 @pytest.mark.usefixtures("own_home")
@@ -204,24 +159,3 @@ def test_nobody_waits_for_another_persons_new_run(open_page: OpenPage) -> None:
         fill_in(app)
         assert not start_button(app).disabled
         assert progress(app) == ["Encoding: 1 of 4"], "below the button"
-
-
-def test_a_run_that_has_become_ready_is_opened_from_any_page(
-    open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[tuple[str, dict[str, str]]] = []
-    monkeypatch.setattr(st, "switch_page", lambda page, query_params: opened.append((page, query_params)))
-    with job(1, status="running", stage="encoding", done=1, total=4) as state:
-        app = open_page("views/published/published.py", run=run.id)
-        assert f"open_{state.id}" not in keys(app)
-        ended(state, "done", run="made")
-    app.run()
-    assert f"open_{state.id}" in [button.key for button in app.sidebar.button]
-    app.button(key=f"open_{state.id}").click().run()
-    assert opened == [(COMPARE_PAGE, {"run": "made"})]
-    assert f"open_{state.id}" in keys(app.run())
-    RunStore().save("made", run.comparison, run.corpora)
-    app.query_params["run"] = "made"
-    assert f"open_{state.id}" not in keys(app.run()), "it is open"
-    app.query_params["run"] = run.id
-    assert f"open_{state.id}" not in keys(app.run())

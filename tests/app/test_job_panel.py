@@ -12,12 +12,10 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components.job_panel import COMPARE_PAGE, FEW, SHOWN
+from mauve_app.components.job_panel import COMPARE_PAGE
 from mauve_app.server import access
 from mauve_core.jobs import queue
 from mauve_core.jobs.state import CANCEL, TASK, JobState, write_state
-from mauve_core.store import RunStore
-from tests.handmade import make_comparison, make_corpora
 from tests.job_folders import job
 
 OpenPage = Callable[..., AppTest]
@@ -54,16 +52,6 @@ def progress(app: AppTest) -> list[str]:
     return [str(each["text"]) for each in told(app)]
 
 
-def test_a_waiting_job_says_how_many_it_waits_for(open_page: OpenPage) -> None:
-    with (
-        job(1, status="running", stage="Encoding", done=1, total=4),
-        job(2, status="queued", kind="sweep"),  # beside this page, and before the next
-        job(3, status="queued"),
-    ):
-        here = ["Waiting: 2 jobs ahead of it", "Encoding: 1 of 4"]
-        assert sorted(progress(open_page(VIEW))) == sorted([*here, "Waiting: 1 job ahead of it"])
-
-
 def test_every_page_shows_the_jobs_at_work_once(open_page: OpenPage) -> None:
     with job(1, status="running", stage="Encoding", done=1, total=4), job(2, status="queued", kind="sweep"):
         said = ["Encoding: 1 of 4", "Waiting: 1 job ahead of it"]
@@ -76,19 +64,6 @@ def test_visitors_who_only_read_see_no_job(open_page: OpenPage, monkeypatch: pyt
     with job(1, status="running", stage="Encoding", done=1, total=4):
         monkeypatch.setattr(access, "may_change", lambda: False)
         assert not progress(open_page("views/published/published.py"))
-
-
-@pytest.mark.parametrize(
-    ("status", "said"), [("done", ["**job 1** is done."]), ("failed", ["**job 1** failed."]), ("cancelled", [])]
-)
-def test_a_job_says_once_what_has_come_of_it(open_page: OpenPage, status: str, said: list[str]) -> None:
-    with job(1, kind="sweep", status="running", stage="Encoding") as state:
-        app = open_page("views/published/published.py")
-        assert not app.toast
-    write_state(queue.jobs_folder() / state.id, dataclasses.replace(state, status=status))  # type: ignore[arg-type]
-    app.run()
-    assert [toast.value for toast in app.toast] == said
-    assert not app.run().toast
 
 
 def test_a_job_that_is_to_stop_says_so_and_is_not_asked_again(open_page: OpenPage) -> None:
@@ -117,13 +92,6 @@ def test_an_interrupted_job_says_what_is_kept_and_is_resumed(
     assert resumed == [state.id]
 
 
-def test_work_of_which_nothing_is_kept_is_started_again(open_page: OpenPage) -> None:
-    with job(1, status="cancelled", kind="without"), job(2, status="failed", kind="study", message="No space left"):
-        shown = labels(open_page(VIEW))
-    assert shown.count("Start again") == 1
-    assert shown.count("Resume") == 1
-
-
 def test_the_log_is_shown_as_it_is(open_page: OpenPage) -> None:
     log = "2026-01-01 10:00:00  Reading files: 4\n2026-01-01 10:00:01  Warning: ![x](http://evil/) <b>\n"
     with job(1, status="running", log=log):
@@ -143,55 +111,6 @@ def test_a_job_that_another_tab_has_removed_is_no_error(open_page: OpenPage, mon
     button.click().run()
     assert not app.exception
     assert "No job has the id" in app.toast[0].value.replace("\\", "")
-
-
-def test_a_refusal_to_resume_is_said(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    with job(1, status="cancelled"):
-        app = open_page(VIEW)  # its description is empty: nothing can be resumed
-    (button,) = [button for button in app.button if button.label == "Resume"]
-    button.click().run()
-    assert not app.exception
-    assert "task cannot be used" in app.toast[0].value
-    (state,) = queue.list()
-    assert isinstance(state, JobState)
-    assert state.status == "cancelled"
-
-
-def test_runs_lists_what_failed_whatever_it_was_and_whether_its_run_is_there(
-    open_page: OpenPage, own_home: Path
-) -> None:
-    store = RunStore()
-    for name in ("here", "lost"):
-        store.save(name, make_comparison(), make_corpora())
-    shown = [
-        ended(1, "lost", kind="sweep", status="failed", message="No run has the id <b>lost</b>"),
-        ended(2, "here", kind="measures", status="failed", message="No space left"),
-        ended(3, kind="comparison", status="failed", message="Every text is empty"),
-        ended(4, "lost", kind="without", status="running"),  # its worker is gone
-    ]
-    others = [
-        ended(5, "here", kind="measures", status="cancelled"),
-        ended(6, "here", kind="sweep", status="done"),
-        ended(7, kind="study", status="done"),
-    ]
-    store.delete("lost")
-    app = open_page(RUNS)
-    assert not app.exception
-    assert listed(app) == [state.id for state in reversed(shown)][:FEW]
-    app.button(key="jobs_show_all").click().run()
-    assert listed(app) == [state.id for state in reversed(shown)]
-    assert not {state.id for state in others} & {*listed(app)}
-    messages = [error.value.replace("\\", "") for error in app.error]
-    assert messages == ["Every text is empty", "No space left", "No run has the id <b>lost</b>"]
-    assert [code.value for code in app.code] == ["what the worker wrote"] * len(shown)
-    again = {button.key: button.disabled for button in app.button if str(button.key).startswith("resume_")}
-    assert again == {f"resume_{state.id}": state in (shown[0], shown[3]) for state in shown}
-    assert sum("It needs the run **lost**" in caption.value for caption in app.caption) == 2
-    (entry,) = store.deleted()
-    store.restore(entry.token)
-    app.run()
-    assert not any(button.disabled for button in app.button if str(button.key).startswith("resume_"))
-    assert listed(open_page(VIEW)) == [others[2].id, shown[3].id, shown[2].id], "its own kinds alone"
 
 
 def test_a_job_without_a_readable_description_is_listed_and_dismissed(open_page: OpenPage, own_home: Path) -> None:
@@ -218,18 +137,6 @@ def test_a_dismissed_job_comes_back_whole(open_page: OpenPage, own_home: Path) -
     assert queue.list() == before
     assert queue.log_lines(first.id) == ("what the worker wrote",)
     assert "jobs_undo_button" not in [button.key for button in app.button]
-
-
-def test_older_jobs_are_not_out_of_reach(open_page: OpenPage, own_home: Path) -> None:
-    oldest = ended(1, kind="comparison", status="failed", message="It broke")
-    for number in range(2, SHOWN + 2):
-        ended(number, kind="comparison", status="done")
-    app = open_page(VIEW)
-    assert len(listed(app)) == SHOWN
-    assert f"{SHOWN} of {SHOWN + 1} ended jobs shown" in "".join(caption.value for caption in app.caption)
-    app.button(key="jobs_show_all").click().run()
-    assert oldest.id in listed(app)
-    assert len(listed(app)) == SHOWN + 1
 
 
 def test_scores_that_are_ready_are_opened_while_the_job_goes_on(

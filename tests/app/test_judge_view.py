@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,22 +12,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from mauve_app.views.judge import answer_panel, judging
-from mauve_app.views.judge.answer_panel import EXTRA, KEYS, Message, read_message
-from mauve_app.views.judge.judge_results import raters_frame
-from mauve_core.base.config import HUMAN, SCORES
+from mauve_app.views.judge import answer_panel
+from mauve_app.views.judge.answer_panel import Message, read_message
+from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import UNBROKEN
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.corpus import corpus_from_texts
 from mauve_core.experiments.indicators import (
     measure_indicators,
-    method_indicators,
-    run_indicators,
     score_indicators,
 )
-from mauve_core.experiments.methods.method import parse_method
-from mauve_core.experiments.methods.table import ATTACHMENT, MethodResult, MethodScore, MethodTable
-from mauve_core.experiments.score_spread import score_sds_over_texts
 from mauve_core.experiments.text_measures import Measurements, Row, Value
 from mauve_core.figures.judgments import points
 from mauve_core.judgments import (
@@ -49,13 +41,6 @@ OpenPage = Callable[..., AppTest]
 VIEW = "views/judge/judge.py"
 ANN = "Ann"
 ANSWERS = {"interesting": 0, "sensible": 3, "human-like": 2}
-
-
-@pytest.fixture
-def run(stored_run: Run, own_home: Path) -> Run:
-    """A copy of ``stored_run`` that may be rated."""
-    shutil.copytree(stored_run.path, own_home / "runs" / stored_run.id)
-    return RunStore().load(stored_run.id)
 
 
 @pytest.fixture
@@ -116,27 +101,6 @@ def rate(store: RatingStore, plan: PairPlan, start: int, end: int, seconds: floa
 def start(app: AppTest) -> Button:
     (found,) = (button for button in app.button if button.label == "Start rating")
     return found
-
-
-@pytest.mark.usefixtures("run")
-def test_without_a_name_the_page_asks_for_one_and_teaches(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert shown_texts(app) == []
-    assert any("at most about one in ten" in element.value for element in app.markdown)
-    app.text_input(key="judge_name").set_value("  Ann \n Lee ")
-    start(app).click().run()
-    assert dict(app.query_params)["rater"] in ("Ann Lee", ["Ann Lee"])  # AppTest gives either
-    assert any("Rating as **Ann Lee**" in element.value for element in app.markdown)
-
-
-@pytest.mark.usefixtures("run")
-def test_a_blank_name_is_none(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    app.text_input(key="judge_name").set_value("   ")
-    start(app).click().run()
-    assert "rater" not in app.query_params
-    assert [toast.value for toast in app.toast] == ["Enter a name first."]
 
 
 def test_the_first_pair_of_the_plan_is_shown_and_nothing_tells_its_sources(
@@ -253,58 +217,6 @@ def test_what_cannot_be_stored_is_said_and_asked_again(
     assert store.counts().pairs == 1
 
 
-def test_a_finished_plan_says_so_and_can_be_undone(
-    open_page: OpenPage, store: RatingStore, plan: PairPlan, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(PairPlan, "total", 3)
-    for index in range(3):
-        store.skip(ANN, plan[index])
-    app = open_page(VIEW, rater=ANN)
-    assert any("all 3 pairs" in info.value for info in app.info)
-    app.button(key="judge_undo").click().run()
-    assert shown_texts(app) == texts_of(plan[2])
-
-
-def test_changing_the_rater_asks_again(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW, rater=ANN)
-    app.button(key="judge_change").click().run()
-    assert "rater" not in app.query_params
-    assert app.text_input(key="judge_name")
-
-
-def test_a_run_without_common_prompts_teaches(open_page: OpenPage, run: Run) -> None:
-    corpora = {
-        name: corpus_from_texts(corpus.texts, name=name, ids=[f"{name}-{i}" for i in range(len(corpus))])
-        for name, corpus in run.corpora.items()
-    }
-    sources = [
-        dataclasses.replace(candidate.source, digest=corpora[candidate.name].digest)
-        for candidate in run.comparison.candidates
-    ]
-    candidates = [
-        dataclasses.replace(candidate, source=source)
-        for candidate, source in zip(run.comparison.candidates, sources, strict=True)
-    ]
-    human = dataclasses.replace(run.comparison.human, digest=corpora[HUMAN].digest)
-    apart = dataclasses.replace(run.comparison, human=human, candidates=tuple(candidates))
-    RunStore().save("apart", apart, corpora)
-    for tab in ("rate", "results"):
-        app = open_page(VIEW, run="apart", rater=ANN, tab=tab)
-        assert not app.exception
-        assert any("**one prompt**" in info.value for info in app.info)
-        assert any("New run" in element.value for element in app.markdown)
-
-
-def test_the_guide_names_the_keys_there_are() -> None:
-    for row in KEYS.values():
-        assert f"`{row[0]}` to `{row[-1]}`" in judging.GUIDE
-        assert len(row) == len(OPTIONS)
-    assert f"`{EXTRA['skip'][1]}` skips" in judging.GUIDE
-    assert f"`{EXTRA['undo'][1]}` or\n{EXTRA['undo'][2]} takes" in judging.GUIDE
-    keys = [*"".join(KEYS.values()), *(key for words in EXTRA.values() for key in words[1:])]
-    assert len(set(keys)) == len(keys)
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -346,19 +258,8 @@ def tables(app: AppTest) -> list[list[dict[str, str]]]:
     return [[dict(row) for _, row in table.iterrows()] for table in cells]
 
 
-@pytest.mark.usefixtures("run")
-def test_without_ratings_the_results_teach(open_page: OpenPage) -> None:
-    app = open_page(VIEW, tab="results")
-    assert not app.exception
-    assert any("No pair of this run has been rated yet" in info.value for info in app.info)
-    assert any("under **Rate**" in element.value for element in app.markdown)
-    assert len(app.table) == 0
-
-
-@pytest.mark.parametrize("question", [None, "sensible"])
-def test_the_scores_are_those_of_the_core(
-    open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan, question: str | None
-) -> None:
+def test_the_scores_are_those_of_the_core(open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan) -> None:
+    question = "sensible"
     rate(store, plan, 0, 30)
     rate(store, pair_plan(run.corpora, rater="Bo"), 0, 12)
     app = open_page(VIEW, tab="results", **({"question": question} if question else {}))
@@ -404,97 +305,6 @@ def test_every_score_is_correlated_with_people(
     captions = " ".join(element.value for element in app.caption)
     assert "6 orders" in captions
     assert "All sds are over texts" in captions
-
-
-def test_indicators_are_the_stored_numbers(run: Run) -> None:
-    found = score_indicators(run)
-    assert list(found) == [TITLES[score] for score in SCORES]
-    assert [indicator.higher_is_closer for indicator in found.values()] == [True, True, False, False]
-    candidate = run.comparison.candidates[1]
-    for score, indicator in zip(SCORES, found.values(), strict=True):
-        assert indicator.values[candidate.name] == candidate.scores[score].mean
-        assert indicator.sds[candidate.name] == score_sds_over_texts(run)[score][candidate.name]
-        assert indicator.over == "texts"
-        assert HUMAN not in indicator.values
-
-
-def test_measures_without_a_gap_are_no_indicators() -> None:
-    rows = (
-        Row("length", "a", Value(5.0), None, None, "no human value"),
-        Row("zipf", "a", Value(1.0), Value(0.8), Value(0.2, 0.1)),
-        Row("zipf", "b", None, None, None, "not defined"),
-    )
-    (indicator,) = measure_indicators(Measurements(rows, {})).values()
-    assert (dict(indicator.values), dict(indicator.sds), indicator.higher_is_closer) == ({"a": 0.2}, {"a": 0.1}, False)
-
-
-def test_stored_methods_are_indicators_too(run: Run) -> None:
-    names = [candidate.name for candidate in run.comparison.candidates]
-    scores = {name: MethodScore(0.1 * index, 0.2, 0.01 if index else None, None, None, 50)
-              for index, name in enumerate(names)}  # fmt: skip
-    table = MethodTable(tuple(MethodResult(parse_method(spec), scores, None, 1.0) for spec in (
-        "kmeans", "kmeans:summary=mid", "knn")))  # fmt: skip
-    found = method_indicators(table)
-    assert [indicator.higher_is_closer for indicator in found.values()] == [False, True]  # k-means is the run's MAUVE
-    (mid, knn) = found.values()
-    assert dict(mid.values) == dict(knn.values) == {name: score.value for name, score in scores.items()}
-    assert dict(knn.sds) == dict.fromkeys(names[1:], 0.01)
-    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(table))
-    assert run_indicators(run) == (score_indicators(run) | found, ())
-    (run.path / "attached" / "methods.json").write_text("{}")
-    rest, problems = run_indicators(run)
-    assert list(rest) == [TITLES[score] for score in SCORES]
-    assert len(problems) == 1
-
-
-def test_ties_and_fast_pairs_as_chosen(open_page: OpenPage, run: Run, store: RatingStore, plan: PairPlan) -> None:
-    rate(store, plan, 0, 20)
-    rate(store, plan, 20, 26, seconds=5.0)
-    app = open_page(VIEW, tab="results")
-    app.segmented_control(key="url_ties").set_value("random").run()
-    app.number_input(key="url_seconds").set_value(25).run()
-    sources = [source.name for source in run.comparison.sources]
-    ranking = rank(store.list(), sources, "interesting", corpora=run.corpora, ties="random", min_seconds=25)
-    assert ranking.excluded == 6
-    shown = tables(app)[0]
-    for row, player in zip(shown, ranking.players, strict=True):
-        assert row["Score"].startswith(f"**{points(player.score)}**")
-    captions = " ".join(element.value for element in app.caption)
-    assert "20 answers from 1 rater" in captions
-    assert "6 answers left out" in captions
-    app.number_input(key="url_seconds").set_value(600).run()
-    assert not app.exception
-    assert any("No ratings of this question are left" in info.value for info in app.info)
-
-
-def test_a_new_rating_is_in_the_results_at_once(open_page: OpenPage, store: RatingStore, plan: PairPlan) -> None:
-    rate(store, plan, 0, 10)
-    app = open_page(VIEW, tab="results")
-    rate(store, plan, 10, 11)
-    app.run()
-    assert any("11 answers from 1 rater" in element.value for element in app.caption)
-
-
-@pytest.mark.parametrize("option", [0, 2])
-def test_one_rating_makes_no_ranking(open_page: OpenPage, store: RatingStore, plan: PairPlan, option: int) -> None:
-    store.append(plan[0].ratings(plan.rater, dict.fromkeys(QUESTIONS, OPTIONS[option]), 40.0))
-    app = open_page(VIEW, tab="results")
-    assert not app.exception
-    assert any("Too few answers for a ranking" in element.value for element in app.markdown)
-    assert any("1 answer to this question, on 2 of 4 sources" in element.value for element in app.markdown)
-    assert len(app.table) == 0
-    assert len(app.dataframe) == 1, "the raters"
-
-
-def test_raters_are_listed_with_their_habits(store: RatingStore, plan: PairPlan, run: Run) -> None:
-    rate(store, plan, 0, 5, seconds=30.0)
-    rate(store, plan, 5, 7, seconds=60.0)
-    store.skip(ANN, plan[7])
-    store.skip("Bo", plan[0])
-    frame = raters_frame(store.counts(), store.list()).set_index("Rater")
-    assert frame.loc[ANN].tolist() == [7, 1, 21, 3 / 21, 30.0]  # one of seven pairs is a tie throughout
-    assert frame.loc["Bo", ["Pairs", "Skipped", "Answers"]].tolist() == [0, 1, 0]
-    assert frame.loc["Bo", ["Ties", "Median seconds per pair"]].isna().all()
 
 
 def test_damaged_ratings_are_said_and_left_alone(open_page: OpenPage, run: Run) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,16 +10,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.server import access
 from mauve_core.experiments.text_measures.over_lengths import LengthTable, order_sentence
 from mauve_core.experiments.text_measures.stored import measure_run
 from mauve_core.figures.lengths import shown_table
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.base import Task
 from mauve_core.tasks.lengths import LengthsTask
-from mauve_core.tasks.registry import read_task
 from tests.tiny_models import make_gpt2
 
 OpenPage = Callable[..., AppTest]
@@ -43,18 +37,6 @@ def table(run: Run) -> LengthTable:
     return LengthsTask(run.id, (2, 5, 9), ("length", "repetition")).compute()
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    found: list[Any] = []
-
-    def start(task: Task, *_: object) -> JobState:
-        found.append(read_task(task.kind, json.loads(json.dumps(task.to_json()))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
-    return found
-
-
 def panels(app: AppTest) -> list[Any]:
     return [item for item in app.expander if item.label == TITLE]
 
@@ -73,7 +55,7 @@ def test_the_form_starts_the_job_with_the_chosen_measures_and_lengths(
     app.multiselect(key=f"lengths_measures_{run.id}").set_value(["length"]).run()
     app.text_input(key=f"lengths_values_{run.id}_False").set_value("8, 4,8").run()
     app.button(key="lengths_start").click().run()
-    assert started == [
+    assert [task for _, task in started] == [
         LengthsTask(run.id, None, ("perplexity", "sparsemax"), model),
         LengthsTask(run.id, (4, 8), ("length",)),
     ]
@@ -99,19 +81,3 @@ def test_the_panel_shows_sentences_chart_and_tables(open_page: OpenPage, run: Ru
     assert [frame.equals(other) for frame, other in zip(shown, expected, strict=True)] == [True] * 4
     assert len(panel.get("plotly_chart")) == 1
     assert any("without special ones" in item.value for item in panel.text)
-
-
-def test_read_only_shows_the_table_or_nothing(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "may_change", lambda: False)
-    assert panels(open_page(VIEW, OPENED)) == []
-    LengthsTask(run.id, (2, 5), ("length",)).compute()
-    (panel,) = panels(open_page(VIEW, OPENED))
-    assert len(panel.button) == 0
-    assert len(panel.get("plotly_chart")) == 1
-
-
-def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
-    RunStore().attach(run.id, "lengths", {"rows": 3})
-    app = open_page(VIEW, OPENED)
-    assert not app.exception
-    assert any("length table" in item.value for item in app.error)

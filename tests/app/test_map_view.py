@@ -13,18 +13,14 @@ from streamlit.testing.v1 import AppTest
 
 from mauve_app.components import news, page_chrome
 from mauve_app.views.map.map_selection import cluster_counts, source_counts
-from mauve_core.analysis.cluster_table import cluster_table
-from mauve_core.analysis.phrases import distinctive_phrases
 from mauve_core.analysis.selection import Stack
 from mauve_core.base.config import HUMAN
-from mauve_core.corpus.text_properties import stop_words
 from mauve_core.figures import map_data
 from mauve_core.jobs import queue
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.base import Task
 from mauve_core.tasks.draw_map import MapTask
-from tests.app.test_job_panel import progress
 from tests.job_folders import job
 
 OpenPage = Callable[..., AppTest]
@@ -34,15 +30,9 @@ LASSO = "0,0;1,0;1,1;0,1"
 
 
 @pytest.fixture
-def mapped_run(stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """``stored_run`` with texts strewn over the square from -1 to 1, in a home of its own."""
-    total = sum(source.n for source in stored_run.comparison.sources)
-    places = np.random.default_rng(8).uniform(-1, 1, (total, 2)).astype(np.float32)
-    comparison = dataclasses.replace(stored_run.comparison, projection=places)
-    features = {name: stored_run.features(name) for name in stored_run.corpora}
-    home = tmp_path / "mapped"
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    return RunStore(home / "runs").save("mapped", comparison, stored_run.corpora, features)  # type: ignore[arg-type]
+def mapped_run(stored_run: Run, run_home: Path) -> Run:
+    """Its texts are strewn over the square from -1 to 1."""
+    return stored_run
 
 
 def ids_in_quarter(run: Run, source: str) -> list[str]:
@@ -55,35 +45,6 @@ def ids_in_quarter(run: Run, source: str) -> list[str]:
 
 def tables(app: AppTest, *columns: str) -> list[pd.DataFrame]:
     return [item.value for item in app.dataframe if tuple(item.value.columns) == columns]
-
-
-def test_without_a_selection_the_page_says_what_to_do(open_page: OpenPage, mapped_run: Run) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert any("Lasso an area" in element.value for element in app.markdown)
-    total = sum(source.n for source in mapped_run.comparison.sources if source.name in (HUMAN, "close"))
-    captions = [caption.value for caption in app.caption if f"{total:,} of {total:,} texts shown" in caption.value]
-    assert len(captions) == 1
-    assert "in none of them" not in captions[0]
-    every = [caption.value for caption in open_page(VIEW, hidden="none").caption]
-    assert any("texts of candidates other than close are in none of them" in caption for caption in every)
-
-
-def test_a_map_of_a_sample_says_so(open_page: OpenPage, mapped_run: Run) -> None:
-    total = sum(source.n for source in mapped_run.comparison.sources)
-    for fitted, said in ((None, False), (total, False), (total - 9, True)):
-        comparison = dataclasses.replace(mapped_run.comparison, map_fitted=fitted)
-        run = RunStore().save(f"fitted on {fitted}", comparison, mapped_run.corpora)
-        captions = " ".join(caption.value for caption in open_page(VIEW, run=run.id).caption)
-        assert (f"fitted on {total - 9:,} of {total:,} texts" in captions) == said
-        assert ("fitted on" in captions) == said
-
-
-@pytest.mark.usefixtures("run_home")
-def test_a_run_without_a_map_says_so(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert any("has no map yet" in element.value for element in app.markdown)
 
 
 def test_the_lasso_in_the_url_selects_the_same_ids(open_page: OpenPage, mapped_run: Run) -> None:
@@ -111,21 +72,6 @@ def test_hidden_sources_are_neither_drawn_nor_selected(open_page: OpenPage, mapp
     assert any("Choose a source" in info.value for info in open_page(VIEW, hidden="0,1,2,3").info)
 
 
-def test_two_presses_leave_the_pair_alone_and_bring_all_back(open_page: OpenPage, mapped_run: Run) -> None:
-    app = open_page(VIEW, candidate="close", hidden="0")
-    app.button(key="map_only_two").click().run()
-    assert "hidden" not in app.query_params
-    assert app.button(key="map_only_two").disabled
-    left = sum(source.n for source in mapped_run.comparison.sources if source.name in (HUMAN, "close"))
-    assert any(f"{left} of {left} texts shown" in caption.value for caption in app.caption)
-    app.button(key="map_all").click().run()
-    assert np.atleast_1d(app.query_params["hidden"]).tolist() == ["none"]
-    assert app.button(key="map_all").disabled
-    total = sum(source.n for source in mapped_run.comparison.sources)
-    assert any(f"{total} of {total} texts shown" in caption.value for caption in app.caption)
-    assert not app.exception
-
-
 def test_without_webgl_the_page_says_what_is_drawn(
     open_page: OpenPage, mapped_run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,29 +85,6 @@ def test_without_webgl_the_page_says_what_is_drawn(
     app = open_page(VIEW, hidden="none", candidate="collapsed")
     assert f" of {total:,} texts, a sample" in app.info[0].value
     assert "hardware acceleration" in app.info[0].value
-
-
-def test_an_empty_area_says_so(open_page: OpenPage, mapped_run: Run) -> None:
-    app = open_page(VIEW, lasso="5,5;6,5;6,6")
-    assert not app.exception
-    assert any("No text lies in this area" in caption.value for caption in app.caption)
-
-
-def test_the_chosen_cluster_is_read_beside_the_map(open_page: OpenPage, mapped_run: Run) -> None:
-    partition = mapped_run.comparison.partition("pairwise", "close")
-    cluster = int(np.minimum(partition.counts(HUMAN), partition.counts("close")).argmax())
-    app = open_page(VIEW, candidate="close", cluster=str(cluster))
-    for shown, source in zip(tables(app, "id", "text"), (HUMAN, "close"), strict=True):
-        expected = np.flatnonzero(partition.labels[source] == cluster)
-        assert shown["id"].tolist() == [mapped_run.corpora[source].ids[i] for i in expected][:8]
-
-
-def test_clear_forgets_the_lasso_and_keeps_the_cluster(open_page: OpenPage, mapped_run: Run) -> None:
-    app = open_page(VIEW, candidate="close", cluster="1", lasso=LASSO)
-    app.button(key="map_clear").click().run()
-    assert not app.exception
-    assert "lasso" not in app.query_params
-    assert app.query_params["cluster"] in ("1", ["1"])
 
 
 def test_two_areas_are_compared_and_a_is_forgotten(open_page: OpenPage, mapped_run: Run) -> None:
@@ -188,30 +111,6 @@ def test_two_areas_are_compared_and_a_is_forgotten(open_page: OpenPage, mapped_r
     assert tables(app, "id", "text"), "the texts of the area that is left"
 
 
-def test_phrases_of_two_areas_are_those_of_their_texts(open_page: OpenPage, mapped_run: Run) -> None:
-    assert mapped_run.comparison.projection is not None
-    xy = mapped_run.comparison.projection
-    left, right = "-2,-2;0,-2;0,2;-2,2", "0,-2;2,-2;2,2;0,2"
-    app = open_page(VIEW, candidate="collapsed", lasso=left, area_a=right, area="against")
-    stack = Stack.of(mapped_run.comparison)
-    sides = []
-    for mask in (xy[:, 0] < 0, xy[:, 0] > 0):
-        sides.append(
-            [
-                mapped_run.corpora[name].texts[place]
-                for name in (HUMAN, "collapsed")
-                for place in stack.positions(mask, name)
-            ]
-        )
-    expected = distinctive_phrases(*sides, stop_words=stop_words())
-    shown = tables(app, "phrase", "texts", "in the other")
-    assert [table["phrase"].tolist() for table in shown] == [
-        [each.text for each in phrases] for phrases in expected if phrases
-    ]
-    nothing = [caption for caption in app.caption if caption.value == "No phrase stands out."]
-    assert len(shown) + len(nothing) == 2
-
-
 def test_counts_of_an_area_by_hand() -> None:
     stack = Stack(
         names=(HUMAN, "a", "b"),
@@ -229,58 +128,19 @@ def test_counts_of_an_area_by_hand() -> None:
     np.testing.assert_allclose(table["overall"], [4 / 5, 1 / 5])
 
 
-def test_texts_of_an_area_are_ranked_by_their_cluster_s_cost(open_page: OpenPage, mapped_run: Run) -> None:
-    tabs = {"map_area_tabs": "List"}
-    app = open_page(VIEW, tabs, run=mapped_run.id, candidate="shifted", lasso=LASSO)
-    in_order = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
-    app.segmented_control(key="url_colour").set_value("cost").run()
-    assert not app.exception
-    partition = mapped_run.comparison.partition("pairwise", "shifted")
-    costs = cluster_table(partition.counts(HUMAN), partition.counts("shifted"), 0.5)["cost_share"].to_numpy()
-    ranked = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
-    inside = ranked["source"].isin([HUMAN, "shifted"])
-    assert ranked["cluster"].notna().tolist() == inside.tolist()  # a pairwise partition leaves the others out
-    assert not inside[inside.sum() :].any()
-    own = costs[ranked["cluster"].dropna()]
-    assert (np.diff(own) <= 0).all()
-    assert own[0] > own[-1]
-    assert sorted(zip(ranked["source"], ranked["id"], strict=True)) == sorted(
-        zip(in_order["source"], in_order["id"], strict=True)
-    )
-
-
-def test_without_a_gap_to_explain_the_map_has_no_costs(open_page: OpenPage, mapped_run: Run) -> None:
-    app = open_page(VIEW, {"map_area_tabs": "List"}, run=mapped_run.id, candidate="close", lasso=LASSO)
-    in_order = tables(app, "source", "id", "cluster name", "cluster", "text")[0]
-    app.segmented_control(key="url_colour").set_value("cost").run()
-    assert not app.exception
-    assert any("Nothing to explain" in info.value for info in app.info)
-    assert tables(app, "source", "id", "cluster name", "cluster", "text")[0].equals(in_order)
-
-
 @pytest.fixture
 def unmapped(stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """``stored_run`` without a map in a home of its own, which tests may change."""
     home = tmp_path / "unmapped"
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
-    return RunStore(home / "runs").save("unmapped", stored_run.comparison, stored_run.corpora)
+    comparison = dataclasses.replace(stored_run.comparison, projection=None, map_fitted=None)
+    return RunStore(home / "runs").save("unmapped", comparison, stored_run.corpora)
 
 
 def buttons(app: AppTest) -> list[str]:
     return [
         button.label for button in app.button if button.label in ("Make the map", "Resume", "Cancel", "Open results")
     ]
-
-
-def test_while_the_map_is_made_the_page_says_so_with_its_progress(open_page: OpenPage, unmapped: Run) -> None:
-    at_work = {"status": "running", "stage": "drawing the map", "done": 30, "total": 120}
-    with job(1, kind="comparison", run=unmapped.id, **at_work), job(2, kind="comparison", run="other", **at_work):
-        app = open_page(VIEW)
-        assert not app.exception
-        assert any("still being made" in element.value for element in app.markdown)
-        assert progress(app) == ["Drawing the map: 30 of 120"] * 2, "that of this run, and in the sidebar the other"
-        assert buttons(app) == ["Cancel"], "of this run's alone, whose results are this run; no second map is begun"
-    assert "still being made" not in " ".join(element.value for element in open_page(VIEW).markdown)
 
 
 def test_the_map_appears_when_it_is_there(open_page: OpenPage, unmapped: Run) -> None:

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Multiselect
 
-from mauve_app.caching import cache
-from mauve_app.components.markup import escaped, with_minus
-from mauve_app.views.methods.method_form import GROUPS
-from mauve_app.views.methods.method_table import SHOWN, shown_scores
-from mauve_core.__main__ import main
-from mauve_core.base.formatting import with_plain_spaces, with_two_spreads
+from mauve_core.base.formatting import with_two_spreads
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.methods import (
     ESTIMATORS,
-    PRESETS,
     Method,
     MethodResult,
     MethodScore,
     MethodTable,
-    stored_methods,
 )
 from mauve_core.experiments.methods.evaluation import SEEDS
 from mauve_core.experiments.methods.ranks import MARK
 from mauve_core.figures.methods import leaderboard_decimals, score_labels
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.numerics.divergences.generators import GENERATORS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
-from mauve_core.scoring.empty_clusters import COLUMNS, empty_cluster_rows
-from mauve_core.scoring.tables import mean_and_spread, rank_label, standings
+from mauve_core.scoring.tables import mean_and_spread
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.base import Task
 from mauve_core.tasks.compare_methods import CompareMethodsTask
-from mauve_core.tasks.registry import read_task
-from tests.synthetic import make_run, make_untold_run
+from tests.app.pages import said
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/methods/methods.py"
@@ -51,51 +34,15 @@ NASTY = "*b* <img> [x](y)"
 
 
 @pytest.fixture
-def run(stored_run: Run, own_home: Path) -> Run:
-    """A copy of ``stored_run`` that may be added to."""
-    shutil.copytree(stored_run.path.parent, own_home / "runs")
-    return RunStore().load(stored_run.id)
-
-
-@pytest.fixture
 def table(run: Run) -> MethodTable:
     """Four quick methods on the run, kept beside it."""
     return CompareMethodsTask(run.id, CHEAP, 2).compute()
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
-    """Kind and task of what the page asked to start, in place of workers."""
-    found: list[tuple[str, Any]] = []
-
-    def start(task: Task, *_: object) -> JobState:
-        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
-    return found
-
-
-def said(app: AppTest) -> str:
-    """Everything that the page says in Markdown, captions and infos, without escapes."""
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.header)
-    return "\n".join(element.value for element in parts).replace("\\", "")
 
 
 def found(elements: Any, key: str) -> Any:
     """The one widget whose key begins so."""
     (item,) = [item for item in elements if str(item.key).startswith(key)]
     return item
-
-
-def chosen(app: AppTest) -> list[str]:
-    return list(found(app.multiselect, "methods_chosen").value)
-
-
-def press(app: AppTest, *groups: str) -> None:
-    """Leave those pills lit, and no others."""
-    found(app.pills, "methods_groups").set_value(list(groups)).run()
-    assert not app.exception
 
 
 def choose(app: AppTest, part: str, value: str) -> None:
@@ -122,88 +69,10 @@ def start(app: AppTest) -> None:
 # The form
 
 
-def test_one_candidate_has_no_ranking_and_no_agreement(
-    open_page: OpenPage, own_home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = make_run(own_home, n=40, seeds=2, projection=False, names=("shifted",))
-    assert main(["methods", run.id, *(f"--method={spec}" for spec in CHEAP), "--quiet"]) == 0
-    table = stored_methods(run)
-    assert table is not None
-    assert np.isnan(table.agreement()).all()
-    printed = capsys.readouterr().out
-    app = open_page(VIEW, run=run.id)
-    assert not app.exception
-    shown = said(app)
-    assert "Ranking by each method" in shown
-    for text in (printed, shown):
-        assert "does not depend on the method" not in text
-    assert not {"Agreement", "What they rank differently"} & {header.value for header in app.header}
-
-
-@pytest.mark.usefixtures("run")
-def test_a_run_without_methods_says_what_they_are_and_offers_the_usual_ones(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert "Nothing has been computed yet" in said(app)
-    assert chosen(app) == list(CompareMethodsTask.methods)
-    assert found(app.pills, "methods_groups").value == ["divergences"]
-    assert len(app.dataframe) == 0
-
-
 def test_the_usual_ones_are_started_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     start(app)
     assert started == [("methods", CompareMethodsTask(run.id, CompareMethodsTask.methods, SEEDS))]
-
-
-def test_every_group_of_the_core_is_offered() -> None:
-    assert set(GROUPS) == set(PRESETS)
-
-
-def test_groups_are_added_and_removed_and_share_what_they_share(
-    open_page: OpenPage, run: Run, started: list[Any]
-) -> None:
-    app = open_page(VIEW)
-    press(app, "divergences", "estimators")
-    assert chosen(app) == list(
-        dict.fromkeys(method.spec for name in ("divergences", "estimators") for method in PRESETS[name])
-    )
-    press(app, "estimators")
-    assert chosen(app) == [method.spec for method in PRESETS["estimators"]]  # k-means belongs to both and stays
-    found(app.multiselect, "methods_chosen").unselect("knn").run()
-    assert found(app.pills, "methods_groups").value == []
-    found(app.number_input, "methods_seeds").set_value(5).run()
-    start(app)
-    usual = [method.spec for method in PRESETS["estimators"] if method.spec != "knn"]
-    assert "knn:expectation=other" in usual
-    assert started == [("methods", CompareMethodsTask(run.id, tuple(usual), 5))]
-
-
-def test_permutations_go_with_the_job_and_come_back(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    app = open_page(VIEW)
-    found(app.multiselect, "methods_chosen").set_value(["kmeans", "frechet"]).run()
-    found(app.number_input, "methods_permutations").set_value(999).run()
-    start(app)
-    (task,) = [task for _, task in started]
-    assert task == CompareMethodsTask(run.id, ("kmeans", "frechet"), SEEDS, 999)
-    quick = CompareMethodsTask(run.id, task.methods, 2, 99).compute()
-    app = open_page(VIEW)
-    assert found(app.number_input, "methods_permutations").value == 99
-    first, second = (row for _, row in app.dataframe[0].value.iterrows())
-    for place, name in enumerate(quick.candidates):
-        p = quick.results[0].scores[name].p_value
-        assert p is not None
-        assert f"  p {p:.2g}" in first[f"line_{place}"]
-        assert "  p " not in second[f"line_{place}"]  # it has no bins
-    assert "test of P = Q by 99 permutations" in said(app)
-    assert "cannot be below 0.01" in said(app)
-
-
-@pytest.mark.usefixtures("table")
-def test_without_permutations_no_test_is_spoken_of(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert found(app.number_input, "methods_permutations").value == 0
-    assert not any("P = Q by" in item.value for item in app.caption)
 
 
 def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
@@ -222,39 +91,6 @@ def test_a_method_is_put_together_and_added_once(open_page: OpenPage, run: Run, 
     start(app)
     wanted = (Method(), Method("kmeans", "chi2", "mid", "good-turing"), Method("knn", "chi2", scale=7.5))
     assert started == [("methods", CompareMethodsTask(run.id, tuple(method.spec for method in wanted), SEEDS))]
-
-
-def test_the_papers_expectation_is_chosen_and_named_in_the_table(
-    open_page: OpenPage, run: Run, started: list[Any]
-) -> None:
-    app = open_page(VIEW)
-    assert "Expectations:" not in said(app)
-    found(app.multiselect, "methods_chosen").set_value(["knn"]).run()
-    choose(app, "estimator", "knn")
-    choose(app, "expectation", "other")
-    found(app.button, "methods_add").click().run()
-    start(app)
-    assert started == [("methods", CompareMethodsTask(run.id, ("knn", "knn:expectation=other"), SEEDS))]
-    CompareMethodsTask(run.id, ("knn", "knn:expectation=other"), 1).compute()
-    app = open_page(VIEW)
-    titles = list(app.dataframe[0].value["method"])
-    assert titles == ["1  Nearest neighbors · MAUVE ↑", "2  Nearest neighbors · other sample · MAUVE ↑"]
-    assert "Expectations: union, the default, averages density ratios over both samples" in said(app)
-
-
-def test_a_correction_is_chosen_and_named_in_the_table(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    app = open_page(VIEW)
-    assert "Corrections:" not in said(app)
-    found(app.multiselect, "methods_chosen").set_value(["kmeans"]).run()
-    choose(app, "correction", "bootstrap")
-    found(app.button, "methods_add").click().run()
-    start(app)
-    assert started == [("methods", CompareMethodsTask(run.id, ("kmeans", "kmeans:correction=bootstrap"), SEEDS))]
-    CompareMethodsTask(run.id, ("kmeans", "kmeans:correction=bootstrap"), 1).compute()
-    app = open_page(VIEW)
-    titles = list(app.dataframe[0].value["method"])
-    assert titles == [f"1  k-means · MAUVE ↑{MARK}", "2  k-means · bias-reduced · MAUVE ↑"]
-    assert "Corrections: bootstrap takes the bootstrap's bias off both errors" in said(app)
 
 
 @pytest.mark.usefixtures("run")
@@ -298,25 +134,8 @@ def test_only_parts_that_go_together_are_offered(open_page: OpenPage) -> None:
     assert ESTIMATORS["mmd"].reason in said(app)
 
 
-def test_a_method_can_be_typed(
-    open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def sent(self: Multiselect[str]) -> list[str]:
-        """As a browser does: the titles of what is offered, anything else as it was typed."""
-        titles = {value: self.format_func(value) for value in self.value}
-        return [title if title in self.options else value for value, title in titles.items()]
-
-    monkeypatch.setattr(Multiselect, "values", property(sent))
-    app = open_page(VIEW)
-    found(app.multiselect, "methods_chosen").set_value(["kmeans", "kmeans:summary=mauve,smoothing=add-.10"]).run()
-    assert "k-means · add-.10 · MAUVE" in found(app.multiselect, "methods_chosen").options
-    found(app.number_input, "methods_seeds").set_value(2).run()
-    start(app)
-    assert started == [("methods", CompareMethodsTask(run.id, ("kmeans", "kmeans:smoothing=add-.10"), 2))]
-
-
 @pytest.mark.usefixtures("run")
-@pytest.mark.parametrize("typed", ["nothing", "knn:smoothing=laplace", "kmeans:scale=x", NASTY])
+@pytest.mark.parametrize("typed", ["knn:smoothing=laplace", NASTY])
 def test_what_cannot_be_read_is_said_and_nothing_starts(open_page: OpenPage, started: list[Any], typed: str) -> None:
     app = open_page(VIEW)
     found(app.multiselect, "methods_chosen").set_value(["kmeans", typed]).run()
@@ -324,32 +143,6 @@ def test_what_cannot_be_read_is_said_and_nothing_starts(open_page: OpenPage, sta
     assert len(app.error) == 1
     assert app.button(key="methods_start").disabled
     assert started == []
-
-
-@pytest.mark.usefixtures("run")
-def test_without_a_method_nothing_can_start(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    found(app.multiselect, "methods_chosen").set_value([]).run()
-    assert app.button(key="methods_start").disabled
-
-
-def test_a_run_without_features_says_so(open_page: OpenPage, run: Run) -> None:
-    for path in run.path.glob("features-*.npy"):
-        path.unlink()
-    app = open_page(VIEW)
-    assert not app.exception
-    assert "were not kept with this run" in said(app)
-    assert not [item for item in app.button if item.key == "methods_start"]
-
-
-@pytest.mark.usefixtures("run")
-def test_the_choice_survives_a_change_of_page(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    found(app.multiselect, "methods_chosen").set_value(["kde"]).run()
-    app.switch_page("views/compare/compare.py").run()
-    app.switch_page(VIEW).run()
-    assert not app.exception
-    assert chosen(app) == ["kde"]
 
 
 # The result
@@ -377,34 +170,6 @@ def test_what_was_computed_is_shown_with_the_cores_digits(open_page: OpenPage, r
         assert rows[f"line_{place}"][0].startswith(mean_and_spread(own))
     assert "30 texts per side" in said(app)
     assert len(app.get("plotly_chart")) == 4
-
-
-def test_the_page_opens_with_the_answer_and_has_the_leaderboard_s_ranks(open_page: OpenPage, own_home: Path) -> None:
-    run = make_untold_run(own_home)
-    CompareMethodsTask(run.id, ("kmeans", "kmeans:summary=mid", "gaussian"), 1).compute()
-    app = open_page(VIEW, run=run.id)
-    assert not app.exception
-    (first, *_) = [each.value for each in app.markdown if "ranking" in each.value]
-    assert first.startswith("The ranking does not depend on the method")
-    rows = app.dataframe[0].value
-    for score, method in (("mauve", 0), ("mid", 1)):
-        ranks = {each.candidate.name: rank_label(each.rank, each.tied) for each in standings(run.comparison, score)}
-        assert set(ranks.values()) == {"1="}
-        for column, name in enumerate(each.name for each in run.comparison.candidates):
-            assert rows[f"line_{column}"][method].endswith(f"({ranks[name]})")
-    assert [MARK in title for title in rows["method"]] == [True, True, False]
-    assert f"rows marked {MARK} as on the leaderboard, by tests of differences; the others by overlapping" in said(app)
-
-
-@pytest.mark.usefixtures("table")
-def test_stored_methods_can_be_computed_again(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    app = open_page(VIEW)
-    assert any(item.label == "Compute again with other methods" for item in app.expander)
-    assert chosen(app) == list(CHEAP)
-    assert found(app.number_input, "methods_seeds").value == 2
-    found(app.multiselect, "methods_chosen").select("mmd").run()
-    start(app)
-    assert started == [("methods", CompareMethodsTask(run.id, (*CHEAP, "mmd"), 2))]
 
 
 def keep(run: Run, *results: MethodResult) -> MethodTable:
@@ -446,104 +211,9 @@ def test_what_is_ranked_otherwise_is_said_with_its_reason(open_page: OpenPage, r
     assert "a *note* <b>" in text
 
 
-def test_agreement_in_everything_is_said(open_page: OpenPage, run: Run) -> None:
-    keep(run, handmade(run, Method(), 0.9, 0.8, 0.7), handmade(run, Method(summary="mid"), 0.1, 0.2, 0.3))
-    assert "Nothing: every method gives the same order as the first" in said(open_page(VIEW))
-
-
-def test_one_method_alone_has_no_agreement(open_page: OpenPage, run: Run) -> None:
-    keep(run, handmade(run, Method(), 0.9, 0.8, 0.7))
-    app = open_page(VIEW)
-    assert not app.exception
-    assert "Agreement" not in [item.value for item in app.header]
-
-
-def test_long_lists_are_counted(open_page: OpenPage, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mauve_app.views.methods.method_table.SHOWN", 1)
-    keep(run, handmade(run, Method(), 0.9, 0.8, 0.7), handmade(run, Method("knn"), 0.7, 0.8, 0.9))
-    assert "; and 1 more in the CSV" in said(open_page(VIEW))
-    assert SHOWN > 1
-
-
-def test_ranks_stand_in_brackets_with_their_ties(run: Run) -> None:
-    table = MethodTable(
-        (
-            handmade(run, Method(), 0.9, 0.895, 0.7),
-            handmade(run, Method("classifier"), 0.7, 0.8, 0.9, half_width=None),
-        )
-    )
-    rows = shown_scores(table, None)
-    brackets = [[cell.split("(")[1] for cell in row] for row in rows[["line_0", "line_1", "line_2"]].to_numpy()]
-    assert brackets == [["1=)", "1=)", "3)"], ["3?)", "2?)", "1?)"]]
-
-
 def test_a_damaged_table_is_said_and_can_be_made_again(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, "methods", {"results": "none"})
     app = open_page(VIEW)
     assert not app.exception
     assert len(app.error) == 1
     assert not app.button(key="methods_start").disabled
-
-
-# Errors against n and k
-
-
-def test_the_advice_is_the_cores_for_the_candidate_of_the_url(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW, candidate="shifted")
-    assert not app.exception
-    assert app.selectbox(key="url_candidate").value == "shifted"
-    texts, clusters = cache.sampling_advice(run.id, "shifted")
-    assert with_plain_spaces(with_minus(texts.reason)) in said(app)
-    assert "to the power −" in said(app)
-    assert with_plain_spaces(with_minus(clusters.reason)) in said(app)
-    assert (texts.n, texts.k) == (60, run.comparison.candidate("shifted").partitions[0].k)
-    assert clusters.curve.k[-1] == texts.k
-    app.selectbox(key="url_candidate").set_value("collapsed").run()
-    assert with_plain_spaces(with_minus(cache.sampling_advice(run.id, "collapsed")[0].reason)) in said(app)
-    assert app.query_params["candidate"] in ("collapsed", ["collapsed"])
-
-
-def test_the_empty_clusters_of_every_candidate_are_a_table(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW)
-    (table,) = [each.value for each in app.table if list(each.value.columns) == list(COLUMNS)]
-    expected = [(f"**{escaped(name)}**", *cells) for name, *cells in empty_cluster_rows(run.comparison)]
-    assert [tuple(row) for row in table.to_numpy().tolist()] == expected
-
-
-def test_minus_signs_stand_before_numbers_alone() -> None:
-    said = "to the power -0.86 ± 0.01, -.5 and (-3); k-means, a-1, 5-7, 1.5-2, --seed, nucleus-0.9"
-    assert with_minus(said) == "to the power −0.86 ± 0.01, −.5 and (−3); k-means, a-1, 5-7, 1.5-2, --seed, nucleus-0.9"
-
-
-# States around
-
-
-def test_the_page_teaches_without_a_run(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert [header.value for header in app.header] == ["No runs yet"]
-
-
-@pytest.mark.usefixtures("run")
-def test_a_run_that_is_not_there_is_said(open_page: OpenPage) -> None:
-    app = open_page(VIEW, run="gone")
-    assert not app.exception
-    assert len(app.error) == 1
-
-
-def test_direct_estimation_asks_for_two_models(
-    open_page: OpenPage, run: Run, started: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checked: list[str] = []
-    monkeypatch.setattr("mauve_app.components.job_button.check_model", lambda name, _: checked.append(name))
-    app = open_page(VIEW)
-    assert all("model_" not in str(box.key) for box in app.selectbox)
-    choose(app, "estimator", "direct")
-    next(button for button in app.button if str(button.key).startswith("methods_add")).click().run()
-    found(app.selectbox, "methods_human_model").set_value("gpt2-large").run()
-    found(app.selectbox, "methods_candidate_model").set_value("gpt2").run()
-    start(app)
-    methods = (*CompareMethodsTask.methods, "direct")
-    expected = CompareMethodsTask(run.id, methods, SEEDS, human_model="gpt2-large", candidate_model="gpt2")
-    assert started == [("methods", expected)]
-    assert checked == ["gpt2-large", "gpt2"]

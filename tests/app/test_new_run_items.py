@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import io
-import json
-import shutil
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from mauve_app import item_uploads
-from mauve_app.caching.side_sizes import side_size
-from mauve_app.components import model_picker
 from mauve_core.base.config import EncoderConfig
-from mauve_core.encoders import hub
-from mauve_core.encoders.feature_store import FeatureStore
-from mauve_core.images import files
 from mauve_core.images import kind as images
-from mauve_core.images.encoding import ImageEncoder
-from mauve_core.images.reading import ReadImages
 from mauve_core.molecules import kind as molecules
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
-from tests.app.test_new_run_view import VIEW, jsonl, key_of, markdown, start_button, started, upload
+from tests.app.pages import said
+from tests.app.test_new_run_view import VIEW, jsonl, markdown, start_button, upload
 from tests.images.made import draw_images, draw_stripes
-
-__all__ = ["started"]
 
 OpenPage = Callable[..., AppTest]
 N = 24
@@ -43,25 +31,14 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     return {"real": draw_images(folder / "real", N), "made": draw_stripes(folder / "made", N)}
 
 
-def zipped(folder: Path, more: Mapping[str, bytes] | None = None, least: int = 0, most: int = N) -> bytes:
-    """The images of a folder between two places as a zip archive, and other members."""
+def zipped(folder: Path, more: Mapping[str, bytes] | None = None) -> bytes:
+    """The images of a folder as a zip archive, and other members."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
-        for path in sorted(folder.rglob("*.png"))[least:most]:
+        for path in sorted(folder.rglob("*.png")):
             archive.write(path, path.relative_to(folder))
         for name, data in (more or {}).items():
             archive.writestr(name, data)
-    return stream.getvalue()
-
-
-def parquet(folder: Path, *columns: str, captions: bool = False) -> bytes:
-    """A table with the images in each of some columns, and maybe a text beside them."""
-    cells = [{"bytes": path.read_bytes(), "path": path.name} for path in sorted(folder.rglob("*.png"))]
-    table: dict[str, list[Any]] = dict.fromkeys(columns, cells)
-    if captions:
-        table["caption"] = [f"A picture of stripes, number {number} of many." for number in range(len(cells))]
-    stream = io.BytesIO()
-    pd.DataFrame(table).to_parquet(stream)
     return stream.getvalue()
 
 
@@ -79,13 +56,8 @@ def labels(app: AppTest) -> set[str]:
     return {each.label for each in (*app.number_input, *app.selectbox, *app.toggle, *app.text_input)}
 
 
-def said(app: AppTest) -> str:
-    parts = (*app.caption, *app.markdown, *app.error, *app.warning)
-    return "\n".join(each.value for each in parts).replace("\\", "")
-
-
 def test_zip_archives_are_read_shown_and_started(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
+    open_page: OpenPage, started: list[tuple[str, Any]], pictures: Mapping[str, Path]
 ) -> None:
     app = open_page(VIEW)
     assert headers(app)[:2] == ["Human texts", "Model texts"]
@@ -102,7 +74,7 @@ def test_zip_archives_are_read_shown_and_started(
     assert not labels(app) & {"Text", "Prompt", "Id", "Max tokens", "Encode prompt and text together", "Pooling"}
     start_button(app).click().run()
     assert not app.exception
-    task = ComparisonTask.from_json(started[0])
+    task = started[0][1]
     assert task.name == "real vs made-v1"
     assert task.config.encoder == EncoderConfig(model=images.IMAGE.model)
     assert list(task.candidates) == ["made-v1"]
@@ -110,14 +82,8 @@ def test_zip_archives_are_read_shown_and_started(
     assert len(task.candidates["made-v1"].read("m")) == N
 
 
-def test_all_kinds_that_can_be_uploaded_are_named(open_page: OpenPage) -> None:
-    (box, *_) = open_page(VIEW).file_uploader
-    assert {".zip", ".parquet", ".smi", ".smiles", ".jsonl", ".gz"} <= set(box.proto.type)
-    assert "images: .zip, .parquet; molecules: .smi, .smiles; packed: .gz" in said(open_page(VIEW))
-
-
 def test_an_encoder_belongs_to_its_kind(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
+    open_page: OpenPage, started: list[tuple[str, Any]], pictures: Mapping[str, Path]
 ) -> None:
     app = open_page(VIEW)
     app.selectbox(key="encoder_model_text").set_value("minilm").run()
@@ -131,47 +97,15 @@ def test_an_encoder_belongs_to_its_kind(
     offered.set_value("pixels").run()
     assert "without a network" in said(app)
     start_button(app).click().run()
-    assert ComparisonTask.from_json(started[0]).config.encoder == EncoderConfig(model="pixels")
+    assert started[0][1].config.encoder == EncoderConfig(model="pixels")
     upload(app, "human", ("human.jsonl", jsonl()))
     [button for button in app.button if button.label == "Remove"][1].click().run()
     upload(app, "models", ("greedy.jsonl", jsonl()))
     assert app.selectbox(key="encoder_model_text").value == "minilm"
     start_button(app).click().run()
-    encoder = ComparisonTask.from_json(started[1]).config.encoder
+    encoder = started[1][1].config.encoder
     assert encoder is not None
     assert encoder.model == "minilm"
-
-
-def test_a_model_of_the_hub_has_the_settings_that_mean_something(
-    open_page: OpenPage,
-    started: list[dict[str, Any]],
-    pictures: Mapping[str, Path],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(hub, "_by_environment", False)
-    app = with_images(open_page, pictures)
-    assert not labels(app) & {"Pooling", "Layer", "Precision", "Revision"}
-    app.selectbox(key="encoder_model_image").set_value("facebook/dinov2-small").run()
-    assert labels(app) & {"Pooling", "Layer", "Precision", "Revision"} == {"Precision", "Revision"}
-    app.text_input(key="more_facebook/dinov2-small_revision").set_value("v2").run()
-    assert model_picker.TO_FETCH in said(app)
-    start_button(app).click().run()
-    found = ComparisonTask.from_json(started[0]).config.encoder
-    assert found == EncoderConfig(model="facebook/dinov2-small", revision="v2")
-
-
-def test_steps_ticked_for_texts_are_not_taken_along(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
-) -> None:
-    app = open_page(VIEW)
-    upload(app, "human", ("human.jsonl", jsonl()))
-    upload(app, "models", ("greedy.jsonl", jsonl()))
-    app.pills(key="normalize").set_value(["whitespace"]).run()
-    upload(app, "human", ("real.zip", zipped(pictures["real"])))
-    [button for button in app.button if button.label == "Remove"][1].click().run()
-    upload(app, "models", ("made.zip", zipped(pictures["made"])))
-    start_button(app).click().run()
-    assert ComparisonTask.from_json(started[0]).normalize is None
 
 
 def test_sides_of_two_kinds_are_said_and_not_started(open_page: OpenPage, pictures: Mapping[str, Path]) -> None:
@@ -183,13 +117,6 @@ def test_sides_of_two_kinds_are_said_and_not_started(open_page: OpenPage, pictur
     assert "'human' has texts, and 'made' has images" in said(app)
 
 
-def test_images_of_sides_of_two_sizes_can_be_drawn(open_page: OpenPage, pictures: Mapping[str, Path]) -> None:
-    app = open_page(VIEW)
-    upload(app, "human", ("real.zip", zipped(pictures["real"])))
-    upload(app, "models", ("made.zip", zipped(pictures["made"], most=N - 2)))
-    assert app.toggle(key="equalize").label == f"Draw {N - 2} images of every side"
-
-
 def damaged(pictures: Mapping[str, Path]) -> dict[str, tuple[bytes, str]]:
     bomb = io.BytesIO()
     with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -199,14 +126,11 @@ def damaged(pictures: Mapping[str, Path]) -> dict[str, tuple[bytes, str]]:
     return {
         "cut.zip": (zipped(pictures["made"])[:2000], "cut.zip is no zip archive that can be read"),
         "bomb.zip": (bomb.getvalue(), "bomb.zip unpacks to far more than images do"),
-        "few.zip": (zipped(pictures["made"], most=3), "3 images are too few to cluster. Allowed: at least 20"),
-        "texts.zip": (zipped(pictures["made"], {"a.jsonl": jsonl()}, most=0), "texts.zip holds no images"),
         "paths.csv": (f"file,label\n{paths}".encode(), "store the images in a zip archive"),
-        "empty.zip": (b"", "empty.zip is no zip archive that can be read"),
     }
 
 
-@pytest.mark.parametrize("name", ["cut.zip", "bomb.zip", "few.zip", "texts.zip", "paths.csv", "empty.zip"])
+@pytest.mark.parametrize("name", ["cut.zip", "bomb.zip", "paths.csv"])
 def test_a_bad_file_of_images_is_named_on_its_card(
     open_page: OpenPage, pictures: Mapping[str, Path], name: str, own_home: Path
 ) -> None:
@@ -225,101 +149,11 @@ def test_a_bad_file_of_images_is_named_on_its_card(
     assert not start_button(app).disabled
 
 
-def test_the_field_of_images_is_that_of_a_table(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
-) -> None:
-    app = open_page(VIEW)
-    upload(app, "human", ("real.zip", zipped(pictures["real"])))
-    upload(app, "models", ("made.parquet", parquet(pictures["made"], "image", captions=True)))
-    box = key_of(app, "items")
-    assert (box.label, box.format_func(box.value)) == ("Images", "image")
-    assert markdown(app).count(f"**{N}** images") == 2
-    start_button(app).click().run()
-    file = ComparisonTask.from_json(started[0]).candidates["made"]
-    assert file.text_field == "image"
-    assert file.read("made").kind == "image"
-
-
-def test_one_of_several_fields_of_images_is_chosen(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
-) -> None:
-    app = open_page(VIEW)
-    upload(app, "human", ("real.zip", zipped(pictures["real"])))
-    upload(app, "models", ("made.parquet", parquet(pictures["made"], "image", "mask")))
-    assert [box.value for box in app.error] == ["Several fields hold images. Choose one above."]
-    assert start_button(app).disabled
-    key_of(app, "items").set_value(1).run()
-    start_button(app).click().run()
-    assert ComparisonTask.from_json(started[0]).candidates["made"].text_field == "mask"
-
-
-def test_texts_beside_images_can_be_read_instead(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path]
-) -> None:
-    app = open_page(VIEW)
-    upload(app, "human", ("captions.parquet", parquet(pictures["made"], "image", captions=True)))
-    upload(app, "models", ("greedy.jsonl", jsonl()))
-    assert headers(app)[0] == "Real images"
-    assert start_button(app).disabled
-    key_of(app, "items").set_value(1).run()
-    assert headers(app)[:2] == ["Human texts", "Model texts"]
-    assert f"**{N}** texts" in markdown(app)
-    app.selectbox(key="encoder_model_text").set_value("minilm").run()
-    start_button(app).click().run()
-    assert ComparisonTask.from_json(started[0]).human.read("human").kind == "text"
-
-
-def test_a_file_of_images_is_read_once(
-    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, pictures: Mapping[str, Path]
-) -> None:
-    read: list[str] = []
-    real = images.read_images
-
-    def counted(path: str | Path, *rest: Any) -> ReadImages:
-        read.append(Path(path).name)
-        return real(path, *rest)
-
-    monkeypatch.setattr(images, "read_images", counted)
-    app = with_images(open_page, pictures)
-    app.number_input(key="seeds").set_value(3).run()
-    upload(app, "models", ("broken.zip", b"PK nothing"))
-    app.run()
-    assert sorted(read) == ["broken.zip", "made-v1.zip", "real.zip"]
-
-
-def test_the_size_of_a_side_says_whether_its_images_are_encoded(own_home: Path, pictures: Mapping[str, Path]) -> None:
-    archive = Path(shutil.make_archive(str(own_home / "made"), "zip", pictures["made"]))
-    file, encoder = TextFile(str(archive)), EncoderConfig(model="pixels")
-    size = side_size(file, encoder)
-    assert (size.texts, size.stored, size.words.items) == (N, False, "images")
-    ImageEncoder(encoder).encode(file.read("made"), store=FeatureStore())
-    assert side_size(file, encoder).stored
-    assert not side_size(file, EncoderConfig(model="facebook/dinov2-small")).stored, "the hub is not asked"
-
-
-def test_a_field_of_paths_chosen_as_text_is_one_of_images(
-    open_page: OpenPage, started: list[dict[str, Any]], pictures: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shown = {path.name: path for path in pictures["made"].rglob("*.png")}
-    monkeypatch.setattr(files.Folder, "content", lambda self, name: shown[name].read_bytes())
-    rows = "".join(json.dumps({"file": name, "caption": f"Number {name} of them."}) + "\n" for name in shown)
-    app = open_page(VIEW)
-    upload(app, "human", ("captions.jsonl", rows.encode()))
-    upload(app, "models", ("made.zip", zipped(pictures["made"])))
-    assert start_button(app).disabled
-    key_of(app, "Text").set_value(0).run()
-    assert markdown(app).count(f"**{N}** images") == 2
-    start_button(app).click().run()
-    task = ComparisonTask.from_json(started[0])
-    assert task.config.encoder == EncoderConfig(model=images.IMAGE.model)
-    assert (task.human.text_field, task.human.prompt_field) == ("file", None)
-
-
 def smiles(n: int = N) -> bytes:
     return "".join(f"{SMILES[i % len(SMILES)]}{'C' * (i // len(SMILES))} m{i}\n" for i in range(n)).encode()
 
 
-def test_molecules_are_read_and_drawn(open_page: OpenPage, started: list[dict[str, Any]]) -> None:
+def test_molecules_are_read_and_drawn(open_page: OpenPage, started: list[tuple[str, Any]]) -> None:
     pytest.importorskip("rdkit", reason="rdkit is not installed")
     pytest.importorskip("fcd", reason="fcd is not installed")
     app = open_page(VIEW)
@@ -331,7 +165,7 @@ def test_molecules_are_read_and_drawn(open_page: OpenPage, started: list[dict[st
     assert app.selectbox(key="encoder_model_molecule").options == ["chemnet"]
     assert "hub" not in said(app)
     start_button(app).click().run()
-    assert ComparisonTask.from_json(started[0]).config.encoder == EncoderConfig(model="chemnet")
+    assert started[0][1].config.encoder == EncoderConfig(model="chemnet")
 
 
 def test_molecules_without_their_package_say_what_to_install(
@@ -341,18 +175,3 @@ def test_molecules_without_their_package_say_what_to_install(
     app = upload(open_page(VIEW), "human", ("real.smi", smiles()))
     assert not app.exception
     assert "pip install rdkit" in app.error[0].value
-
-
-def test_a_form_of_texts_takes_no_images(open_page: OpenPage, pictures: Mapping[str, Path]) -> None:
-    def page() -> None:
-        from mauve_app.components import upload_side
-
-        upload_side.show("some", "Texts")
-
-    app = AppTest.from_function(page, default_timeout=60).run()
-    assert ".zip" not in app.file_uploader[0].proto.type
-    rows = "".join(json.dumps({"file": f"{i}.png", "caption": f"Number {i} of them."}) + "\n" for i in range(N))
-    upload(app, "some", ("captions.jsonl", rows.encode()))
-    assert f"**{N}** texts" in markdown(app)
-    key_of(app, "Text").set_value(0).run()
-    assert "This form is about texts" in app.error[0].value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,28 +15,21 @@ from streamlit.testing.v1 import AppTest
 from mauve_app.components import model_picker
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.encoders import AvailableModel, hub, text_kind
-from mauve_core.encoders.catalogue import LAST_TOKEN_NOTE
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
-from mauve_core.tasks.comparison import ComparisonTask
+from mauve_core.store import Run
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 from tests.lookups import ROOT, looked_up, watched
 
 VIEWS = sorted(path.parent.name for path in (ROOT / "app/mauve_app/views").glob("*/__init__.py"))
 
 WALK = """
-import os, sys
-from pathlib import Path
+import sys
 from streamlit.testing.v1 import AppTest
-from tests.browser.full_run import make_full_run
 
-home = Path(os.environ["MAUVE_LENS_HOME"])
-run = make_full_run(home)
 for view in sys.argv[1:]:
     for section in ("", "generate", "sweeps") if view == "decoders" else ("",):
         app = AppTest.from_file("app/mauve_app/main.py", default_timeout=120)
         app.switch_page(f"views/{view}/{view}.py")
-        app.query_params["run"] = run.id
+        app.query_params["run"] = "synthetic"
         if section:
             app.query_params["section"] = section
         app.run()
@@ -50,8 +44,9 @@ for view in sys.argv[1:]:
 
 
 @pytest.mark.slow
-def test_no_page_looks_anything_up(tmp_path: Path) -> None:
+def test_no_page_looks_anything_up(full_run: Run, tmp_path: Path) -> None:
     log = tmp_path / "lookups"
+    shutil.copytree(full_run.path.parent, tmp_path / "home/runs")
     environment = {**watched(log), "MAUVE_LENS_HOME": str(tmp_path / "home")}
     command = [sys.executable, "-c", WALK, *VIEWS]
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
@@ -73,14 +68,7 @@ def reachable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("reachable")
-def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[Any] = []
-
-    def start(task: ComparisonTask, *_: object) -> JobState:
-        started.append(task.config.encoder)
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
+def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], started: list[tuple[str, Any]]) -> None:
     app = open_page(VIEW)
     assert app.selectbox(key="encoder_model_text").value == DEFAULT_MODEL
     assert any("4-bit quantized" in text for text in captions(app))
@@ -92,7 +80,7 @@ def test_a_hub_model_is_left_to_the_job(open_page: Callable[..., AppTest], monke
     start_button(app).click().run()
     assert not app.exception
     assert not app.error
-    assert [encoder.model for encoder in started] == [PAPERS_MODEL]
+    assert [task.config.encoder.model for _, task in started] == [PAPERS_MODEL]
 
 
 @pytest.mark.parametrize(("offline", "expected"), [(False, model_picker.TO_FETCH), (True, model_picker.NO_HUB)])
@@ -105,23 +93,3 @@ def test_a_typed_hub_id_says_how_it_comes(
     app = open_page(VIEW)
     app.selectbox(key="encoder_model_text").set_value("some/model").run()
     assert expected in captions(app)
-
-
-@pytest.mark.parametrize(
-    ("model", "causal", "noted"), [("gpt2", False, True), ("gpt2", True, False), ("minilm", False, False)]
-)
-def test_alternatives_to_a_last_token_stand_beside_encoders_that_have_one(
-    monkeypatch: pytest.MonkeyPatch, model: str, causal: bool, noted: bool
-) -> None:
-    def page(model: str, causal: bool) -> None:
-        import streamlit as st
-
-        from mauve_app.components import model_picker
-
-        st.session_state.setdefault("picked", model)
-        model_picker.show("Model", key="picked", causal=causal)
-
-    monkeypatch.setattr(model_picker, "_models", lambda *_: {"gpt2": "described", "minilm": "described"})
-    said = " ".join(captions(AppTest.from_function(page, args=(model, causal)).run()))
-    assert "described" in said
-    assert (LAST_TOKEN_NOTE in said) is noted

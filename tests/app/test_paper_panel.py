@@ -7,8 +7,6 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_core.reporting.methods_text import methods_text
-from mauve_core.reporting.written import latex_table, markdown_table
 from mauve_core.scoring.estimates import basis_of, estimates_of
 from mauve_core.store import Run
 from tests.resampled import sample_counts
@@ -19,17 +17,6 @@ OpenPage = Callable[..., AppTest]
 def shown(app: AppTest) -> str:
     (code,) = app.code
     return str(code.value)
-
-
-@pytest.mark.usefixtures("run_home")
-def test_the_texts_are_those_of_the_core(open_page: OpenPage, stored_run: Run) -> None:
-    app = open_page(tabs={"paper_texts": True})
-    assert not app.exception
-    assert shown(app) == methods_text(stored_run.comparison).rstrip()
-    for kind, make in (("latex", latex_table), ("markdown", markdown_table)):
-        app.segmented_control(key="report_text_kind").set_value(kind).run()
-        assert not app.exception
-        assert shown(app) == make(stored_run.comparison).rstrip()
 
 
 @pytest.mark.usefixtures("run_home")

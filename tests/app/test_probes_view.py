@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,14 +15,11 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Multiselect
 
 from mauve_app.caching import cache
-from mauve_app.components.markup import escaped
 from mauve_app.views.probes import text_lab
 from mauve_app.views.probes.paging import PAGE_SIZE
-from mauve_app.views.probes.probe_table import shown_scores
 from mauve_core.analysis.precomputed import run_cluster_names
 from mauve_core.analysis.text_diff import marked
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.formatting import significant
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.corpus.perturbations import parse_perturbation, perturb
@@ -36,28 +31,22 @@ from mauve_core.experiments.robustness import (
     SPLITS,
     ProbeTable,
     detections,
-    positions_sentence,
     probe_run,
     stored_probes,
-    summary,
 )
 from mauve_core.experiments.robustness.table import ATTACHMENT
-from mauve_core.figures.flows import flows_frame, moved_along, moves
+from mauve_core.figures.flows import flows_frame
 from mauve_core.figures.probes import by_distance, spread_label
-from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.compare import compare
 from mauve_core.store import Run, RunStore
-from mauve_core.tasks.base import Task
 from mauve_core.tasks.probe import ProbeTask
-from mauve_core.tasks.registry import read_task
+from tests.app.pages import said, url_of
 from tests.probe_tables import table_of
 from tests.tiny_models import SENTENCES, make_gpt2
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/probes/probes.py"
 NASTY = "*b* <img> [x](y)"
-RENAMED = "replace:/river/engine/"
 
 
 @pytest.fixture(autouse=True)
@@ -96,33 +85,10 @@ def table(run: Run) -> ProbeTable:
     return found
 
 
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
-    """Kind and task of what the page asked to start, in place of workers."""
-    found: list[tuple[str, Any]] = []
-
-    def start(task: Task, *_: object) -> JobState:
-        found.append((task.kind, read_task(task.kind, json.loads(json.dumps(task.to_json())))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
-    return found
-
-
-def said(app: AppTest) -> str:
-    """Everything that the page says in Markdown, captions and infos, without escapes."""
-    parts = (*app.markdown, *app.caption, *app.info, *app.error, *app.header, *app.text)
-    return "\n".join(element.value for element in parts).replace("\\", "")
-
-
 def found(elements: Any, key: str) -> Any:
     """The one widget whose key begins so."""
     (item,) = [item for item in elements if str(item.key).startswith(key)]
     return item
-
-
-def chosen(app: AppTest) -> list[str]:
-    return list(found(app.multiselect, "probes_chosen").value)
 
 
 def choose(app: AppTest, *specs: str) -> None:
@@ -133,10 +99,6 @@ def choose(app: AppTest, *specs: str) -> None:
 def start(app: AppTest) -> None:
     app.button(key="probes_start").click().run()
     assert not app.exception
-
-
-def url_of(app: AppTest) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
 
 
 def scores_of(app: AppTest) -> pd.DataFrame:
@@ -153,97 +115,19 @@ def html_of(app: AppTest) -> list[str]:
 # The form
 
 
-@pytest.mark.usefixtures("run")
-def test_a_run_without_probes_says_what_they_are_and_offers_the_papers(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert "Nothing has been probed yet" in said(app)
-    assert chosen(app) == [item.spec for item in PAPER]
-    most = 5 * 30 * SPLITS if SPLITS == 1 else 4 * 60 + 30 * SPLITS  # halves are swapped within each split's half
-    assert f"Each half has 30 texts; at most {most} changed texts are encoded again." in said(app)
-
-
 def test_the_papers_perturbations_start_as_one_job(open_page: OpenPage, run: Run, started: list[Any]) -> None:
     app = open_page(VIEW)
     start(app)
     assert started == [("probes", ProbeTask(run.id, tuple(item.spec for item in PAPER), splits=SPLITS))]
 
 
-def test_the_page_says_which_part_of_a_text_is_read(open_page: OpenPage, run: Run) -> None:
-    apart = table_of(run, {"shuffle-beginning": {}, "shuffle-end": {}})
-    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(apart))
-    sentence = positions_sentence(apart)
-    assert sentence
-    assert sentence in said(open_page(VIEW))
-    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(table_of(run, {"shuffle-end": {}})))
-    assert "Shuffling the last" not in said(open_page(VIEW))
-
-
-def test_perturbations_and_splits_are_chosen_in_one_place(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    app = open_page(VIEW)
-    choose(app, "typos:rate=0.2", "lowercase", "shuffle-end")
-    found(app.number_input, "probes_splits").set_value(2).run()
-    start(app)
-    assert started == [("probes", ProbeTask(run.id, ("typos:rate=0.2", "lowercase", "shuffle-end"), splits=2))]
-
-
-def test_a_pattern_is_typed(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    app = open_page(VIEW)
-    choose(app, "lowercase", r"replace:/colou?r\/s/hue/")
-    start(app)
-    (task,) = [task for _, task in started]
-    assert task == ProbeTask(run.id, ("lowercase", r"replace:/colou?r\/s/hue/"))
-    assert parse_perturbation(task.perturbations[1]).values["pattern"] == "colou?r/s"
-
-
 @pytest.mark.usefixtures("run")
-@pytest.mark.parametrize("typed", ["nothing", "typos:rate=2", "none@0.5", "replace:/(/x/", NASTY])
+@pytest.mark.parametrize("typed", ["replace:/(/x/", NASTY])
 def test_what_cannot_be_read_is_said_and_nothing_starts(open_page: OpenPage, typed: str) -> None:
     app = open_page(VIEW)
     choose(app, "lowercase", typed)
     assert len(app.error) == 1
     assert app.button(key="probes_start").disabled
-
-
-def test_typed_ones_are_read_and_each_counts_once(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    app = open_page(VIEW)
-    choose(app, "typos", "typos:rate=0.050", "drop-articles@0.50", "none")
-    start(app)
-    assert started == [("probes", ProbeTask(run.id, ("typos", "drop-articles@0.5")))]
-
-
-def test_texts_of_a_cluster_are_counted_and_may_be_too_few(open_page: OpenPage, run: Run) -> None:
-    part = run.comparison.joint[0]
-    cluster = int(part.counts("collapsed").argmax())
-    count = int((part.labels["collapsed"] == cluster).sum())
-    assert 0 < count < 40
-    app = open_page(VIEW, cluster=str(cluster), partition="joint", seed="0")
-    found(app.selectbox, "probes_source").set_value("collapsed").run()
-    found(app.button_group, "probes_which").set_value("cluster").run()
-    assert f"{count} of 60 texts. Two halves need at least 40." in said(app)
-    assert app.button(key="probes_start").disabled
-
-
-@pytest.mark.usefixtures("run")
-@pytest.mark.parametrize(("which", "words"), [("cluster", "No cluster is chosen"), ("lasso", "No area is drawn")])
-def test_what_is_not_chosen_elsewhere_is_said(open_page: OpenPage, which: str, words: str) -> None:
-    app = open_page(VIEW)
-    found(app.button_group, "probes_which").set_value(which).run()
-    assert words in said(app)
-    assert app.button(key="probes_start").disabled
-
-
-def test_texts_by_metadata(open_page: OpenPage, run: Run, started: list[Any]) -> None:
-    topics = run.corpora["collapsed"].metadata["topic"]
-    app = open_page(VIEW)
-    found(app.selectbox, "probes_source").set_value("collapsed").run()
-    found(app.button_group, "probes_which").set_value("metadata").run()
-    assert app.button(key="probes_start").disabled
-    found(app.multiselect, "probes_values").set_value(["river", "engine"]).run()
-    start(app)
-    (task,) = [task for _, task in started]
-    assert task.rows == tuple(np.flatnonzero(topics.isin(["river", "engine"])))
-    assert len(task.rows) >= 40
 
 
 def test_given_features_cannot_be_probed(open_page: OpenPage, stored_run: Run, own_home: Path) -> None:
@@ -257,53 +141,7 @@ def test_given_features_cannot_be_probed(open_page: OpenPage, stored_run: Run, o
         assert "Press" not in said(app)
 
 
-def test_a_run_without_features_says_so(open_page: OpenPage, run: Run) -> None:
-    for path in run.path.glob("features-*.npy"):
-        path.unlink()
-    for part in ("scores", "text"):
-        app = open_page(VIEW, part=part)
-        assert not app.exception
-        assert "were not kept with this run" in said(app)
-
-
 # What came out
-
-
-def answers_of(app: AppTest) -> pd.DataFrame:
-    (shown,) = [item.value for item in app.dataframe if "outcome" in item.value]
-    return shown
-
-
-def test_the_answer_stands_first_with_the_detected_on_top(open_page: OpenPage, table: ProbeTable) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    shown, expected = answers_of(app), detections(table)
-    assert app.markdown[0].value.replace("\\", "") == f"**{summary(table)}**"
-    assert shown["perturbation"].tolist() == [each.title for each in expected]
-    assert shown["outcome"].tolist() == [each.outcome for each in expected]
-    assert shown["p"].tolist() == [significant(each.p_adjusted) for each in expected]
-    assert "Not detected does not mean" in said(app)
-
-
-def test_detected_and_not(open_page: OpenPage, run: Run) -> None:
-    far = table_of(run, {"drop-articles": {}, "typos": {}})
-    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(far))
-    shown = answers_of(open_page(VIEW))
-    assert shown["perturbation"].tolist() == ["Typos, 5% of letters", "Articles dropped"]
-    assert shown["outcome"].tolist() == ["detected", "not detected"]
-    assert shown["p"].tolist() == ["0.008", "0.6"]  # Holm: twice 2 x 0.002; 2 x 0.3
-
-
-def test_probes_without_a_test_are_not_called_anything(open_page: OpenPage, run: Run) -> None:
-    values = dataclass_to_json(table_of(run, {"typos": {}}))
-    for line in values["lines"]:
-        line.pop("p_values", None)
-    RunStore().attach(run.id, ATTACHMENT, values)
-    app = open_page(VIEW)
-    assert not app.exception
-    assert answers_of(app)["outcome"].tolist() == ["not tested"]
-    assert "probe again to learn what MAUVE detects" in said(app)
-    assert "detected)" not in said(app)
 
 
 @pytest.mark.usefixtures("table")
@@ -325,16 +163,6 @@ def test_the_chosen_perturbations_texts_stand_side_by_side(open_page: OpenPage, 
     assert html_of(app) != expected_html(run, flow.ids, changed[:PAGE_SIZE], "typos")
 
 
-@pytest.mark.usefixtures("encoded")
-def test_the_time_is_measured_when_asked(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert "on this machine" not in said(app)
-    app.button(key="probes_time").click().run()
-    assert not app.exception
-    assert re.search(r"encoded again, in at most about \d+ (s|min) on this machine", said(app))
-    assert not [item for item in app.button if item.key == "probes_time"]
-
-
 def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: ProbeTable) -> None:
     app = open_page(VIEW, {"probes_settings": True})
     assert not app.exception
@@ -351,29 +179,6 @@ def test_the_table_has_the_cores_numbers_in_order(open_page: OpenPage, table: Pr
     assert "Halves of <30> texts." in said(app)
 
 
-def test_less_the_control_with_its_own_spread(open_page: OpenPage, table: ProbeTable) -> None:
-    app = open_page(VIEW)
-    app.button_group(key="url_baseline").set_value("control").run()
-    shown = scores_of(app)
-    typos = shown[shown["half"] == "Typos, 5% of letters"].iloc[0]
-    assert typos["auc"] == spread_label(table.over_control(table.line("typos"), "auc"))
-    assert set(shown.iloc[0][list(PROBE_SCORES)]) == {"–"}
-
-
-def test_what_sorts_is_chosen(open_page: OpenPage, table: ProbeTable) -> None:
-    app = open_page(VIEW)
-    app.selectbox(key="url_probes_order").set_value("mauve").run()
-    assert scores_of(app).equals(shown_scores(table, "mauve", over=False))
-
-
-@pytest.mark.usefixtures("table")
-def test_doses_make_a_curve_and_the_form_begins_with_what_is_there(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert "Response to the dose" in said(app)
-    assert chosen(app) == ["shuffle-words", "typos", "typos@0.5"]
-    assert found(app.number_input, "probes_splits").value == 2
-
-
 @pytest.mark.usefixtures("run")
 def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
     RunStore().attach(run.id, ATTACHMENT, {"lines": 3})
@@ -384,17 +189,6 @@ def test_a_damaged_table_is_said(open_page: OpenPage, run: Run) -> None:
 
 
 # Flows
-
-
-def test_the_flow_of_the_first_perturbation_says_how_many_moved(open_page: OpenPage, table: ProbeTable) -> None:
-    app = open_page(VIEW, part="flow")
-    assert not app.exception
-    assert app.selectbox(key="url_perturbation").value == "shuffle-words"
-    assert app.metric[0].value == "6 of 30"
-    flow = table.line("shuffle-words").flow
-    assert flow is not None
-    assert app.dataframe[0].value["texts"].tolist() == flows_frame(flow)["texts"].tolist() == [5, 1]
-    assert "Click a cell" in said(app)
 
 
 def expected_html(run: Run, flow_ids: tuple[str, ...], moved: list[str], spec: str) -> list[str]:
@@ -426,47 +220,6 @@ def test_a_flow_in_the_url_lists_exactly_the_texts_that_moved(open_page: OpenPag
     app.button(key="probe_flow_close").click().run()
     assert "flow" not in url_of(app)
     assert not html_of(app)
-
-
-def test_a_moved_text_can_be_tried(open_page: OpenPage, encoded: Run) -> None:
-    found_table = stored_probes(encoded)
-    assert found_table is not None
-    flow = found_table.line("typos").flow
-    assert flow is not None
-    move = moves(flow)[0]
-    text_id = moved_along(flow, move.source, move.target)[0]
-    app = open_page(VIEW, part="flow", perturbation="typos", flow=f"{move.source},{move.target}")
-    next(item for item in app.button if "_try_1_0" in str(item.key)).click().run()
-    assert not app.exception
-    assert url_of(app)["part"] == "text"
-    lab(app)
-    assert encoded.corpora[HUMAN].ids[app.selectbox(key="lab_id_encoded").value] == text_id
-    assert app.text_area[0].value == encoded.corpora[HUMAN].texts[encoded.corpora[HUMAN].ids.index(text_id)]
-
-
-@pytest.mark.usefixtures("table")
-def test_a_flow_that_is_not_there_is_said(open_page: OpenPage) -> None:
-    for flow in ("0,999", "998,999"):
-        app = open_page(VIEW, part="flow", flow=flow)
-        assert not app.exception
-        assert "No text moved from cluster" in said(app)
-
-
-@pytest.mark.usefixtures("table")
-def test_a_perturbation_that_was_not_probed_is_said(open_page: OpenPage) -> None:
-    app = open_page(VIEW, part="flow", perturbation="first-third")
-    assert "first-third was not probed here" in said(app)
-    assert app.selectbox(key="url_perturbation").value == "shuffle-words"
-
-
-@pytest.mark.usefixtures("table")
-def test_another_perturbation_forgets_the_flow_and_one_without_movement_says_so(open_page: OpenPage) -> None:
-    app = open_page(VIEW, part="flow", flow="0,1")
-    app.selectbox(key="url_perturbation").set_value("typos@0.5").run()
-    assert not app.exception
-    assert url_of(app)["perturbation"] == "typos@0.5"
-    assert "flow" not in url_of(app)
-    assert "No text left its cluster" in said(app)
 
 
 def test_probes_of_other_texts_are_an_error_not_a_crash(open_page: OpenPage, run: Run, table: ProbeTable) -> None:
@@ -516,7 +269,7 @@ def encoded(encoded_home: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch)
     return RunStore().load("encoded")
 
 
-@pytest.mark.parametrize("spec", ["lowercase", "swap-halves", "typos"])
+@pytest.mark.parametrize("spec", ["swap-halves", "typos"])
 def test_what_is_shown_as_after_is_what_was_encoded(encoded: Run, spec: str) -> None:
     """Perturbed once more, every text of the flow gets the features with which it was found in its cluster."""
     found_table = stored_probes(encoded)
@@ -537,16 +290,6 @@ def test_what_is_shown_as_after_is_what_was_encoded(encoded: Run, spec: str) -> 
 def lab(app: AppTest) -> AppTest:
     assert not app.exception
     return app
-
-
-def test_the_encoder_is_loaded_by_the_page_that_needs_it(open_page: OpenPage, encoded: Run) -> None:
-    config = encoded.comparison.config.encoder
-    assert config is not None
-    open_page(VIEW, part="scores")
-    assert not cache.shared_encoder(config).loaded
-    app = lab(open_page(VIEW, part="text"))
-    assert app.text_area
-    assert cache.shared_encoder(config).loaded
 
 
 def test_a_text_of_the_run_is_in_its_cluster_and_not_its_own_neighbour(open_page: OpenPage, encoded: Run) -> None:
@@ -603,30 +346,6 @@ def test_a_link_has_the_text_and_what_is_done_to_it(open_page: OpenPage, encoded
     assert other.text_area[0].value == encoded.corpora[HUMAN].texts[0]
 
 
-def test_perturbations_say_where_the_text_goes(open_page: OpenPage, encoded: Run) -> None:
-    app = lab(open_page(VIEW, part="text"))
-    found(app.multiselect, "url_tried").set_value(["lowercase", "replace:/zzz/y/", "swap-halves", "what"]).run()
-    assert not app.exception
-    corpus = encoded.corpora[HUMAN]
-    lowered = perturb(corpus.texts[:1], corpus.ids[:1], parse_perturbation("lowercase"), seed=0).texts[0]
-    config = encoded.comparison.config.encoder
-    assert config is not None
-    space = cache.text_space(encoded.id)
-    vectors = [cache.encoded(config, text).vector for text in (corpus.texts[0], lowered)]
-    before, after = space.clusters(vectors)
-    (title,) = [item.label for item in app.expander]
-    assert title.startswith("Lower case: ")
-    names = run_cluster_names(encoded, "joint", encoded.comparison.candidates[0].name, 0)
-    here, there = (escaped(f"{names[cluster]} · {cluster}") for cluster in (before, after))
-    assert (f"stays in {here}" if before == after else f"{here} → **{there}**") in title
-    assert f"moved {text_lab.cosine_distance(*vectors):.4f}" in title
-    pair = marked(corpus.texts[0], lowered)
-    assert html_of(app) == [pair.before, pair.after]
-    assert "the text is unchanged" in said(app)
-    assert "needs other texts" in said(app)
-    assert "No perturbation of that name" in said(app)
-
-
 def test_markup_in_texts_stays_text(open_page: OpenPage, encoded: Run) -> None:
     app = lab(open_page(VIEW, part="text"))
     assert html_of(app)
@@ -634,34 +353,8 @@ def test_markup_in_texts_stays_text(open_page: OpenPage, encoded: Run) -> None:
     assert any("&lt;b&gt;" in body for body in html_of(app))
 
 
-@pytest.mark.usefixtures("encoded")
-def test_an_empty_text_asks_for_one(open_page: OpenPage) -> None:
-    app = lab(open_page(VIEW, part="text"))
-    app.text_area[0].set_value("  ").run()
-    assert not app.exception
-    assert "Write a text" in said(app)
-
-
 @pytest.mark.usefixtures("run")
 def test_an_encoder_that_is_gone_is_said(open_page: OpenPage) -> None:
     app = lab(open_page(VIEW, part="text"))
     assert len(app.error) == 1
     assert "no-such/model" in said(app)
-
-
-# States around
-
-
-def test_the_page_teaches_without_a_run(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    assert not app.exception
-    assert [header.value for header in app.header] == ["No runs yet"]
-
-
-@pytest.mark.usefixtures("run")
-def test_parts_stand_in_the_url(open_page: OpenPage) -> None:
-    app = open_page(VIEW)
-    app.button_group(key="url_probes_section").set_value("flow").run()
-    assert url_of(app)["part"] == "flow"
-    app.button_group(key="url_probes_section").set_value("scores").run()
-    assert "part" not in url_of(app)

@@ -26,7 +26,6 @@ from tests.refusing_disk import BROKEN, READ_ONLY, refusing
 OpenPage = Callable[..., AppTest]
 RUNS, NEW_RUN, COMPARE = "views/runs/runs.py", "views/new_run/new_run.py", "views/compare/compare.py"
 WORDS = {READ_ONLY: "Read-only file system", BROKEN: "Input/output error"}
-CODES = pytest.mark.parametrize("code", [READ_ONLY, BROKEN], ids=["read-only", "broken"])
 
 
 @pytest.fixture(autouse=True)
@@ -50,8 +49,7 @@ def said(app: AppTest) -> list[str]:
     return [str(part.value).replace("\\", "") for part in (*app.error, *app.toast)]
 
 
-@pytest.mark.parametrize("view", [RUNS, NEW_RUN, COMPARE])
-@pytest.mark.parametrize("opened_before", [False, True])
+@pytest.mark.parametrize(("view", "opened_before"), [(RUNS, False), (NEW_RUN, False), (COMPARE, True)])
 def test_a_page_of_a_broken_disk(view: str, opened_before: bool, open_page: OpenPage, own_home: Path) -> None:
     usual = open_page(view)
     sound = said(usual), len(usual.button), len(usual.main.children)
@@ -73,8 +71,8 @@ def test_a_page_of_a_read_only_disk_is_whole(view: str, open_page: OpenPage, own
         assert (said(app), len(app.button)) == sound
 
 
-@CODES
-def test_a_deletion_that_the_disk_refuses(code: int, open_page: OpenPage, own_home: Path) -> None:
+def test_a_deletion_that_the_disk_refuses(open_page: OpenPage, own_home: Path) -> None:
+    code = READ_ONLY
     app = open_page(RUNS)
     with refusing(own_home, code):
         app.button(key="delete_earlier").click().run()
@@ -86,10 +84,10 @@ def test_a_deletion_that_the_disk_refuses(code: int, open_page: OpenPage, own_ho
     assert RunStore().list() == []
 
 
-@CODES
 def test_an_upload_and_a_start_that_the_disk_refuses(
-    code: int, open_page: OpenPage, own_home: Path, monkeypatch: pytest.MonkeyPatch
+    open_page: OpenPage, own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    code = BROKEN
     monkeypatch.setattr(queue, "_spawn", lambda *_: None)
     app = open_page(NEW_RUN)
     upload(app, "human", ("human.jsonl", jsonl()))
@@ -122,7 +120,7 @@ def test_a_file_that_could_not_be_read_is_read_once_the_disk_is_back(open_page: 
     assert f"**{N}** texts" in markdown(app)
 
 
-@CODES
+@pytest.mark.parametrize("code", [READ_ONLY, BROKEN], ids=["read-only", "broken"])
 def test_the_server_starts_and_says_that_it_cannot_clear_away(
     code: int, own_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

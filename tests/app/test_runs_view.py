@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,26 +11,16 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components import more_settings
-from mauve_app.components.markup import escaped
-from mauve_app.components.more_settings import ENCODES_AGAIN
-from mauve_app.server.run_export import export_url
-from mauve_app.views.runs import run_cards
-from mauve_app.views.runs.run_cards import SHOWN
-from mauve_core import compare, read_corpus
-from mauve_core.analysis.comparability import differences, one_leaderboard
-from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.formatting import UNBROKEN, file_size
+from mauve_core.analysis.comparability import one_leaderboard
+from mauve_core.base.config import ScoreConfig
+from mauve_core.base.formatting import UNBROKEN
 from mauve_core.jobs import queue
-from mauve_core.jobs.queue import JobState
 from mauve_core.scoring.tables import standings
 from mauve_core.serving import sharing
 from mauve_core.store import Run, RunStore
 from mauve_core.store.index import IndexWarning
-from mauve_core.tasks.recompare import RecompareTask
-from tests.handmade import make_comparison, make_corpora, make_features
-from tests.images.made import draw_images
+from tests.app.pages import url_of
+from tests.handmade import make_comparison, make_corpora
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/runs/runs.py"
@@ -56,10 +45,6 @@ def save(store: RunStore, name: str, *, scale: float = 5.0) -> Run:
 def cards(app: AppTest) -> list[str]:
     """Ids of the runs that are listed."""
     return [str(button.key).removeprefix("edit_") for button in app.button if str(button.key).startswith("edit_")]
-
-
-def url_of(app: AppTest) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
 
 
 def said(app: AppTest) -> str:
@@ -92,14 +77,6 @@ def test_every_run_has_a_card_with_its_facts(open_page: OpenPage, store: RunStor
     assert "3 runs. Total size:" in text
 
 
-def test_a_card_names_what_made_features_without_an_encoder(store: RunStore) -> None:
-    (summary,) = store.list("one")
-    assert "features given" in run_cards.facts(summary)
-    named = run_cards.facts(dataclasses.replace(summary, features_from="a*b, from shards"))
-    assert escaped("features of a*b, from shards") in named
-    assert "given" not in named
-
-
 def test_search_and_tags_filter_and_stand_in_the_url(open_page: OpenPage, store: RunStore) -> None:
     store.describe("two", name="Second try", tags=["draft", "gpt"])
     store.describe("one", tags=["draft"])
@@ -121,31 +98,6 @@ def test_search_and_tags_filter_and_stand_in_the_url(open_page: OpenPage, store:
     assert "No run has all of these" in said(nothing)
 
 
-def test_a_long_list_comes_in_parts(open_page: OpenPage, store: RunStore) -> None:
-    for number in range(SHOWN):
-        save(store, f"more {number}")
-    app = open_page(VIEW)
-    assert len(cards(app)) == SHOWN
-    assert f"{SHOWN} of {SHOWN + 3} runs shown" in said(app)
-    app.button(key="runs_more").click().run()
-    assert len(cards(app)) == SHOWN + 3
-
-
-def test_an_index_that_cannot_be_read_is_said(
-    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    app = open_page(VIEW)
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise StorageError("The index is damaged")
-
-    monkeypatch.setattr("mauve_app.caching.cache.run_summaries", list)
-    monkeypatch.setattr(RunStore, "list", refuse)
-    app.run()
-    assert not app.exception
-    assert "The index is damaged" in said(app)
-
-
 def test_a_damaged_index_is_made_anew_and_the_page_is_whole(open_page: OpenPage, store: RunStore) -> None:
     (store.root / "index.sqlite").write_bytes(b"garbage" * 1000)
     for path in store.root.glob("index.sqlite-*"):
@@ -155,19 +107,6 @@ def test_a_damaged_index_is_made_anew_and_the_page_is_whole(open_page: OpenPage,
     assert not app.exception
     assert "cannot be used" not in said(app)
     assert len(store.list()) == 3
-
-
-def test_without_an_index_runs_are_listed_and_the_page_says_why(open_page: OpenPage, store: RunStore) -> None:
-    for path in store.root.glob("index.sqlite*"):
-        path.unlink()
-    (store.root / "index.sqlite").mkdir()
-    (store.root / "two" / "comparison.json").write_text("{")
-    with pytest.warns(IndexWarning, match="cannot be used"):
-        app = open_page(VIEW)
-    assert not app.exception
-    assert "index.sqlite cannot be used" in said(app)
-    assert "Run two cannot be read" in said(app)
-    assert [b for b in app.button if b.key == "delete_one"]
 
 
 def test_a_damaged_entry_of_the_bin_is_shown_as_such(open_page: OpenPage, store: RunStore) -> None:
@@ -199,19 +138,6 @@ def test_name_tags_and_notes_are_changed_in_the_card(open_page: OpenPage, store:
     assert (found.name, found.tags, found.notes) == ("My best run", ("gpt",), "with care")
     assert [box.key for box in app.text_area] == []
     assert "My best run" in app.selectbox(key="url_run").options[-1] + str(app.selectbox(key="url_run").options)
-
-
-def test_what_cannot_be_said_is_refused_and_nothing_is_lost(open_page: OpenPage, store: RunStore) -> None:
-    app = open_page(VIEW)
-    app.button(key="edit_one").click().run()
-    app.text_input(key="name_one").set_value("   ")
-    app.text_area(key="notes_one").set_value("a long story")
-    app.button(key="save_one").click().run()
-    assert "name cannot be used" in app.error[0].value
-    assert app.text_area(key="notes_one").value == "a long story"
-    app.button(key="cancel_one").click().run()
-    assert [box.key for box in app.text_area] == []
-    assert {summary.name for summary in store.list()} == {"one", "two", "finer"}
 
 
 # Deleting
@@ -247,18 +173,6 @@ def test_the_bin_restores_and_is_emptied(open_page: OpenPage, store: RunStore) -
     assert "The bin is empty" in said(app)
 
 
-def test_disk_use_adds_up(open_page: OpenPage, store: RunStore) -> None:
-    store.delete("two")
-    table = dict(
-        zip(*(open_page(VIEW, shelf="bin").table[0].value[column] for column in ("What", "Size")), strict=True)
-    )
-    use = store.disk_use()
-    assert {name: table[name] for name in ("one", "finer")} == {n: file_size(use.runs[n]) for n in ("one", "finer")}
-    assert table["Bin"] == file_size(use.bin)
-    assert table["Total"] == file_size(use.total)  # no features are kept here
-    assert table["Cached features"] == file_size(0)
-
-
 # Two runs
 
 
@@ -281,41 +195,13 @@ def test_comparable_runs_share_a_leaderboard(open_page: OpenPage, store: RunStor
     assert about in said(app)
 
 
-def test_runs_of_other_settings_are_not_ranked_and_the_settings_named(open_page: OpenPage, store: RunStore) -> None:
-    app = open_page(VIEW, shelf="pair", left="one")
-    assert "Choose two runs" in said(app)
-    app.selectbox(key="url_right").set_value("finer").run()
-    assert url_of(app)["right"] == "finer"
-    assert "the runs differ in: Scaling constant c" in app.warning[0].value.replace("\\", "")
-    (table,) = app.table
-    (found,) = differences(store.load("one").comparison, store.load("finer").comparison)
-    row = {name: str(cell).replace("*", "").replace("\\", "") for name, cell in table.value.iloc[0].items()}
-    assert row == {"Setting": found.setting, "A": "5", "B": "3", "Decides the score": f"yes, {found.reason}"}
-    app.selectbox(key="url_right").set_value("one").run()
-    assert "the same run" in said(app)
-
-
-def test_a_link_to_a_run_that_is_gone_says_so(open_page: OpenPage, store: RunStore) -> None:
-    app = open_page(VIEW, shelf="pair", left="gone", right="one")
-    assert not app.exception
-    assert "No run has the id 'gone'" in app.error[0].value.replace("\\", "")
-
-
 # Made again
 
 
 @pytest.mark.usefixtures("run_home")
 def test_duplicate_starts_what_the_form_says(
-    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
+    open_page: OpenPage, stored_run: Run, started: list[tuple[str, Any]]
 ) -> None:
-    started: list[RecompareTask] = []
-
-    def start(task: RecompareTask, *_: object) -> JobState:
-        assert task.kind == "again"
-        started.append(RecompareTask.from_json(json.loads(json.dumps(task.to_json()))))
-        return JobState("20260101-000000000000-abcd", "x", "queued")
-
-    monkeypatch.setattr(queue, "start", start)
     app = open_page(VIEW)
     app.button(key="again_synthetic").click().run()
     app.multiselect(key="again_kept_synthetic").set_value(["close", "collapsed"])
@@ -324,156 +210,14 @@ def test_duplicate_starts_what_the_form_says(
     assert app.text_input(key="again_name_synthetic").placeholder == "synthetic, k 5, seeds 3"
     app.button(key="again_start_synthetic").click().run()
     assert not app.exception
-    (task,) = started
+    ((kind, task),) = started
+    assert kind == "again"
     assert (task.name, task.run, task.left_out) == ("synthetic, k 5, seeds 3", "synthetic", ("shifted",))
     before = stored_run.comparison.config
     assert (task.config.score.k, task.config.score.seeds, task.config.score.restarts) == (5, 3, before.score.restarts)
     assert task.config.encoder is None
     app.button(key="again_close_synthetic").click().run()
     assert [box.key for box in app.number_input] == []
-
-
-@pytest.mark.usefixtures("run_home")
-def test_a_job_that_is_refused_keeps_the_form(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise InputError("The task is wrong")
-
-    monkeypatch.setattr(queue, "start", refuse)
-    app = open_page(VIEW)
-    app.button(key="again_synthetic").click().run()
-    app.number_input(key="again_k_synthetic").set_value(5).run()
-    app.button(key="again_start_synthetic").click().run()
-    assert "The task is wrong" in said(app)
-    app.run()
-    assert app.number_input(key="again_k_synthetic").value == 5
-
-
-@pytest.mark.usefixtures("run_home")
-def test_features_that_were_given_can_be_made_by_an_encoder(
-    open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[RecompareTask] = []
-    monkeypatch.setattr(queue, "start", lambda task, *_: started.append(task))
-    app = open_page(VIEW)
-    app.button(key="again_synthetic").click().run()
-    app.toggle(key="again_encode_synthetic").set_value(True).run()
-    app.selectbox(key="again_encoder_synthetic").set_value("minilm").run()
-    app.number_input(key="again_tokens_synthetic").set_value(64).run()
-    app.button(key="again_start_synthetic").click().run()
-    assert not app.exception
-    encoder = started[0].config.encoder
-    assert encoder is not None
-    assert (encoder.model, encoder.max_tokens, started[0].name) == ("minilm", 64, "synthetic, minilm")
-
-
-def test_a_run_of_images_is_compared_again_with_another_encoder_of_images(
-    open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn = {name: draw_images(tmp_path / name, 24, seed=seed) for seed, name in enumerate((HUMAN, "a"))}
-    sides = {name: read_corpus(folder, name=name) for name, folder in drawn.items()}
-    found = compare(sides[HUMAN], {"a": sides["a"]}, encoder="pixels", seeds=1, k=3, draw_map=False)
-    store.save("encoded", found, sides)
-    app, started = form_of_encoded(open_page, monkeypatch)
-    picker = app.selectbox(key="again_encoder_encoded")
-    assert (picker.value, "minilm" in picker.options) == ("pixels", False)
-    assert not [box for box in (*app.number_input, *app.selectbox) if box.label in ("Max tokens", "Pooling", "Layer")]
-    assert not [box for box in app.toggle if box.label == "Encode prompts too"]
-    assert "The images come from this run" in said(app)
-    picker.set_value("efficientnet-lite0").run()
-    assert "the images are encoded again" in said(app)
-    app.button(key="again_start_encoded").click().run()
-    assert started[0].config.encoder == EncoderConfig("efficientnet-lite0")
-
-
-def encoded_run(store: RunStore) -> Run:
-    """A run whose features an encoder made, under settings that are not the usual ones."""
-    comparison = make_comparison()
-    encoder = EncoderConfig("minilm", pooling="mean", layer=-2, max_tokens=64, dtype="bfloat16")
-    score = ScoreConfig(seeds=2, explained_variance=0.8, restarts=3, confidence=0.999, scale=0.05)
-    config = CompareConfig(encoder, score)
-    return store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
-
-
-def form_of_encoded(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> tuple[AppTest, list[RecompareTask]]:
-    """The form of Duplicate, and what it starts."""
-    started: list[RecompareTask] = []
-    monkeypatch.setattr(queue, "start", lambda task, *_: started.append(task))
-    app = open_page(VIEW)
-    app.button(key="again_encoded").click().run()
-    assert not app.exception
-    return app, started
-
-
-def test_a_seed_beyond_what_browsers_count_stays(
-    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    comparison = make_comparison()
-    score = dataclasses.replace(comparison.config.score, seed=2**60)
-    config = dataclasses.replace(comparison.config, score=score)
-    store.save("encoded", dataclasses.replace(comparison, config=config), make_corpora(), make_features())
-    app, started = form_of_encoded(open_page, monkeypatch)
-    seed = app.text_input(key="again_seed_encoded_kept")
-    assert (seed.value, seed.disabled) == (str(2**60), True)
-    app.button(key="again_start_encoded").click().run()
-    assert started[0].config.score.seed == 2**60
-
-
-def test_duplicate_begins_with_every_setting_of_the_run(
-    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = encoded_run(store)
-    app, started = form_of_encoded(open_page, monkeypatch)
-    assert "texts are encoded again" not in said(app)
-    app.button(key="again_start_encoded").click().run()
-    assert started[0].config == run.comparison.config
-    assert started[0].name == "encoded, again"
-
-
-def test_duplicate_changes_how_texts_are_encoded_and_says_that_they_are(
-    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = encoded_run(store)
-    app, started = form_of_encoded(open_page, monkeypatch)
-    for kind, name in ((app.selectbox, "pooling"), (app.number_input, "layer"), (app.selectbox, "dtype")):
-        assert ENCODES_AGAIN in kind(key=f"again_encoded_minilm_{name}").help
-    app.selectbox(key="again_encoded_minilm_pooling").set_value("last")
-    app.number_input(key="again_encoded_minilm_layer").set_value(3)
-    app.selectbox(key="again_encoded_minilm_dtype").set_value("float32")
-    app.number_input(key="again_encoded_explained_variance").set_value(0.95)
-    app.number_input(key="again_encoded_restarts").set_value(5)
-    app.number_input(key="again_encoded_confidence").set_value(0.9).run()
-    assert "texts are encoded again" in said(app)
-    app.button(key="again_start_encoded").click().run()
-    assert not app.exception
-    before = run.comparison.config
-    assert before.encoder is not None
-    encoder = dataclasses.replace(before.encoder, pooling="last", layer=3, dtype="float32")
-    score = dataclasses.replace(before.score, explained_variance=0.95, restarts=5, confidence=0.9)
-    assert started[0].config == dataclasses.replace(before, encoder=encoder, score=score)
-
-
-def test_another_encoder_begins_with_settings_of_its_own(
-    open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoded_run(store)
-    app, started = form_of_encoded(open_page, monkeypatch)
-    app.selectbox(key="again_encoder_encoded").set_value("smollm2-135m").run()
-    assert not app.exception
-    assert app.selectbox(key="again_encoded_smollm2-135m_pooling").value == "auto"
-    app.button(key="again_start_encoded").click().run()
-    encoder = started[0].config.encoder
-    assert encoder == EncoderConfig("smollm2-135m", max_tokens=64)
-    assert started[0].config.score.restarts == 3
-
-
-def test_word_vectors_have_no_layer(open_page: OpenPage, store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = encoded_run(store)
-    monkeypatch.setattr(more_settings, "names_word_vectors", lambda name: name == "minilm")
-    app, started = form_of_encoded(open_page, monkeypatch)
-    assert "averaged as they are" in said(app)
-    assert not [box for box in app.number_input if box.label == "Layer"]
-    app.button(key="again_start_encoded").click().run()
-    assert started[0].config == run.comparison.config
 
 
 # Read-only
@@ -497,11 +241,6 @@ def test_where_nothing_may_be_changed_a_page_that_is_still_open_changes_nothing(
 # Files
 
 
-def test_each_card_leads_to_the_file_of_its_run(open_page: OpenPage, store: RunStore) -> None:
-    links = {button.proto.label: button.proto.url for button in open_page(VIEW, query="two").get("link_button")}
-    assert links == {"Export": export_url("two")}
-
-
 def test_an_exported_run_comes_back_by_the_uploader(
     open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -521,22 +260,6 @@ def test_an_exported_run_comes_back_by_the_uploader(
     assert started == [("prepare", {"run": "two"})]
     app.button(key="import_dismiss").click().run()
     assert "Imported" not in said(app)
-
-
-def test_a_run_is_taken_in_even_where_no_job_starts(
-    open_page: OpenPage, store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise StorageError("No job can be started")
-
-    monkeypatch.setattr(queue, "start", refuse)
-    app = open_page(VIEW)
-    (box,) = app.file_uploader
-    box.upload("two.mauve-run.zip", store.export("two", tmp_path).read_bytes())
-    app.run()
-    assert not app.exception
-    assert "Imported **two**" in said(app)
-    assert "two-2" in cards(app)
 
 
 def test_a_file_that_is_no_run_is_refused_by_its_own_name(open_page: OpenPage, store: RunStore) -> None:

@@ -5,83 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.views.clusters import purity_list
-from mauve_core.analysis.attributes import Attribute
-from mauve_core.base.config import HUMAN
-from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.experiments.attributes_over_k import AttributeTable
-from mauve_core.experiments.attributes_over_k.table import ATTACHMENT
-from mauve_core.figures.attributes import MOST_LINES
-from mauve_core.store import Run, RunStore
-from tests.browser.full_run import make_full_run
-from tests.handmade import spread
+from tests.app.pages import url_of
 
 OpenPage = Callable[..., AppTest]
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("full_home")]
 
 GESTURES: tuple[tuple[str, Mapping[str, str], str, str, Any], ...] = (
     ("clusters", {"cluster": "0", "detail": "why"}, "segmented_control", "url_pair", 1),
-    ("clusters", {"cluster": "0", "detail": "metadata"}, "selectbox", "url_column", "words"),
-    ("clusters", {}, "selectbox", "url_purity_side", "model"),
-    ("clusters", {}, "selectbox", "url_purity_column", "half"),
-    ("clusters", {}, "multiselect", "url_categories", [1, MOST_LINES]),
-    ("clusters", {}, "multiselect", "url_numbers", []),
-    ("decoders", {"across": "precision"}, "selectbox", "url_along", "recall"),
-    ("probes", {}, "selectbox", "url_probes_order", "mauve"),
     ("probes", {}, "toggle", "url_other_sources", False),
-    ("probes", {}, "segmented_control", "url_baseline", "control"),
-    ("judge", {"tab": "results"}, "segmented_control", "url_ties", "random"),
     ("judge", {"tab": "results"}, "number_input", "url_seconds", 45),
-    ("published", {}, "segmented_control", "url_paper", "neurips-2021"),
-    ("published", {}, "selectbox", "url_published", "self_bleu"),
     ("published", {}, "selectbox", "url_against", ("stories", "discriminator_accuracy")),
-    ("published", {}, "segmented_control", "url_plot_axes", "ranks"),
-    ("published", {}, "selectbox", "url_table", "news_grover"),
 )
 """View, query, kind and key of a control, and what it is set to."""
 
 TABS: tuple[tuple[str, Mapping[str, str], Mapping[str, str]], ...] = (
-    ("clusters", {}, {"captured": "table"}),
-    ("decoders", {}, {"measured": "table"}),
     ("decoders", {"section": "sweeps", "axis": "k"}, {"swept": "table"}),
     ("probes", {"part": "flow"}, {"moves": "largest"}),
-    ("probes", {"part": "flow"}, {"moves": "sensitivity"}),
 )
-"""View, query, and the tab that a link opens besides: AppTest cannot click one, tests/browser/test_links.py does."""
-
-
-@pytest.fixture(scope="module")
-def full_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A run with all that can be added to one, and more columns of both kinds than are drawn at first."""
-    run = make_full_run(tmp_path_factory.mktemp("full"))
-    scores = {name: spread(0.4, 0.1) for name in ("accuracy", "baseline", "ami", "v_measure", "purity")}
-    rows = [Attribute(f"column {i}", "category", 6, 9, 0, scores) for i in range(MOST_LINES + 2)]
-    rows += [Attribute(f"number {i}", "number", 6, 9, 0, {"r2": spread(0.2)}) for i in range(7)]
-    settings = {"seeds": 1, "splits": 1, "texts": {HUMAN: 9}, "own_k": 6}
-    RunStore(run.path.parent).attach(run.id, ATTACHMENT, dataclass_to_json(AttributeTable(tuple(rows), settings)))
-    return run
-
-
-@pytest.fixture(autouse=True)
-def run(full_run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """That run in the program's home; its texts also sort themselves by halves."""
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(full_run.path.parent.parent))
-    columns = purity_list.category_columns
-
-    def with_halves(corpora: Any) -> dict[str, Any]:
-        n = sum(map(len, corpora.values()))
-        return columns(corpora) | {"half": np.array(["first", "second"] * n, dtype=object)[:n]}
-
-    monkeypatch.setattr(purity_list, "category_columns", with_halves)
-    return full_run
-
-
-def url_of(app: AppTest) -> dict[str, str]:
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
+"""View, query, and the tab that a link opens besides: AppTest cannot click one."""
 
 
 def control(app: AppTest, kind: str, key: str) -> Any:
@@ -108,7 +52,7 @@ def shown(app: AppTest) -> list[str]:
 def test_a_link_shows_what_was_set(
     open_page: OpenPage, view: str, query: dict[str, str], kind: str, key: str, value: Any
 ) -> None:
-    first = open_page(f"views/{view}/{view}.py", **query)
+    first = open_page(f"views/{view}/{view}.py", run="synthetic", **query)
     before, url = shown(first), url_of(first)
     control(first, kind, key).set_value(value).run()
     after = shown(first)
@@ -121,7 +65,10 @@ def test_a_link_shows_what_was_set(
 
 @pytest.mark.parametrize(("view", "query", "tab"), TABS)
 def test_a_link_opens_the_tab(open_page: OpenPage, view: str, query: dict[str, str], tab: dict[str, str]) -> None:
-    usual, other = open_page(f"views/{view}/{view}.py", **query), open_page(f"views/{view}/{view}.py", **query, **tab)
+    usual, other = (
+        open_page(f"views/{view}/{view}.py", run="synthetic", **query),
+        open_page(f"views/{view}/{view}.py", run="synthetic", **query, **tab),
+    )
     assert shown(usual) != shown(other)
     assert shown(open_page(f"views/{view}/{view}.py", **url_of(other))) == shown(other)
 
@@ -131,13 +78,11 @@ def test_a_link_opens_the_tab(open_page: OpenPage, view: str, query: dict[str, s
     [
         ("clusters", {"cluster": "0", "categories": "900", "numbers": "77,88"}),
         ("clusters", {"cluster": "0", "detail": "why", "pair": "99", "pure": "no such", "whose": "model"}),
-        ("clusters", {"cluster": "0", "detail": "metadata", "column": "no such"}),
-        ("probes", {"by": "no such"}),
         ("probes", {"part": "flow", "flow": "0,1", "sheet": "999"}),
         ("published", {"paper": "x", "published": "x", "against": "x,y", "table": "x"}),
     ],
 )
 def test_a_link_to_what_is_not_there_shows_the_page(open_page: OpenPage, view: str, query: dict[str, str]) -> None:
-    app = open_page(f"views/{view}/{view}.py", **query)
+    app = open_page(f"views/{view}/{view}.py", run="synthetic", **query)
     assert not app.exception
     assert not app.error

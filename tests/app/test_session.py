@@ -14,6 +14,7 @@ from mauve_app.url.parameters import FACTORS, MAX_RATER, MAX_SECONDS, PARAMETERS
 from mauve_core.analysis.cluster_table import ORDERS
 from mauve_core.figures.map import COLOURINGS
 from mauve_core.numerics.divergences.smoothing import SMOOTHINGS
+from tests.app.pages import url_of
 
 names = st.text(min_size=1, max_size=30)
 numbers = st.floats(-100, 100, allow_subnormal=False).map(lambda x: float(f"{x:.5g}"))
@@ -157,11 +158,6 @@ def after(before: dict[str, str], script: Callable[[], None]) -> dict[str, str]:
     return url_of(app)
 
 
-def url_of(app: AppTest) -> dict[str, str]:
-    """The query string; AppTest gives a value as it was set, a text or a list of one."""
-    return {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
-
-
 def test_update_keeps_the_rest_and_other_parameters() -> None:
     def script() -> None:
         from mauve_app.url import session
@@ -270,16 +266,6 @@ def test_another_cluster_or_area_forgets_the_texts_that_were_read_in_it() -> Non
     assert after({"cluster": "3", **read}, same) == {"cluster": "3", "weight": "0.25", **read}
 
 
-def test_what_is_shown_first_is_forgotten_with_what_it_was_part_of() -> None:
-    def script() -> None:
-        from mauve_app.url import session
-
-        session.update(tried_source="b", published_paper="neurips-2021", probes_flow=(3, 4))
-
-    before = {"source": "a", "text": "5", "published": "mauve", "flow": "1,2", "sheet": "2"}
-    assert after(before, script) == {"source": "b", "paper": "neurips-2021", "flow": "3,4"}
-
-
 def test_a_perturbation_is_kept_as_it_is_usually_written() -> None:
     assert parse({"perturbation": " typos:rate=0.050@0.50 "}).probes_perturbation == "typos@0.5"
 
@@ -362,12 +348,6 @@ def test_clearing_the_url_on_the_same_page_is_respected() -> None:
     del app.query_params["run"]
     app.run()
     assert url_of(app) == {}
-
-
-def test_one_partition_and_seed_are_the_default_of_every_page() -> None:
-    assert (State().partition, State().seed) == ("pairwise", None)
-    assert to_query(State(partition="pairwise")) == {}
-    assert to_query(State(partition="joint", seed=0)) == {"partition": "joint", "seed": "0"}
 
 
 def test_a_link_to_another_run_keeps_the_settings_of_the_visit() -> None:

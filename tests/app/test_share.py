@@ -67,27 +67,6 @@ def test_a_view_is_made_of_its_sections_for_the_candidate_in_focus(
     assert made == [(candidates, sections), ((), ())]
 
 
-@pytest.mark.usefixtures("run_home")
-def test_a_view_carries_the_open_cluster_if_a_report_has_its_partition(
-    open_page: OpenPage, offered: Offered, monkeypatch: pytest.MonkeyPatch, stored_run: Run
-) -> None:
-    made: list[int | None] = []
-    monkeypatch.setattr(share, "html_report", lambda *_, cluster=None, **__: made.append(cluster) or b"")
-    median = stored_run.comparison.median_seed("shifted")
-    for query in ({}, {"seed": str(median)}, {"seed": str(1 - median)}, {"partition": "joint"}):
-        app = open_page("views/clusters/clusters.py", candidate="shifted", cluster="1", **query)
-        assert not app.exception
-        offered["share_view"]()
-    assert made == [1, 1, None, None]
-
-
-@pytest.mark.usefixtures("run_home")
-def test_the_papers_numbers_are_no_part_of_a_run(open_page: OpenPage, offered: Offered) -> None:
-    assert not open_page("views/published/published.py").exception
-    assert offered.keys() >= {"share_report"}
-    assert "share_view" not in offered
-
-
 def test_without_a_run_there_is_a_link_alone(
     open_page: OpenPage, offered: Offered, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,12 +10,10 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components import text_search
-from mauve_app.url.parameters import State
-from mauve_core.analysis.text_search import SourceShare, TextSearch, found_texts, shares_found
+from mauve_core.analysis.text_search import TextSearch, found_texts, shares_found
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import percent_with_interval
-from mauve_core.store import Run, RunStore
+from mauve_core.store import Run
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/texts/texts.py"
@@ -50,13 +47,6 @@ def masks(run: Run, word: str = WORD) -> dict[str, np.ndarray]:
     return found
 
 
-def test_without_a_search_all_texts_are_listed_the_human_ones_first(open_page: OpenPage, stored_run: Run) -> None:
-    app = opened(open_page)
-    assert f"**{sum(len(corpus) for corpus in stored_run.corpora.values()):,} texts** of 4 sources" in says(app)
-    assert listed(app)["id"].tolist() == list(stored_run.corpora[HUMAN].ids[:8])
-    assert not app.error
-
-
 def test_a_search_says_how_much_of_each_source_it_found_and_lists_it(open_page: OpenPage, stored_run: Run) -> None:
     app, found = opened(open_page, find=WORD), masks(stored_run)
     shares = shares_found(found, TextSearch(WORD))
@@ -74,9 +64,9 @@ def test_a_search_says_how_much_of_each_source_it_found_and_lists_it(open_page: 
 
 def test_typing_and_clearing_are_in_the_link(open_page: OpenPage) -> None:
     app = opened(open_page, run="synthetic")
-    app.text_input(key="url_find").set_value(WORD).run()
-    app.toggle(key="url_regex").set_value(True).run()
-    app.number_input(key="url_from_words").set_value(3).run()
+    app.text_input(key="url_find").set_value(WORD)
+    app.toggle(key="url_regex").set_value(True)
+    app.number_input(key="url_from_words").set_value(3)
     app.selectbox(key="url_in").set_value("close").run()
     link = {name: value if isinstance(value, str) else value[0] for name, value in dict(app.query_params).items()}
     assert link == {"run": "synthetic", "find": WORD, "regex": "on", "from_words": "3", "in": "close"}
@@ -87,29 +77,10 @@ def test_typing_and_clearing_are_in_the_link(open_page: OpenPage) -> None:
     assert app.text_input(key="url_find").value == ""
 
 
-def test_a_value_of_metadata_narrows_it_down_also_one_that_is_not_offered_otherwise(
-    open_page: OpenPage, stored_run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(text_search, "MOST_VALUES", 1)
-    values = text_search._values(stored_run, "topic")
-    total = sum((corpus.metadata["topic"] == values[-1]).sum() for corpus in stored_run.corpora.values())
-    box = opened(open_page, where="topic").selectbox(key="url_is")
-    assert list(box.options) == values[:1]
-    assert box.proto.placeholder == f"Choose the 1 most frequent of {len(values)} values"
-    app = opened(open_page, where="topic", **{"is": values[-1]})
-    assert app.selectbox(key="url_is").value == values[-1]
-    assert f"**topic = {values[-1]}**: {total:,} of" in says(app).replace("\\", "")
-
-
-def test_paired_texts_stand_beside_what_was_not_searched_for_and_the_page_says_so(open_page: OpenPage) -> None:
-    query = {"candidate": "shifted", "find": WORD, "order": "found", "paired": "on"}
-    assert "beside the other side's text of the same prompt" in says(
-        opened(open_page, "views/clusters/clusters.py", **query)
-    )
-
-
-@pytest.mark.parametrize("view", [VIEW, "views/clusters/clusters.py", "views/gap/gap.py"])
-@pytest.mark.parametrize(("pattern", "why"), [("(", "cannot be used"), ("(?P<x>a){9999}{9999}", "repeats too much")])
+@pytest.mark.parametrize(
+    ("view", "pattern", "why"),
+    [(VIEW, "(?P<x>a){9999}{9999}", "repeats too much"), ("views/gap/gap.py", "(", "cannot be used")],
+)
 def test_an_unusable_expression_is_said_and_nothing_is_lost(
     open_page: OpenPage, view: str, pattern: str, why: str
 ) -> None:
@@ -118,38 +89,6 @@ def test_an_unusable_expression_is_said_and_nothing_is_lost(
     assert why in error.value
     assert app.text_input(key="url_find").value == pattern
     assert len(app.dataframe) or app.get("plotly_chart")
-
-
-def test_a_search_without_result_says_what_to_do(open_page: OpenPage) -> None:
-    app = opened(open_page, find="zyzzyva")
-    assert "No text has this" in says(app)
-    assert "**“zyzzyva”**: 0 of" in says(app)
-
-
-def test_what_the_run_lacks_is_not_asked_for(stored_run: Run) -> None:
-    state = State(search_query="a", search_source="nobody", search_field="nothing", search_value="x")
-    assert text_search.of(stored_run, state) == TextSearch("a")
-
-
-def test_the_open_text_stands_beside_the_same_prompt_of_another_source(open_page: OpenPage, stored_run: Run) -> None:
-    human = stored_run.corpora[HUMAN]
-    app = opened(open_page, read="3", candidate="shifted")
-    beside = app.selectbox(key="url_beside")
-    assert beside.value == "shifted"
-    assert HUMAN not in beside.options
-    bodies = [each.proto.body for each in app.get("html")]
-    assert any(human.texts[3] in body for body in bodies)
-    assert any(stored_run.corpora["shifted"].texts[3] in body for body in bodies)
-    app = opened(open_page, read=str(len(human) + 3))
-    assert app.selectbox(key="url_beside").value == HUMAN
-
-
-def test_a_link_to_a_text_opens_its_page_of_the_list(open_page: OpenPage, stored_run: Run) -> None:
-    app = opened(open_page, read="9")
-    assert listed(app)["id"].tolist() == list(stored_run.corpora[HUMAN].ids[8:16])
-    bodies = [each.proto.body for each in app.get("html")]
-    assert any(stored_run.corpora[HUMAN].texts[9] in body for body in bodies)
-    assert listed(opened(open_page, read="999999"))["id"].tolist() == list(stored_run.corpora[HUMAN].ids[:8])
 
 
 def test_clusters_counts_sorts_by_and_lists_only_what_was_found(open_page: OpenPage, stored_run: Run) -> None:
@@ -191,15 +130,7 @@ def test_gap_scores_the_run_without_what_was_found(open_page: OpenPage, stored_r
     assert "Find texts first" in says(empty)
 
 
-def test_map_raises_what_was_found_and_lists_it(
-    open_page: OpenPage, stored_run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    total = sum(source.n for source in stored_run.comparison.sources)
-    places = np.random.default_rng(8).uniform(-1, 1, (total, 2)).astype(np.float32)
-    features = {name: stored_run.features(name) for name in stored_run.corpora}
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
-    comparison = dataclasses.replace(stored_run.comparison, projection=places)
-    RunStore(tmp_path / "runs").save("mapped", comparison, stored_run.corpora, features)  # type: ignore[arg-type]
+def test_map_raises_what_was_found_and_lists_it(open_page: OpenPage, stored_run: Run) -> None:
     found = masks(stored_run)
     app = opened(open_page, "views/map/map.py", find=WORD, candidate="shifted")
     both = int(found[HUMAN].sum() + found["shifted"].sum())
@@ -207,7 +138,3 @@ def test_map_raises_what_was_found_and_lists_it(
     everywhere = "-2,-2;2,-2;2,2;-2,2"
     app = opened(open_page, "views/map/map.py", find=WORD, candidate="shifted", lasso=everywhere)
     assert f"{both:,} of {both:,} texts in the area" in [each.value for each in app.header]
-
-
-def test_shares_are_written_alike_everywhere() -> None:
-    assert text_search.share_in_words(SourceShare("a", 1, 4, 0.1, 0.6)) == percent_with_interval(0.25, 0.1, 0.6)

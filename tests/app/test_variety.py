@@ -12,8 +12,7 @@ from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.experiments.diversity import diversity_of_run
 from mauve_core.experiments.diversity.wording import ABOUT_AGREEMENT, missed_sentence, sentence
 from mauve_core.store import Run
-from tests.planted_modes import ANSWERS, store_modes
-from tests.synthetic import make_run
+from tests.planted_modes import store_modes
 
 OpenPage = Callable[..., AppTest]
 VIEW = "views/decoders/decoders.py"
@@ -29,7 +28,7 @@ def said(app: AppTest) -> str:
     return with_plain_spaces("\n".join(element.value for element in parts)).replace("*", "")
 
 
-def test_each_candidate_has_its_sentence_and_the_folded_parts_the_rest(open_page: OpenPage, run: Run) -> None:
+def test_each_candidate_has_its_sentence_until_the_features_are_gone(open_page: OpenPage, run: Run) -> None:
     folded = {"variety_pairs": True, "variety_about": True}
     app = open_page(VIEW, folded, run=run.id, section="variety")
     assert not app.exception
@@ -41,33 +40,6 @@ def test_each_candidate_has_its_sentence_and_the_folded_parts_the_rest(open_page
     assert "not measured: once." in words
     (pairs,) = [each.value for each in app.dataframe if "as close?" in each.value.columns]
     assert len(pairs) == len(found.pairs)
-
-
-def test_answers_of_a_candidate_are_read_prompt_by_prompt(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW, run=run.id, section="variety", candidate="greedy")
-    assert f"{ANSWERS} answers, all identical" in said(app)
-    assert f"{ANSWERS} times" in said(app)
-    app = open_page(VIEW, run=run.id, section="variety", candidate="five")
-    assert f"{ANSWERS} answers, {ANSWERS} different" in said(app)
-    shown = [each.value for each in app.text]
-    assert shown[0].startswith("prompt ")
-    assert len([text for text in shown[1:] if text.startswith(f"{shown[0]} is answered")]) == ANSWERS
-
-
-def test_a_candidate_with_one_answer_gives_way_to_one_with_several(open_page: OpenPage, run: Run) -> None:
-    app = open_page(VIEW, run=run.id, section="variety", candidate="once")
-    assert not app.exception
-    assert f"{ANSWERS} answers" in said(app)
-
-
-def test_a_run_with_one_answer_to_a_prompt_says_how_to_get_more(open_page: OpenPage, own_home: Path) -> None:
-    app = open_page(VIEW, run=make_run(own_home, n=60, seeds=2, projection=False).id, section="variety")
-    assert not app.exception
-    assert "Every prompt has one answer" in said(app)
-    assert "--repeats" in said(app)
-
-
-def test_features_that_are_gone_are_said(open_page: OpenPage, run: Run) -> None:
     for path in run.path.glob("features-*.npy"):
         path.unlink()
     app = open_page(VIEW, run=run.id, section="variety")

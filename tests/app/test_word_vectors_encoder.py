@@ -10,21 +10,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from mauve_app.components import model_picker
 from mauve_core.encoders import AvailableModel, text_kind
-from mauve_core.jobs import queue
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.app.test_new_run_view import VIEW, jsonl, start_button, upload
 
 OpenPage = Callable[..., AppTest]
-
-
-@pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """Specs of the jobs that were started; nothing runs."""
-    specs: list[dict[str, Any]] = []
-    monkeypatch.setattr(queue, "start", lambda task, *_: specs.append(task.to_json()))
-    return specs
 
 
 def with_encoder(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, path: Path) -> AppTest:
@@ -41,7 +30,7 @@ def with_encoder(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch, path: Pat
 
 
 def test_a_run_starts_with_the_path(
-    open_page: OpenPage, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_page: OpenPage, started: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "tiny.6B.2d.vec.gz"
     path.write_bytes(gzip.compress(b"2 2\ntext 1 0\nof 0 1\n"))
@@ -49,13 +38,13 @@ def test_a_run_starts_with_the_path(
     start_button(app).click().run()
     assert not app.exception
     assert len(app.error) == 0
-    encoder = ComparisonTask.from_json(started[0]).config.encoder
+    encoder = started[0][1].config.encoder
     assert encoder is not None
     assert encoder.model == str(path)
 
 
 def test_a_file_that_is_none_is_said_before_a_job_starts(
-    open_page: OpenPage, started: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    open_page: OpenPage, started: list[tuple[str, Any]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     path = tmp_path / "prose.txt"
     path.write_text("It was a dark night.\n")
@@ -63,21 +52,3 @@ def test_a_file_that_is_none_is_said_before_a_job_starts(
     start_button(app).click().run()
     assert started == []
     assert "is not a word vector" in app.error[0].value.replace("\\", "")
-
-
-@pytest.mark.parametrize(("causal", "caption"), [(False, model_picker.WORD_VECTORS), (True, model_picker.NO_WRITER)])
-def test_the_picker_says_what_a_typed_file_is(monkeypatch: pytest.MonkeyPatch, causal: bool, caption: str) -> None:
-    def page(causal: bool) -> None:
-        import streamlit as st
-
-        from mauve_app.components import model_picker
-
-        st.session_state.setdefault("picked", "~/glove.6B.300d.txt")
-        st.text(model_picker.show("Encoder", key="picked", causal=causal))
-
-    monkeypatch.setattr(model_picker, "_models", lambda *_: {"minilm": "offline"})
-    app = AppTest.from_function(page, args=(causal,)).run()
-    assert not app.exception
-    assert app.text[0].value == "~/glove.6B.300d.txt"
-    assert [element.value for element in app.caption] == [caption]
-    assert ("word vectors" in app.selectbox[0].help) is not causal

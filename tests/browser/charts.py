@@ -20,7 +20,6 @@ TIMEOUT_S = 120
 REOPEN_MS = 5000
 POLL_MS = 50
 
-Trace = dict[str, Any]
 
 _SETTLED = """() => {
     const face = document.querySelector('.st-key-face');  // page_chrome.css takes it out of the flow
@@ -65,8 +64,6 @@ _UNSEEN = """(element, whole) => {
     return null;
 }"""
 
-_TRACES = "plot => plot._fullData.map(t => ({mode: t.mode, meta: t.meta, x: Array.from(t.x), y: Array.from(t.y)}))"
-
 
 def settle(page: Page) -> None:
     """Wait until the app rests, nothing stands twice on the page, and it has its styles.
@@ -109,12 +106,6 @@ def read_chart(
         page.wait_for_timeout(POLL_MS)
 
 
-def traces(page: Page, key: str, *, until: Callable[[list[Trace]], bool] = lambda _: True) -> list[Trace]:
-    """Mode, name in the hover and points of every trace that Plotly holds."""
-    found: list[Trace] = read_chart(page, key, _TRACES, until=until)
-    return found
-
-
 def table(page: Page, column: str) -> Locator:
     """The table that has a column of that title: its place on the page says less, for tables come and go."""
     header = page.get_by_role("columnheader", name=column, exact=True)
@@ -126,29 +117,9 @@ def place(page: Page, name: str) -> Locator:
     return page.locator('[class*="st-key-place_"]').filter(has=page.get_by_text(name, exact=True))
 
 
-def open_errors(page: Page) -> Locator:
-    """Show both errors at a weight on Compare; the panel, once it has the focus.
-
-    Not before the curves are drawn: their coming moves the button, and a press that began on it would end beside it.
-    """
-    chart(page, "frontier_chart")
-    page.get_by_role("button", name="Errors").click()
-    panel = page.get_by_test_id("stPopoverBody")
-    expect(panel).to_be_focused()
-    return panel
-
-
 def open_share(page: Page) -> Locator:
     """Fold out the ways to share a page; the panel, once it has the focus."""
     page.get_by_role("button", name="Share").click()
-    panel = page.get_by_test_id("stPopoverBody")
-    expect(panel).to_be_focused()
-    return panel
-
-
-def open_sensitivity(page: Page) -> Locator:
-    """Fold out the settings of scores and clusters; the panel, once it has the focus."""
-    page.get_by_role("button", name="Sensitivity").click()
     panel = page.get_by_test_id("stPopoverBody")
     expect(panel).to_be_focused()
     return panel

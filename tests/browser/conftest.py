@@ -22,8 +22,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from mauve_core.store import Run, RunStore
+from tests.browser.full_run import make_full_run
 from tests.conftest import missing
-from tests.synthetic import make_run
+from tests.hostile_run import make_hostile_run
+from tests.synthetic import make_run, with_map
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -33,6 +35,8 @@ CHROMIUM_FLAGS = [
 ]  # fmt: skip
 NO_CHROMIUM = "THE BROWSER TESTS DID NOT RUN: no Chromium on this machine (apt-get install chromium)"
 START_TIMEOUT_S = 120
+HOSTILE = "script-alert-1-script-hostile"
+"""Id of the run whose names and texts are payloads."""
 _POLICY = "Content Security Policy"
 _SAY_VIOLATIONS = f"""document.addEventListener("securitypolicyviolation", event =>
     console.error("{_POLICY}", event.effectiveDirective, event.blockedURI))"""
@@ -56,11 +60,21 @@ def chromium(pytestconfig: pytest.Config) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def live_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Base URL of an app whose home holds the run ``synthetic``; shared, so leave no traces in it."""
+    """Base URL of an app whose home holds the runs ``synthetic`` and ``HOSTILE``; shared, so leave no traces in it."""
     home = tmp_path_factory.mktemp("live") / "home"
-    make_run(home)
+    assert make_hostile_run(home, n=40).id == HOSTILE
+    with_map(make_run(home, projection=False))
     with serving(home) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def full_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Run]]:
+    """Base URL of an app with a run on which every view has something to show, and that run."""
+    home = tmp_path_factory.mktemp("full") / "home"
+    run = make_full_run(home)
+    with serving(home) as url:
+        yield url, run
 
 
 @pytest.fixture

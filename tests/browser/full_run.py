@@ -18,7 +18,7 @@ from mauve_core.tasks.compare_methods import CompareMethodsTask
 from mauve_core.tasks.measure import MeasureTask
 from mauve_core.tasks.sweep import SweepTask
 from tests.probe_tables import table_of
-from tests.synthetic import make_run
+from tests.synthetic import make_run, with_map
 
 RATED = 12
 CHEAP = ("length", "precision", "recall")
@@ -56,7 +56,7 @@ FOLLOWED: tuple[tuple[str, Mapping[str, str], int], ...] = (
 
 def make_full_run(home: Path) -> Run:
     """The run ``synthetic`` under ``home`` with everything that can be added to it."""
-    run = make_run(home, n=80, seeds=2)
+    run = with_map(make_run(home, n=80, seeds=2, projection=False))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MAUVE_LENS_HOME", str(home))
         MeasureTask(run.id, CHEAP).perform()

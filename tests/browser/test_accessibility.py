@@ -48,7 +48,7 @@ _OVERFLOW = """() => ['[data-testid="stMain"]', '[data-testid="stSidebarContent"
 
 
 @pytest.fixture(scope="module")
-def full_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def seen_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Base URL of an app with a run on which every view has something to show, and one of images."""
     home = tmp_path_factory.mktemp("full") / "home"
     make_full_run(home)
@@ -77,19 +77,19 @@ def is_accepted(found: Violation) -> bool:
 
 @pytest.mark.parametrize("name", VIEWS)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_view(pages: dict[str, Page], full_app: str, scheme: str, name: str) -> None:
-    examine(pages[scheme], scheme, VIEWS[name], full_app, RUN)
+def test_a_view(pages: dict[str, Page], seen_app: str, scheme: str, name: str) -> None:
+    examine(pages[scheme], scheme, VIEWS[name], seen_app, RUN)
 
 
 @pytest.mark.parametrize("name", WITH_PICTURES)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_a_view_of_images(pages: dict[str, Page], full_app: str, scheme: str, name: str) -> None:
-    examine(pages[scheme], scheme, VIEWS[name], full_app, IMAGES)
+def test_a_view_of_images(pages: dict[str, Page], seen_app: str, scheme: str, name: str) -> None:
+    examine(pages[scheme], scheme, VIEWS[name], seen_app, IMAGES)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_findings_of_images(pages: dict[str, Page], full_app: str, scheme: str) -> None:
-    examine(pages[scheme], scheme, View("findings", {"candidate": "dark"}), full_app, DARK)
+def test_findings_of_images(pages: dict[str, Page], seen_app: str, scheme: str) -> None:
+    examine(pages[scheme], scheme, View("findings", {"candidate": "dark"}), seen_app, DARK)
     assert pages[scheme].get_by_role("heading", name="It makes darker images").is_visible()
 
 
@@ -111,10 +111,10 @@ def examine(page: Page, scheme: str, view: View, url: str, run: str) -> None:
         assert page.evaluate(_OVERFLOW) == [], f"{width} pixels"
 
 
-def test_axe_finds_what_is_wrong(pages: dict[str, Page], full_app: str) -> None:
+def test_axe_finds_what_is_wrong(pages: dict[str, Page], seen_app: str) -> None:
     page = pages["light"]
     # The checker itself: a picture without words and grey on grey are found.
-    open_view(page, VIEWS["published"], full_app, RUN)
+    open_view(page, VIEWS["published"], seen_app, RUN)
     page.evaluate(
         """() => document.querySelector('[data-testid="stMainBlockContainer"]').insertAdjacentHTML('afterbegin',
             '<img src="data:,"><p style="color:#999;background:#aaa">grey</p>')"""

@@ -12,7 +12,7 @@ from mauve_core.base import faults
 from mauve_core.base.files import HOME_VARIABLE
 from tests.browser.conftest import free_port, server_process, wait_until_healthy
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 SAID = f"{faults.REPORT}. Reload the page to go on."
 

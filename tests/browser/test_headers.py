@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from mauve_app.server.preloads import WANTED, WITHOUT_CHARTS, header_of
+from mauve_app.server.preloads import WANTED, header_of
 from tests.browser import charts
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -47,17 +47,17 @@ def asked(url: str, **headers: str) -> tuple[int, dict[str, str]]:
         return error.code, dict(error.headers.items())
 
 
-@pytest.mark.parametrize("path", ["/", "/map", "/_stcore/health", "/static/nothing.js", "/media/nothing", "/sign-in"])
-def test_every_answer_has_the_headers(live_app: str, path: str) -> None:
-    _, headers = asked(live_app + path)
-    sent = {name.lower(): value for name, value in headers.items()}
-    assert {name: sent.get(name.lower()) for name in EXPECTED} == EXPECTED
-    directives = [part.split() for part in sent["content-security-policy"].split(";")]
-    policy = {name: set(sources) for name, *sources in directives}
-    assert policy["frame-ancestors"] == policy["object-src"] == {"'none'"}
-    assert "'unsafe-inline'" not in policy["script-src"]
-    for sources in policy.values():
-        assert {source for source in sources if not source.startswith("'sha256-")} <= ONLY_HERE
+def test_every_answer_has_the_headers(live_app: str) -> None:
+    for path in ("/", "/map", "/_stcore/health", "/static/nothing.js", "/media/nothing", "/sign-in"):
+        _, headers = asked(live_app + path)
+        sent = {name.lower(): value for name, value in headers.items()}
+        assert {name: sent.get(name.lower()) for name in EXPECTED} == EXPECTED, path
+        directives = [part.split() for part in sent["content-security-policy"].split(";")]
+        policy = {name: set(sources) for name, *sources in directives}
+        assert policy["frame-ancestors"] == policy["object-src"] == {"'none'"}, path
+        assert "'unsafe-inline'" not in policy["script-src"], path
+        for sources in policy.values():
+            assert {source for source in sources if not source.startswith("'sha256-")} <= ONLY_HERE, path
 
 
 def test_a_page_names_the_scripts_of_its_charts_and_nothing_else_does(live_app: str) -> None:
@@ -71,16 +71,6 @@ def test_a_page_names_the_scripts_of_its_charts_and_nothing_else_does(live_app: 
         assert asked(live_app + path.strip("<>"))[0] == 200
     for path in ("/_stcore/health", links[0].split(">")[0].strip("<")):
         assert "link" not in {name.lower() for name in asked(live_app + path)[1]}
-
-
-@pytest.mark.parametrize("name", WITHOUT_CHARTS)
-def test_a_page_without_charts_does_not_wait_for_plotly(name: str, live_app: str, page: Page) -> None:
-    _, headers = asked(f"{live_app}/{name}")
-    link = {name.lower(): value for name, value in headers.items()}["link"]
-    assert [part.split("; ")[1] for part in link.split(", ")] == ["rel=prefetch", *["rel=modulepreload"] * 3]
-    page.goto(f"{live_app}/{name}")
-    expect(page.get_by_role("heading", level=1).or_(page.get_by_role("heading", level=2)).first).to_be_visible()
-    assert page.locator(".js-plotly-plot").count() == 0
 
 
 def test_another_streamlit_without_these_scripts_has_no_preloads(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ from playwright.sync_api import Page, expect
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.store import Run
 from tests.browser import charts
-from tests.browser.test_decoders import JOB_TIMEOUT_MS
+from tests.browser.test_upload import JOB_TIMEOUT_MS
 from tests.job_folders import job
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 PLACE = ".st-key-sweep_start_scale_place"
 MOST_MOVED = 8.0
@@ -61,21 +61,3 @@ def test_a_job_takes_the_place_and_the_focus_of_its_button(page: Page, empty_app
     expect(button).to_be_hidden()
     page.get_by_text("Compute again with other values").click()
     expect(button).to_be_enabled()
-
-
-def test_a_cancelled_job_gives_the_button_back_with_the_focus(page: Page, empty_app: str, run: Run) -> None:
-    page.goto(f"{empty_app}/decoders?run={run.id}&section=sweeps&axis=scale")
-    button = page.get_by_role("button", name="Compute", exact=True)
-    expect(button).to_be_visible()
-    charts.settle(page)
-    with job(1, kind="measures", status="running"):
-        button.focus()
-        page.keyboard.press("Enter")
-        cancel = page.locator(PLACE).get_by_role("button", name="Cancel", exact=True)
-        expect(cancel).to_be_visible()
-        charts.settle(page)
-        cancel.focus()
-        page.keyboard.press("Enter")
-        expect(page.get_by_text("· cancelled")).to_be_visible()
-        expect(button).to_be_enabled()
-        wait_for_focus(page, PLACE)

@@ -21,7 +21,7 @@ from tests.browser.conftest import free_port, server_process, still, wait_until_
 from tests.browser.test_upload import choose_encoder, uploader
 from tests.long_jobs import SIDES, contents, make_task, require_no_leftovers, require_whole, undisturbed
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 JOB_TIMEOUT_MS = 240_000
 NAME = "human vs close, collapsed"
@@ -66,7 +66,6 @@ def only_job() -> JobState:
     return job
 
 
-@pytest.mark.trial
 def test_two_browsers_watch_cancel_and_resume_one_job(
     page: Page, second_page: Page, empty_app: str, tmp_path: Path, live_home: Path
 ) -> None:
@@ -94,7 +93,6 @@ def test_two_browsers_watch_cancel_and_resume_one_job(
     require_no_leftovers(only_job())
 
 
-@pytest.mark.trial
 def test_a_job_ends_as_if_alone_while_the_server_is_killed_ten_times(
     page: Page, tmp_path: Path, live_home: Path
 ) -> None:

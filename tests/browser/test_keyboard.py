@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from docs.screenshots import VIEWS, open_view
-from mauve_core.analysis.cluster_table import cluster_table, ordered
-from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import run_cluster_names
-from mauve_core.base.config import HUMAN
-from mauve_core.store import Run, RunStore
-from tests.browser import charts
-from tests.browser.conftest import serving
-from tests.browser.full_run import make_full_run
+from mauve_core.store import Run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial, pytest.mark.rare]
 
 RUN = "synthetic"
 MOST_TABS = 120
-
-
-@pytest.fixture(scope="module")
-def full(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Run]]:
-    """Base URL of an app with a run on which every view has something to show, and that run."""
-    home = tmp_path_factory.mktemp("keyboard") / "home"
-    make_full_run(home)
-    with serving(home) as url:
-        yield url, RunStore(home / "runs").load(RUN)
 
 
 def tab_to(page: Page, selector: str) -> None:
@@ -50,10 +34,9 @@ def choose(page: Page, key: str, typed: str) -> None:
     page.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize("view", ["clusters", "gap", "map"])
-@pytest.mark.parametrize("typed", ["number", "name"])
-def test_a_cluster_by_its_number_or_name(page: Page, full: tuple[str, Run], view: str, typed: str) -> None:
-    url, run = full
+@pytest.mark.parametrize(("view", "typed"), [("clusters", "number"), ("gap", "name"), ("map", "number")])
+def test_a_cluster_by_its_number_or_name(page: Page, full_app: tuple[str, Run], view: str, typed: str) -> None:
+    url, run = full_app
     open_view(page, VIEWS[view], url, RUN)
     candidate = run.comparison.candidates[0].name
     name = run_cluster_names(run, "pairwise", candidate, run.comparison.median_seed(candidate))[3]
@@ -62,55 +45,8 @@ def test_a_cluster_by_its_number_or_name(page: Page, full: tuple[str, Run], view
     expect(page.get_by_role("heading", name=re.compile(rf"^{re.escape(name)}( · 3)?$"))).to_be_visible()
 
 
-def test_a_row_of_the_table_of_clusters(page: Page, full: tuple[str, Run]) -> None:
-    url, run = full
-    open_view(page, VIEWS["clusters-table"], url, RUN)
-    table = costed_table(run, run.comparison.candidates[0].name)
-    tab_to(page, ".st-key-clusters_table canvas")
-    for cluster in table[1:3]:  # from the first row; the marked cell takes the choice along
-        page.keyboard.press("ArrowDown")
-        expect(page).to_have_url(re.compile(rf"[?&]cluster={cluster}(&|$)"))
-        charts.settle(page)
-
-
-def costed_table(run: Run, candidate: str) -> list[int]:
-    """Clusters in the order in which the page shows them at first."""
-    shown = run.comparison.partition("pairwise", candidate)
-    table = cluster_table(shown.counts(HUMAN), shown.counts(candidate), 0.5)
-    tested = gap_test(run.comparison, "pairwise", candidate)
-    found: list[int] = ordered(table, "cost" if tested.explains else "difference")["cluster"].tolist()
-    return found
-
-
-def test_a_perturbation_and_a_flow(page: Page, full: tuple[str, Run]) -> None:
-    url, _ = full
-    open_view(page, VIEWS["flow"], url, RUN)
-    choose(page, "url_perturbation", "Typ")
-    expect(page).to_have_url(re.compile(r"perturbation=typos"))
-    charts.settle(page)
-    choose(page, "url_flow", "4 texts")
-    expect(page).to_have_url(re.compile(r"[?&]flow=\d+%2C\d+(&|$)"))
-    expect(page.get_by_role("heading", name=re.compile(r"^From .+ to .+: \d+ texts?$"))).to_be_visible()
-
-
-def test_an_area_that_scrolls_takes_the_focus(page: Page, full: tuple[str, Run]) -> None:
-    url, _ = full
-    open_view(page, VIEWS["rate"], url, RUN)
-    area = page.locator(".st-key-judge_text_A")
-    area.evaluate(
-        """area => {
-            const more = document.createElement('p');  // the text is longer than its box
-            more.textContent = 'word '.repeat(3000);
-            area.append(more);
-        }"""
-    )
-    expect(area).to_have_attribute("tabindex", "0")
-    tab_to(page, ".st-key-judge_text_A")
-    charts.in_sight(page, area)
-
-
-def test_the_tab_key_goes_down_the_page(page: Page, full: tuple[str, Run]) -> None:
-    url, _ = full
+def test_the_tab_key_goes_down_the_page(page: Page, full_app: tuple[str, Run]) -> None:
+    url, _ = full_app
     open_view(page, VIEWS["compare"], url, RUN)
     main = page.get_by_test_id("stMain")
     tab_to(page, '[data-testid="stMain"] *')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlencode
 
 import pytest
@@ -11,9 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser import charts
 from tests.browser.conftest import still
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-AREA = "-1000,-1000;1000,-1000;1000,3;-1000,3"
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 
 def copied(page: Page) -> str:
@@ -71,64 +68,6 @@ def test_clusters(copying: Page, page: Page, live_app: str) -> None:
     copying.context.close()
 
 
-def test_map(copying: Page, page: Page, live_app: str) -> None:
-    open_view(copying, live_app, "map", lasso=AREA, candidate="collapsed")
-    copying.get_by_role("radio", name="Cost").click()
-    expect(copying).to_have_url(re.compile("colour=cost"))
-    said = copying.get_by_text("texts in the area").inner_text()
-    page.goto(copied(copying))
-    expect(page.get_by_text(said)).to_be_visible()
-    expect(page.get_by_role("radio", name="Cost")).to_be_checked()
-    copying.context.close()
-
-
-def test_the_tabs_of_clusters_and_of_an_area(copying: Page, page: Page, live_app: str) -> None:
-    for view, parameters, tabs in (
-        ("clusters", {"cluster": "3"}, {"Table": "form=table", "Words": "detail=words"}),
-        ("map", {"lasso": AREA}, {"Counts": "area=counts"}),
-    ):
-        open_view(copying, live_app, view, **parameters)
-        for title, said in tabs.items():
-            copying.get_by_role("tab", name=title, exact=True).click()
-            expect(copying).to_have_url(re.compile(said))
-            charts.settle(copying)
-        page.goto(copied(copying))
-        for title in tabs:
-            expect(page.get_by_role("tab", name=title, exact=True)).to_have_attribute("aria-selected", "true")
-        assert view_of(page.url) == copying.url
-    copying.context.close()
-
-
-def test_the_tab_of_gap(copying: Page, page: Page, live_app: str) -> None:
-    open_view(copying, live_app, "gap", candidate="shifted", cluster="2")
-    tab = "The few clusters that make up most of it"
-    copying.get_by_role("tab", name=tab).click()
-    expect(copying).to_have_url(re.compile("below=few"))
-    page.goto(copied(copying))
-    expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
-    assert view_of(page.url) == copying.url
-    copying.context.close()
-
-
-def test_published(copying: Page, page: Page, live_app: str) -> None:
-    open_view(copying, live_app, "published")
-    copying.get_by_text("The figures behind a number").click()
-    expect(charts.chart(copying, "published_settings_chart")).to_be_visible()
-    copying.get_by_role("radio", name="Ranks").click()
-    expect(copying).to_have_url(re.compile("plane=ranks"))
-    key, places = "published_settings_chart", "plot => Array.from(plot._fullData[0].x)"
-    before = charts.read_chart(copying, key, places)
-    charts.choose(copying, "Reference", "Discriminator accuracy · News, Grover")
-    chosen = charts.read_chart(copying, key, places, until=lambda found: found != before)
-    page.goto(copied(copying))
-    charts.settle(page)
-    for opened in (copying, page):
-        expect(opened.get_by_role("radio", name="Ranks")).to_be_checked()
-    assert charts.read_chart(page, key, places) == chosen
-    assert view_of(page.url) == copying.url
-    copying.context.close()
-
-
 def test_the_receiver_lands_where_the_sender_was(copying: Page, page: Page, live_app: str) -> None:
     open_view(copying, live_app, "gap", candidate="shifted", cluster="2")
     copying.set_viewport_size({"width": 1280, "height": 500})
@@ -146,32 +85,3 @@ def test_the_receiver_lands_where_the_sender_was(copying: Page, page: Page, live
     charts.settle(page)
     charts.in_sight(page, page.locator(".st-key-gap_tabs").get_by_role("tab").first)
     copying.context.close()
-
-
-@pytest.mark.parametrize("width", [390, 1280])
-def test_share_fits_beside_the_menu(page: Page, live_app: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    open_view(page, live_app, "judge")
-    share, menu = page.get_by_role("button", name="Share"), page.get_by_test_id("stMainMenu")
-    charts.in_sight(page, share)
-    charts.in_sight(page, menu)
-    left, right = share.bounding_box(), menu.bounding_box()
-    assert left is not None
-    assert right is not None
-    assert left["x"] + left["width"] <= right["x"]
-    panel = charts.open_share(page)
-    expect(panel.get_by_text("on this machine only")).to_be_visible()
-    for name in ("Copy link", "This view as one file", "Whole report"):
-        charts.in_sight(page, panel.get_by_role("button", name=name))
-
-
-def test_where_the_clipboard_is_out_of_reach_the_link_is_shown(page: Page, live_app: str) -> None:
-    page.add_init_script(
-        "Object.defineProperty(navigator, 'clipboard', {value: undefined}); document.execCommand = () => false"
-    )
-    open_view(page, live_app, "clusters", cluster="3")
-    panel = charts.open_share(page)
-    panel.get_by_role("button", name="Copy link").click()
-    shown = panel.get_by_role("textbox", name="Link to this view")
-    expect(shown).to_have_value(page.url)
-    expect(shown).to_be_focused()

@@ -6,14 +6,12 @@ import csv
 import io
 import re
 import urllib.parse
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from mauve_app.url.parameters import parse
 from mauve_core.analysis.selection import Stack
@@ -21,15 +19,11 @@ from mauve_core.base.config import HUMAN
 from mauve_core.store import Run
 from tests.browser import charts
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CHART = "map_chart"
-HOVERS, HOVER_MS = 5, 4000
 TRIANGLE = np.array([[0.04, 0.06], [0.96, 0.10], [0.45, 0.93]])
 """Corners as shares of the plot's width and height, from its upper left."""
-
-OUTLINES = """plot => ({shapes: (plot._fullLayout.shapes || []).length,
-    selections: (plot._fullLayout.selections || []).length})"""
 
 
 def open_map(page: Page, url: str, **parameters: str) -> None:
@@ -99,34 +93,6 @@ def selected_ids(page: Page) -> set[tuple[str, str]]:
     return {(row["source"], row["id"]) for row in rows}
 
 
-def hover(page: Page) -> int:
-    """Move the mouse onto a point, again if the chart is drawn anew meanwhile; the place of its text in the stack."""
-    charts.settle(page)
-    label = charts.chart(page, CHART).locator(".hoverlayer .hovertext").first
-    for _ in range(HOVERS - 1):
-        place = _hover_once(page)
-        with suppress(PlaywrightTimeoutError):
-            label.wait_for(state="attached", timeout=HOVER_MS)
-            return place
-    return _hover_once(page)
-
-
-def _hover_once(page: Page) -> int:
-    place, x, y = charts.read_chart(
-        page,
-        CHART,
-        """plot => {
-            const trace = plot._fullData.find(each => each.customdata && each.x.length);
-            const box = plot.getBoundingClientRect(), {xaxis, yaxis} = plot._fullLayout;
-            return [trace.customdata[0][0], box.left + xaxis._offset + xaxis.d2p(trace.x[0]),
-                    box.top + yaxis._offset + yaxis.d2p(trace.y[0])];
-        }""",
-    )
-    page.mouse.move(x - 40, y)
-    page.mouse.move(x, y, steps=4)
-    return int(place)
-
-
 def test_lasso_read_the_texts_reload(page: Page, live_app: str, live_run: Run) -> None:
     projection = live_run.comparison.projection
     assert projection is not None
@@ -153,86 +119,3 @@ def test_lasso_read_the_texts_reload(page: Page, live_app: str, live_run: Run) -
     expect(page.get_by_role("heading", name=f"{len(truth):,} of {len(projection):,} texts in the area")).to_be_visible()
     assert page.url == address
     assert selected_ids(page) == truth
-
-
-def test_a_second_lasso_replaces_the_first_and_a_double_click_clears_it(page: Page, live_app: str) -> None:
-    open_map(page, live_app)
-    draw_lasso(page, TRIANGLE)
-    first = polygon_in_url(page)
-    heading = page.get_by_role("heading", name=re.compile("texts in the area"))
-    expect(heading).to_be_visible()
-    said, address = heading.text_content() or "", page.url
-    draw_lasso(page, TRIANGLE * 0.5)
-    expect(page).not_to_have_url(address)
-    expect(heading).not_to_have_text(said)
-    second = polygon_in_url(page)
-    assert second[0].tolist() != first[0].tolist() or len(second) != len(first)
-    pixels, _ = on_screen(page, np.array([[0.9, 0.9]]))
-    page.mouse.dblclick(*pixels[0])
-    expect(page).not_to_have_url(re.compile("lasso="))
-    expect(page.get_by_text(re.compile("Lasso an area"))).to_be_visible()
-
-
-def test_the_lasso_stands_while_colours_change_and_the_button_clears_it(page: Page, live_app: str) -> None:
-    open_map(page, live_app, cluster="2")
-    draw_lasso(page, TRIANGLE)
-    heading = page.get_by_role("heading", name=re.compile("texts in the area"))
-    expect(heading).to_be_visible()
-    said, polygon = heading.text_content() or "", polygon_in_url(page)
-    page.get_by_role("radio", name="Source").click()
-    charts.read_chart(page, CHART, OUTLINES, until=lambda outlines: outlines["shapes"] == 1)
-    expect(heading).to_have_text(said)
-    np.testing.assert_array_equal(polygon_in_url(page), polygon)
-    page.get_by_role("button", name="Clear", exact=True).click()
-    expect(page).not_to_have_url(re.compile("lasso="))
-    expect(page.get_by_role("heading", name=re.compile(" · 2$"))).to_be_visible()
-    charts.read_chart(page, CHART, OUTLINES, until=lambda outlines: outlines == {"shapes": 0, "selections": 0})
-
-
-def test_a_hidden_source_leaves_the_selection(page: Page, live_app: str, live_run: Run) -> None:
-    projection = live_run.comparison.projection
-    assert projection is not None
-    low, high = projection.min(axis=0) - 1, projection.max(axis=0) + 1
-    everything = f"{low[0]:.5g},{low[1]:.5g};{high[0]:.5g},{low[1]:.5g};{high[0]:.5g},{high[1]:.5g}"
-    everything += f";{low[0]:.5g},{high[1]:.5g}"
-    open_map(page, live_app, lasso=everything, hidden="none")
-    n, total = live_run.comparison.human.n, len(projection)
-    expect(page.get_by_role("heading", name=f"{total:,} of {total:,} texts in the area")).to_be_visible()
-    charts.settle(page)
-    page.get_by_role("button", name="Sources").click()
-    page.locator(".st-key-url_hidden").get_by_role("button", name="collapsed").click()
-    left = total - n
-    expect(page.get_by_role("heading", name=f"{left:,} of {left:,} texts in the area")).to_be_visible()
-    expect(page).to_have_url(re.compile(r"[?&]hidden=3(&|$)"))
-    assert {source for source, _ in selected_ids(page)} == {HUMAN, "close", "shifted"}
-
-
-def test_two_lassos_are_compared_and_a_reload_shows_the_same(page: Page, live_app: str, live_run: Run) -> None:
-    open_map(page, live_app, candidate="collapsed")
-    draw_lasso(page, TRIANGLE)
-    page.get_by_role("button", name="Keep as A").click()
-    expect(page.get_by_role("heading", name=re.compile("^Area A: "))).to_be_visible()
-    charts.read_chart(page, CHART, OUTLINES, until=lambda outlines: outlines == {"shapes": 1, "selections": 0})
-    draw_lasso(page, 1 - TRIANGLE * 0.6)
-    cells = page.get_by_test_id("stDataFrame").first.locator("td")
-    expect(cells.first).to_have_text(HUMAN)
-    said, address = cells.all_inner_texts(), page.url
-    assert len(said) == 6
-    page.reload()
-    expect(cells).to_have_text(said)
-    assert page.url == address
-    page.get_by_role("button", name="Clear A").click()
-    expect(page).not_to_have_url(re.compile("area_a="))
-    expect(page.get_by_role("heading", name=re.compile("texts in the area$"))).to_be_visible()
-    expect(page.get_by_role("tab", name="Against A")).to_have_count(0)
-
-
-def test_a_hover_shows_the_text_of_the_point(page: Page, live_app: str, live_run: Run) -> None:
-    open_map(page, live_app, candidate="close")
-    place = hover(page)
-    stack = Stack.of(live_run.comparison)
-    name = stack.names[stack.source[place]]
-    text = live_run.corpora[name].texts[stack.position[place]]
-    label = charts.chart(page, CHART).locator(".hoverlayer")
-    expect(label).to_contain_text(name)
-    expect(label).to_contain_text(" ".join(text.split()[:4]))

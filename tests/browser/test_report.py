@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,20 +15,12 @@ from mauve_core.store import Run
 from tests.browser import charts
 from tests.browser.conftest import serving, still
 from tests.hostile_run import NAMES, TEXTS, make_hostile_run
-from tests.synthetic import CROWD, make_crowd
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 SUBJECT = "3 candidates against human texts"
 
 DRAWN = ".js-plotly-plot .main-svg"
-TICK = "document.querySelector('[data-chart=frontier] .xtick text')"
-DARK_INK = f"() => getComputedStyle({TICK}).fill === 'rgb(48, 53, 63)'"
-
-AS_WIDE_AS_ITS_PLACE = """() => {
-    const plot = document.querySelector('[data-chart=leaderboard]');
-    return plot.querySelector('.main-svg').getBoundingClientRect().width === plot.clientWidth;
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -143,98 +134,3 @@ def test_a_script_that_gets_in_all_the_same_is_refused(chromium: Browser, report
     assert page.title() != "ran"
     assert any("Content Security Policy" in text for text in refused)
     context.close()
-
-
-def test_dark_is_dark_and_paper_is_white(chromium: Browser, report: Path, tmp_path: Path) -> None:
-    fill = "plot => getComputedStyle(plot.querySelector('.xtick text')).fill"
-    paper = "() => getComputedStyle(document.body).backgroundColor"
-    with opened(chromium, report, scheme="dark") as page:
-        plot = page.locator("[data-chart=frontier]")
-        plot.scroll_into_view_if_needed()
-        expect(plot.locator(".main-svg").first).to_be_visible()
-        assert brightness(page.evaluate(paper)) < 60
-        assert brightness(plot.evaluate(fill)) > 150
-        page.emulate_media(color_scheme="light")
-        page.wait_for_function(DARK_INK)
-        assert brightness(page.evaluate(paper)) > 240
-        page.emulate_media(color_scheme="dark", media="print")
-        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        page.wait_for_function(DARK_INK)
-        assert brightness(page.evaluate(paper)) > 240
-
-
-def test_names_at_the_ends_of_the_curves_stand_clear(chromium: Browser, tmp_path: Path) -> None:
-    run = make_crowd(tmp_path / "home")
-    path = tmp_path / "crowd.html"
-    path.write_bytes(html_report(run))
-    with opened(chromium, path) as page:
-        plot = page.locator("[data-chart=frontier]")
-        plot.scroll_into_view_if_needed()
-        expect(plot.locator(".annotation-text")).to_have_count(CROWD)
-        charts.in_sight(page, plot, whole=False)
-        drawing = plot.locator(".main-svg").first.bounding_box()
-        assert drawing is not None
-        names = [each.bounding_box() for each in plot.locator(".annotation-text").all()]
-        ordered = sorted((name for name in names if name is not None), key=lambda name: name["y"])
-        assert len(ordered) == CROWD
-        for name in ordered:
-            assert drawing["x"] <= name["x"] < name["x"] + name["width"] <= drawing["x"] + drawing["width"]
-        for upper, lower in pairwise(ordered):
-            middle = upper["y"] + upper["height"] / 2, lower["y"] + lower["height"] / 2
-            assert middle[1] - middle[0] >= min(upper["height"], lower["height"]) * 0.7
-
-
-def test_no_figure_is_cut_on_paper(chromium: Browser, report: Path) -> None:
-    """A4 and Letter leave some 690 pixels between margins; each figure is drawn anew for that."""
-    with opened(chromium, report, scheme="dark") as page:
-        page.locator("[data-chart=leaderboard]").scroll_into_view_if_needed()
-        expect(page.locator("[data-chart=leaderboard] .main-svg").first).to_be_visible()
-        screen = page.locator("[data-chart=leaderboard] .main-svg").first.bounding_box()
-        page.set_viewport_size({"width": 690, "height": 900})
-        page.emulate_media(media="print")
-        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        page.wait_for_function(DARK_INK)
-        ends = page.evaluate(
-            """() => [...document.querySelectorAll('.plot')].filter(plot => plot.offsetParent)
-                .flatMap(plot => [...plot.querySelectorAll('.main-svg')])
-                .map(drawing => drawing.getBoundingClientRect().right)"""
-        )
-        assert len(ends) > 3
-        assert max(ends) <= 690
-        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        page.emulate_media(media="screen")
-        page.set_viewport_size({"width": 1280, "height": 900})
-        page.wait_for_function(f"!({DARK_INK})()")
-        page.wait_for_function(AS_WIDE_AS_ITS_PLACE)  # Plotly waits for windows to stop changing their size
-        drawing = page.locator("[data-chart=leaderboard] .main-svg").first
-        again = drawing.bounding_box()
-        assert [again[each] for each in ("x", "width", "height")] == [screen[each] for each in ("x", "width", "height")]
-        drawing.scroll_into_view_if_needed()
-        charts.in_sight(page, page.locator("[data-chart=leaderboard]"), whole=False)
-        assert page.locator(".paper").is_hidden()
-
-
-@pytest.mark.parametrize("width", [1920, 1280, 768, 390])
-def test_nothing_is_wider_than_the_window(chromium: Browser, report: Path, width: int) -> None:
-    with opened(chromium, report, width=width) as page:
-        page.locator("[data-chart=frontier]").scroll_into_view_if_needed()
-        expect(page.locator(DRAWN).first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-def test_a_figure_of_the_report_can_be_saved(chromium: Browser, report: Path) -> None:
-    with opened(chromium, report) as page:
-        plot = page.locator("[data-chart=leaderboard]")
-        plot.scroll_into_view_if_needed()
-        expect(plot.locator(".main-svg").first).to_be_visible()
-        plot.hover()
-        with page.expect_download() as download:
-            plot.locator("[data-title^='Download plot']").click()
-        assert download.value.suggested_filename == "leaderboard.svg"
-        assert b"<svg" in Path(download.value.path()).read_bytes()[:300]
-
-
-def brightness(colour: str) -> float:
-    """Mean of the three channels of ``rgb(...)``, 0 to 255."""
-    channels = [float(part) for part in colour.removeprefix("rgba(").removeprefix("rgb(").rstrip(")").split(",")]
-    return sum(channels[:3]) / 3

@@ -17,7 +17,7 @@ from tests.browser.conftest import free_port, patient, serving
 from tests.browser.openid_provider import CLIENT, SECRET, provider
 from tests.synthetic import make_run
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PASSWORD = "correct horse battery"
 
@@ -33,7 +33,7 @@ def status(url: str, cookies: str = "") -> int:
 
 def test_password(page: Page, chromium: Browser, tmp_path: Path) -> None:
     home = tmp_path / "live-home"
-    make_run(home, n=60, seeds=2, projection=False)
+    make_run(home, n=40, seeds=2, projection=False)
     with serving(home, **{sharing.PASSWORD_HASH: str(hashed(PASSWORD))}) as url:
         target = f"{url}/clusters?run=synthetic&cluster=3&candidate=shifted"
         page.goto(target)
@@ -62,9 +62,10 @@ def test_password(page: Page, chromium: Browser, tmp_path: Path) -> None:
         expect(page.get_by_label("Password")).to_be_visible()
 
 
+@pytest.mark.trial
 def test_signing_out_in_one_tab_closes_the_others(chromium: Browser, tmp_path: Path) -> None:
     home = tmp_path / "live-home"
-    make_run(home, n=60, seeds=2, projection=False)
+    make_run(home, n=40, seeds=2, projection=False)
     with serving(home, **{sharing.PASSWORD_HASH: str(hashed(PASSWORD))}) as url:
         context = patient(chromium.new_context())
         one, two = context.new_page(), context.new_page()
@@ -86,9 +87,10 @@ def test_signing_out_in_one_tab_closes_the_others(chromium: Browser, tmp_path: P
         context.close()
 
 
+@pytest.mark.trial
 def test_openid_connect(page: Page, tmp_path: Path) -> None:
     home, port = tmp_path / "live-home", free_port()
-    make_run(home, n=60, seeds=2, projection=False)
+    make_run(home, n=40, seeds=2, projection=False)
     with provider() as known:
         (home / sharing.SECRETS).write_text(
             f'[auth]\nredirect_uri = "http://127.0.0.1:{port}/oauth2callback"\ncookie_secret = "{"k" * 40}"\n'

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from mauve_core.store import Run
 from tests.browser import charts
-from tests.browser.conftest import serving
-from tests.browser.full_run import FOLLOWED, make_full_run
+from tests.browser.full_run import FOLLOWED
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.trial]
 
 
 def opened_slowly(page: Page, url: str) -> None:
@@ -56,27 +55,12 @@ def _ends_a_run(message: str | bytes) -> bool:
     return forward.WhichOneof("type") == "script_finished"
 
 
-def test_it_keeps_what_the_link_says(page: Page, live_app: str) -> None:
-    link = f"{live_app}/clusters?run=synthetic&cluster=3&weight=0.3&whose=model&order=p"
-    opened_slowly(page, link)
-    expect(page.get_by_text("Cluster 3", exact=True)).to_be_visible()
-    page.get_by_role("tab", name="Table", exact=True).click()
-    expect(page).to_have_url(f"{link}&form=table")
-
-
-@pytest.fixture(scope="module")
-def full_app(chromium: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    home: Path = tmp_path_factory.mktemp("slow") / "home"
-    make_full_run(home)
-    with serving(home) as url:
-        yield url
-
-
-@pytest.mark.trial
 @pytest.mark.parametrize(("view", "query"), [(view, query) for view, query, _ in FOLLOWED])
-def test_every_control_of_every_view(page: Page, full_app: str, view: str, query: Mapping[str, str]) -> None:
+def test_every_control_of_every_view(
+    page: Page, full_app: tuple[str, Run], view: str, query: Mapping[str, str]
+) -> None:
     path = "" if view == "compare" else view
-    opened_slowly(page, f"{full_app}/{path}?{urlencode({'run': 'synthetic', **query})}")
+    opened_slowly(page, f"{full_app[0]}/{path}?{urlencode({'run': 'synthetic', **query})}")
     address = page.url
     page.get_by_role("radio", name="SVG").click()  # the whole page again, with what the browser takes to be chosen
     expect(page.get_by_role("radio", name="SVG")).to_be_checked()

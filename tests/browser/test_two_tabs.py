@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue
@@ -91,93 +91,3 @@ def test_the_other_tab_shows_jobs_runs_and_names_by_itself(app: str, home: Path,
 
     RunStore().delete("synthetic")
     expect(one.get_by_text("No run has the id 'synthetic'")).to_be_visible()
-
-
-def test_looking_disturbs_no_one_who_types(app: str, home: Path, tabs: tuple[Page, Page]) -> None:
-    one, _ = tabs
-    one.goto(f"{app}/runs?run=synthetic")
-    charts.settle(one)
-    one.get_by_role("button", name="Edit").click()
-    notes = one.get_by_label("Notes")
-    notes.fill("half a ")
-    one.wait_for_timeout(4000)  # more than a beat
-    notes.press_sequentially("sentence, crcr")  # no letter is a shortcut of the page
-    RunStore().describe("synthetic", tags=["final"])
-    expect(one.get_by_text("final", exact=True).first).to_be_visible()
-    expect(notes).to_have_value("half a sentence, crcr")
-    expect(notes).to_be_focused()
-    charts.settle(one)
-    one.get_by_role("button", name="Save", exact=True).click()
-    expect(notes).to_have_count(0)
-    expect(one.get_by_test_id("stMain").get_by_text("half a sentence, crcr")).to_be_visible()
-    assert RunStore().load("synthetic").notes == "half a sentence, crcr"
-
-
-def opened_form(page: Page, app: str) -> Locator:
-    page.goto(f"{app}/runs?run=synthetic")
-    charts.settle(page)
-    page.get_by_role("button", name="Edit").click()
-    form = page.locator(".st-key-run_synthetic")
-    expect(form.get_by_label("Notes")).to_be_visible()
-    charts.settle(page)
-    return form
-
-
-def add_tag(form: Locator, tag: str) -> None:
-    box = form.get_by_role("combobox", name=re.compile("Tags"))
-    box.click()
-    box.fill(tag)
-    box.press("Enter")
-    box.press("Escape")
-
-
-def press(form: Locator, name: str) -> None:
-    charts.settle(form.page)
-    form.get_by_role("button", name=name, exact=True).click()
-
-
-def test_two_tabs_change_one_run_and_neither_loses_anything(app: str, home: Path, tabs: tuple[Page, Page]) -> None:
-    one, two = (opened_form(page, app) for page in tabs)
-    add_tag(one, "mine")
-    one.get_by_label("Notes").fill("written in the first tab")
-    add_tag(two, "theirs")
-    two.get_by_label("Notes").fill("written in the second tab")
-    two.get_by_label("Name", exact=True).fill("named in the second tab")
-    press(two, "Save")
-    expect(two.get_by_label("Notes")).to_have_count(0)
-    expect(one.get_by_role("link", name="named in the second tab")).to_be_visible()
-
-    press(one, "Save")
-    expect(one.get_by_text("Changed elsewhere since you opened this form")).to_have_count(1)
-    expect(one.locator(".st-key-there_notes_synthetic")).to_contain_text("written in the second tab")
-    expect(one.get_by_label("Notes")).to_have_value("written in the first tab")
-    assert RunStore().load("synthetic").notes == "written in the second tab"
-    press(one, "Use theirs")
-    expect(one.get_by_label("Notes")).to_have_value("written in the second tab")
-    one.get_by_label("Notes").fill("written in the second tab, read in the first")
-    press(one, "Save")
-    expect(one.get_by_label("Notes")).to_have_count(0)
-    found = RunStore().load("synthetic")
-    assert (found.name, found.tags) == ("named in the second tab", ("mine", "theirs"))
-    assert found.notes == "written in the second tab, read in the first"
-
-
-def test_runs_that_come_and_one_that_goes_leave_a_form_as_it_is(app: str, home: Path, tabs: tuple[Page, Page]) -> None:
-    form = opened_form(tabs[0], app)
-    notes = form.get_by_label("Notes")
-    notes.fill("half a ")
-    store = RunStore()
-    copy = store.import_(store.export("synthetic", home), name="newer")
-    expect(tabs[0].get_by_role("link", name="newer")).to_be_visible()
-    notes.press("Control+End")  # a list that grows may draw the form anew, and the caret with it
-    notes.press_sequentially("sentence")
-    expect(notes).to_have_value("half a sentence")
-    store.delete("synthetic")
-    expect(form.get_by_role("alert")).to_contain_text("has been deleted in the meantime")
-    expect(form.get_by_label("Notes")).to_have_value("half a sentence")
-    store.delete(copy.id)
-    press(form, "Restore the run")
-    expect(form.get_by_role("alert")).to_have_count(0)
-    press(form, "Save")
-    expect(form.get_by_label("Notes")).to_have_count(0)
-    assert store.load("synthetic").notes == "half a sentence"
