@@ -31,15 +31,6 @@ def test_every_page_is_in_the_contents() -> None:
     assert written - made - {"index"} == contents - {"measured/index"}
 
 
-def test_the_glossary_is_short_and_linked() -> None:
-    glossary = (DOCS / "glossary.md").read_text(encoding="utf-8")
-    rows = [line for line in glossary.splitlines() if line.startswith("| ") and "---" not in line]
-    terms = [row.split("|")[1].strip() for row in rows if not row.startswith("| term |")]
-    assert len(set(terms)) == len(terms) <= 40
-    for page in (DOCS / "index.md", DOCS.parent / "README.md"):
-        assert "glossary.md)" in page.read_text(encoding="utf-8")
-
-
 def test_the_design_opens_with_a_tree_that_names_every_package() -> None:
     tree = (DOCS / "design.md").read_text(encoding="utf-8").split("\n\n")[1].splitlines()
     packages = {path.parent.name for path in (DOCS.parent / "mauve_core").glob("*/__init__.py")}

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,14 +17,12 @@ from mauve_core.jobs import queue
 from mauve_core.jobs.leftovers import remove_leftovers
 from mauve_core.jobs.state import JobState, read_state
 from mauve_core.store import RunStore
-from mauve_core.tasks.comparison import ComparisonTask
 from tests.long_jobs import (
     contents,
     make_task,
     require_no_leftovers,
     require_nothing_partial,
     require_whole,
-    undisturbed,
 )
 
 pytestmark = pytest.mark.slow
@@ -152,33 +147,3 @@ def test_a_run_is_the_same_to_the_bit_however_often_its_worker_was_killed(tmp_pa
     lines = queue.log_lines(job.id, 10_000)
     assert sum("  Worker " in line for line in lines) == len(hit) + 1
     assert sum("already done" in line for line in lines) >= IN_ENCODING - 4, "finished batches are used again"
-
-
-@pytest.mark.trial
-def test_a_comparison_on_the_command_line_beside_a_worker_of_the_same_texts(tmp_path: Path) -> None:
-    """Both find and keep features in one store; neither waits for the other, and each ends as if it were alone."""
-    task = make_task(tmp_path / "files", 60)
-    expected = undisturbed(task, tmp_path / "first")
-    job = queue.start(task)
-    beside = subprocess.run(
-        [sys.executable, "-m", "mauve_core", *command_line(task), "--out", "beside", "--json", "--quiet"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert beside.returncode == 0, beside.stderr
-    ended = wait_until_ended(job.id)
-    assert ended.status == "done", ended
-    require_whole(job)
-    for run in ("study", json.loads(beside.stdout)["run"]):
-        assert contents(RunStore().root / run) == expected
-    assert {summary.id for summary in RunStore().list()} == {"study", "beside"}
-
-
-def command_line(task: ComparisonTask) -> list[str]:
-    """The same comparison as arguments; settings that the command line does not know are its own."""
-    encoder, score = task.config.encoder, task.config.score
-    assert encoder is not None
-    models = [f"{name}={file.path}" for name, file in task.candidates.items()]
-    options = ["--encoder", encoder.model, "--seeds", str(score.seeds), "--bootstrap", str(score.bootstrap), "--no-map"]
-    return ["compare", "--human", task.human.path, *(part for model in models for part in ("--model", model)), *options]

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -159,9 +158,8 @@ def test_taken_away(
         require_nothing_left(done(point), act)
 
 
-@pytest.mark.parametrize(("task", "module"), [(TASKS[0], runs), (TASKS[1], precomputed)], ids=["result", "prepared"])
 def test_deleted_as_something_is_added(
-    task: RunTask, module: ModuleType, study: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look whether the run is there and the making of a folder in it."""
     monkeypatch.setenv(HOME_VARIABLE, str(shutil.copytree(study[0], tmp_path / "copy")))
@@ -173,8 +171,8 @@ def test_deleted_as_something_is_added(
             threads[0].join(PATIENCE_S)
         write_atomically(path, *how)
 
-    monkeypatch.setattr(module, "write_atomically", write)
-    job = queue.start(task)
+    monkeypatch.setattr(runs, "write_atomically", write)
+    job = queue.start(TASKS[0])
     threads[0].join()
     require_nothing_left(job, deleted)
 

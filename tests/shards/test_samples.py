@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,20 +28,6 @@ def test_the_sample_does_not_depend_on_the_shards(text_plan: Callable[..., Plan]
     for source in few:
         assert [text.id for text in few[source]] == [text.id for text in many[source]]
         assert len(few[source]) == 50
-
-
-def test_both_sides_keep_the_same_prompts(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
-    found = sampled(text_plan(3), tmp_path / "work", 60)
-    human, model = ({text.prompt for text in found[source]} for source in (HUMAN, "model"))
-    assert human == model
-    assert len(human) == 60
-
-
-def test_another_seed_draws_other_texts(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
-    plan = text_plan(3)
-    other = dataclasses.replace(plan, score=dataclasses.replace(plan.score, seed=1))
-    one, two = (sampled(each, tmp_path / str(number), 40)[HUMAN] for number, each in enumerate((plan, other)))
-    assert 0 < len({text.id for text in one} & {text.id for text in two}) < 25
 
 
 def test_rows_of_the_sample_are_those_of_the_features(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
