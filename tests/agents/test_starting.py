@@ -27,8 +27,7 @@ CALL = {"name": "new", "human": "human.jsonl", "candidates": [{"name": "close", 
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.delenv(sharing.READ_ONLY, raising=False)
 

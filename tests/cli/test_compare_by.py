@@ -10,7 +10,6 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.store import RunStore
 from tests.files_on_disk import write_study
@@ -20,7 +19,6 @@ NAMES = (HUMAN, "close", "collapsed")
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
     write_study(tmp_path / "files")
     return tmp_path / "files"
 

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.cli import gating
 from mauve_core.reporting.gate_summary import UNFINISHED
 from tests.files_on_disk import write_study
@@ -22,7 +21,6 @@ FAILS, PASSES = ("close", "collapsed"), ("collapsed", "close")
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_study(tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
     return tmp_path
 
 

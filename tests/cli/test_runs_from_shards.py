@@ -10,7 +10,6 @@ from jsonschema import Draft202012Validator
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.cli.outputs import schema_of, shape_of
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
 from mauve_core.experiments.over_shards import ATTACHMENT
@@ -43,28 +42,6 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 @pytest.fixture
 def sample(own_home: Path, tmp_path: Path) -> tuple[Run, ShardedComparison]:
     return stored(tmp_path, 60)
-
-
-def test_scores_over_all_texts_come_first(
-    sample: tuple[Run, ShardedComparison], capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, found = sample
-    out = said(capsys, "show", run.id)
-    score = found["model"].scores["mauve"]
-    parts = [
-        "Run sharded (sharded)",
-        "Over all texts, from shards\n",
-        f"model over all texts: MAUVE {score.mean:.3f}"[:-1],
-        "human: 240 texts in 3 shards",
-        "model: 240 texts in 3 shards",
-        f"\nmodel      240    {with_plain_spaces(f'{score}')}  ",
-        "This run shows a sample of 60 of 240 texts a side. What follows is of the sample.",
-        f"MAUVE {with_plain_spaces(str(run.comparison.candidates[0].scores['mauve']))}",
-        "Rank  Candidate",
-    ]
-    places = [out.find(part) for part in parts]
-    assert -1 not in places, parts[places.index(-1)] + "\n" + out
-    assert places == sorted(places)
 
 
 def test_json_has_scores_over_all_texts(

@@ -26,7 +26,6 @@ from tests.word_files import by_topic
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("mauve_core.shards.engines.LocalEngine", lambda workers=None: Inline())
     by_topic(tmp_path / "words.txt")

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import locks, queue
 from mauve_core.jobs.state import TASK, JobState, read_state
 from mauve_core.tasks.comparison import ComparisonTask
@@ -22,13 +21,6 @@ from tests.files_on_disk import make_task
 from tests.job_folders import job
 
 PATIENCE_S = 120
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home = tmp_path / "home"
-    monkeypatch.setenv(HOME_VARIABLE, str(home))
-    return home
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from mauve_core.base.errors import InputError, MauveLensError
-from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.corpus import limits
 from mauve_core.jobs import memory, queue
 from mauve_core.jobs.state import JobState
@@ -105,7 +104,6 @@ def test_refused_memory_is_called_that() -> None:
 
 @pytest.mark.slow
 def test_a_job_over_the_limit_ends_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
     monkeypatch.setenv(limits.MEMORY_VARIABLE, "40")  # less than the program itself
     greedy = queue.start(make_task(tmp_path / "files", name="greedy"))
     monkeypatch.delenv(limits.MEMORY_VARIABLE)

@@ -18,11 +18,10 @@ from mauve_core.decoding.served import ServerOptions
 from mauve_core.encoders.models import load_tokenizer
 from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.store import Run, RunStore
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
+from mauve_core.store import RunStore
+from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import StudyTask
-from tests.servers.killing import killed_once
-from tests.servers.stub import KEY, Stub, answer, held, serving
+from tests.servers.stub import KEY, Stub
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
 DECODERS = ("greedy", "nucleus:p=0.9")
@@ -103,79 +102,6 @@ def test_both_sides_are_cut_at_the_same_number_of_tokens(task: StudyTask, stub: 
         assert dict(zip(found.ids, found.texts, strict=True)) == expected
         assert all(len(expected[own]) < len(answers[own]) for own in answers), "the stub's answers are longer"
         assert set(found.metadata["finish_reason"]) == {"length"}
-
-
-# By hand, and in parts
-
-
-@pytest.mark.slow
-@pytest.mark.trial
-def test_the_scores_are_those_of_generate_and_compare_by_hand(
-    task: StudyTask, human: str, tmp_path: Path, llama: str, stub: Stub
-) -> None:
-    run = task.make()
-    prompts, out = tmp_path / "prompts.jsonl", tmp_path / "texts"
-    people = run.corpora[HUMAN]
-    given = zip(people.ids, people.prompts or (), strict=True)
-    prompts.write_text("\n".join(json.dumps({"id": own, "prompt": text}) for own, text in given))
-    command = ["generate", "--model", task.model, "--prompts", str(prompts), "--out", str(out), "--seed", "3"]
-    command += ["--max-new-tokens", str(MOST), "--quiet"]
-    assert main([*command, *(part for spec in DECODERS for part in ("--decoder", spec))]) == 0
-    for path in out.glob("*.jsonl"):
-        assert rows_of(path) == rows_of(task.folder / path.name), "the whole answers stay in the study's folder"
-    tokenizer = load_tokenizer(llama)
-    files = {}
-    for spec, name in json.loads((out / "manifest.json").read_text())["decoders"].items():
-        rows = rows_of(out / name)
-        for row in rows:
-            row["text"] = cut_by_hand(tokenizer, row["prompt"], row["text"])
-        path = tmp_path / f"cut-{name}"
-        path.write_text("\n".join(map(json.dumps, rows)))
-        files[spec] = TextFile(str(path))
-    rows = [{"id": own, "text": text} for own, text in zip(people.ids, people.texts, strict=True)]
-    (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    by_hand = ComparisonTask("by hand", TextFile(str(tmp_path / "people.jsonl")), files, task.config, "cpu").make()
-    assert scores_of(by_hand) == scores_of(run)
-
-
-def scores_of(run: Run) -> dict[str, dict[str, float]]:
-    return {each.name: {name: score.mean for name, score in each.scores.items()} for each in run.comparison.candidates}
-
-
-WORKER = """
-import json, sys
-from mauve_core.tasks.study import StudyTask
-StudyTask.from_json(json.loads(sys.argv[1])).perform()
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.trial
-def test_a_kill_in_between_asks_nothing_twice(
-    task: StudyTask, stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
-    stub.replies, stub.usual = [answer] * 30, held
-
-    def is_time() -> bool:
-        """Thirty answers are stored, and none of the other requests is still on its way."""
-        parts = list(task.folder.glob(".nucleus*/*.json"))
-        return len(parts) == 30 - N and len(stub.requests) == 30 + ServerOptions().max_parallel
-
-    killed_once(is_time, WORKER, json.dumps(task.to_json()))
-    assert stub.answered.total() == 30
-    stub.usual = answer
-    stub.released.set()
-    said: list[str] = []
-    run = task.make(tell=said.append)
-    assert stub.answered.total() == len(stub.answered) == 2 * N
-    assert said[0].startswith(f"Requests: {2 * N - 30} (30 of {2 * N} texts are kept from before)")
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "other"))
-    with serving() as calm:
-        other = replace(task, model=f"openai:{calm.url}#tiny").make()
-    assert {name: corpus.texts for name, corpus in other.corpora.items()} == {
-        name: corpus.texts for name, corpus in run.corpora.items()
-    }
 
 
 # What is stored

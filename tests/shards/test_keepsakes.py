@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +15,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from mauve_core.analysis.phrases import distinctive_of_counts, distinctive_phrases
 from mauve_core.base.config import HUMAN, EncoderConfig
+from mauve_core.corpus.phrases import phrases_in
+from mauve_core.corpus.text_properties import stop_words
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
-from mauve_core.shards.clustering import centers_path, coordinates_path, read_state
+from mauve_core.shards.clustering import centers_path, coordinates_path, labels_path, read_state
 from mauve_core.shards.collecting import KeptCluster, KeptSide, design_effects, kept_clusters
 from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
 from mauve_core.shards.drawing import mixed
@@ -38,8 +42,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def planned(folder: Path) -> Callable[[int], Plan]:
-    """Plans of the same texts in any number of shards."""
+    """Plans of the same texts, of which the model's have a habit, in any number of shards."""
     words, rows = by_topic(folder / "words.txt"), made_texts(N)
+    for row in rows["model"][::2]:
+        row["text"] += " Needless to say"
 
     def plan(shards: int) -> Plan:
         places = written_texts(folder / f"in-{shards}", rows, shards)
@@ -180,6 +186,8 @@ def test_random_texts_do_not_depend_on_the_shards(done: Work, planned: Callable[
         assert one.number == other.number
         for (_, mine), (_, yours) in zip(sides_of(one), sides_of(other), strict=True):
             assert (mine.n, mine.effect, mine.random) == (yours.n, yours.effect, yours.random)
+        assert one.phrases.phrases == other.phrases.phrases
+        np.testing.assert_array_equal(one.phrases.texts, other.phrases.texts)
 
 
 @pytest.mark.trial
@@ -288,3 +296,75 @@ def test_prompts_that_make_texts_alike_widen_intervals() -> None:
     assert effects[2] == 1
     singles = np.eye(3, dtype=np.int64)[rng.integers(0, 3, 900)]
     assert design_effects(singles) == pytest.approx(np.ones(3), abs=0.01)
+
+
+# Phrases
+
+
+def texts_of_cluster(work: Work, source: str, seed: int, number: int) -> list[str]:
+    """Texts of a side of a cluster, by the labels of all rows."""
+    shards = range(len(work.plan.sides[source]))
+    labels = np.concatenate([np.load(labels_path(work, "model", source, index))[seed] for index in shards])
+    return [row["text"] for row, label in zip(rows_of(work.plan, source), labels, strict=True) if label == number]
+
+
+def test_counts_of_phrases_are_those_of_all_texts(done: Work) -> None:
+    seed, clusters = kept_clusters(done, "model")
+    larger = 0
+    for cluster in clusters:
+        sides = [texts_of_cluster(done, source, seed, cluster.number) for source in (HUMAN, "model")]
+        assert [len(side) for side in sides] == [cluster.human.n, cluster.model.n]
+        random = [[text.text for text in side.random] for side in (cluster.human, cluster.model)]
+        having = [Counter(phrase for text in side for phrase in phrases_in(text)) for side in random]
+        phrases, texts = cluster.phrases
+        assert phrases == sorted(phrase for phrase in {*having[0], *having[1]} if max(h[phrase] for h in having) >= 2)
+        for side, counts in zip(sides, texts, strict=True):
+            every = Counter(phrase for text in side for phrase in phrases_in(text))
+            assert counts.tolist() == [every[phrase] for phrase in phrases]
+        larger += max(map(len, sides)) > 2 * RANDOM
+    assert larger
+
+
+def test_phrases_that_are_shown_tell_the_sides_apart(done: Work) -> None:
+    """In all clusters of both sides: the habit, with the number of all texts that have it."""
+    seed, _ = kept_clusters(done, "model")
+    both = [one for one in clusters_over_all(done)["model"].clusters if one.human.n and one.model.n]
+    assert both
+    for cluster in both:
+        texts = texts_of_cluster(done, "model", seed, cluster.number)
+        (shown,) = [phrase for phrase in cluster.model.phrases if phrase.text == "needless to say"]
+        assert (shown.human, shown.model) == (0, sum("Needless to say" in text for text in texts))
+
+
+def test_a_cluster_whose_texts_are_all_read_has_the_phrases_of_a_comparison_in_memory(
+    done: Work, tmp_path: Path
+) -> None:
+    rows = {side: own[:300] for side, own in made_texts(N).items()}
+    for number, row in enumerate(rows["model"]):
+        row["text"] += " after all" * (number % 2)
+    places = written_texts(tmp_path / "in", rows, 2)
+    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=done.plan.encoder, score=SCORE)
+    carried_out(plan, tmp_path / "work")
+    work, found = Work.open(tmp_path / "work"), 0
+    seed, clusters = kept_clusters(work, "model")
+    for cluster in clusters:
+        if not 0 < min(cluster.human.n, cluster.model.n) <= max(cluster.human.n, cluster.model.n) <= RANDOM:
+            continue
+        sides = [texts_of_cluster(work, source, seed, cluster.number) for source in (HUMAN, "model")]
+        expected = distinctive_phrases(*sides, stop_words=stop_words())
+        phrases, texts = cluster.phrases
+        chosen = distinctive_of_counts(phrases, texts, (len(sides[0]), len(sides[1])), stop_words=stop_words())
+        for own, (columns, described) in enumerate(zip(chosen, expected, strict=True)):
+            assert [phrases[at] for at in columns] == [each.text for each in described]
+            assert texts[own, columns].tolist() == [each.texts for each in described]
+            assert texts[1 - own, columns].tolist() == [each.other_texts for each in described]
+            found += len(columns)
+    assert found
+
+
+def test_prompts_that_make_texts_alike_leave_fewer_phrases() -> None:
+    """With a design effect, differences as large are less sure."""
+    texts, sizes = np.array([[60, 30], [30, 60]]), (400, 400)
+    assert distinctive_of_counts(["a", "b"], texts, sizes) == ([0], [1])
+    assert distinctive_of_counts(["a", "b"], texts, sizes, effects=(8.0, 8.0)) == ([], [])
+    assert distinctive_of_counts([], np.zeros((2, 0), dtype=np.int64), sizes) == ([], [])

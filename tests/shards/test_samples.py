@@ -65,7 +65,6 @@ def test_memory_of_a_keeper_is_bounded() -> None:
 def test_a_run_holds_the_sample_and_the_scores_over_all_texts(
     text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
     plan = text_plan(3, run_texts=100)
     found = carried_out(plan, tmp_path / "work")
     work = Work.open(tmp_path / "work")
@@ -85,7 +84,6 @@ def test_a_run_holds_the_sample_and_the_scores_over_all_texts(
 def test_a_run_of_all_texts_has_the_scores_over_all_texts(
     text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
     found = carried_out(text_plan(3), tmp_path / "work")
     work = Work.open(tmp_path / "work")
     run = store_sample("all", work, found, clusters_over_all(work), projection=False)

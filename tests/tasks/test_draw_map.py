@@ -14,7 +14,6 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.progress import Progress
 from mauve_core.jobs import queue, worker
 from mauve_core.jobs.state import CANCEL, TASK, JobState, read_state
@@ -26,12 +25,6 @@ from mauve_core.tasks.draw_map import MapTask, with_map
 from tests.files_on_disk import make_task, write_study
 from tests.job_folders import job
 from tests.synthetic import make_comparison_inputs, make_run
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
-    return tmp_path / "home"
 
 
 @pytest.fixture(autouse=True)
