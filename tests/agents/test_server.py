@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.server import MCPServer
-from mcp.types import EmbeddedResource, TextResourceContents
 
 from mauve_core.agents import scores
 from mauve_core.agents.access import Access, access_of
@@ -231,23 +229,6 @@ def test_words_of_files_stand_in_quotations_alone(home: Path, server: MCPServer)
         quoted_text = (await session.ask("cluster_texts", run=hostile.id, candidate=3, cluster=0))["texts"][0]
         assert quoted_text["text"] in "\n".join(text for corpus in hostile.corpora.values() for text in corpus.texts)
         assert WORD not in await session.refused("clusters", run=hostile.id, candidate="nobody")
-
-    talk(server, told)
-
-
-def test_a_drawing_comes_with_its_facts(server: MCPServer) -> None:
-    async def told(session: Session) -> None:
-        result = await session.client.call_tool("figure", {"run": RUN})
-        drawn = result.content[1]
-        assert isinstance(drawn, EmbeddedResource)
-        assert isinstance(drawn.resource, TextResourceContents)
-        assert drawn.resource.mime_type == "image/svg+xml"
-        root = xml.etree.ElementTree.fromstring(drawn.resource.text)
-        assert root.tag == "{http://www.w3.org/2000/svg}svg"
-        words = "".join(root.itertext())
-        assert all(name in words for name in ("close", "shifted", "collapsed"))
-        assert result.structured_content is not None
-        assert result.structured_content["svg_bytes"] == len(drawn.resource.text.encode())
 
     talk(server, told)
 

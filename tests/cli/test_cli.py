@@ -91,32 +91,6 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     assert np.array_equal(stored, np.load(study / "close.npy"))
 
 
-def test_runs_lists_shows_and_deletes(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs"]) == 0
-    assert "No run is stored" in capsys.readouterr().out
-    main([*compare_arguments(study), "--json", "--quiet", "--out", "one"])
-    compared = json.loads(capsys.readouterr().out)
-
-    assert main(["runs", "--json"]) == 0
-    (listed,) = json.loads(capsys.readouterr().out)["runs"]
-    assert (listed["id"], listed["candidates"], listed["n"]) == ("one", ["close", "collapsed"], 40)
-    assert main(["runs"]) == 0
-    assert "one" in capsys.readouterr().out
-
-    for arguments in (["runs", "show", "one", "--json"], ["runs", "--json", "show", "one"]):
-        assert main(arguments) == 0
-        assert json.loads(capsys.readouterr().out) == compared
-    assert main(["runs", "show", "one"]) == 0
-    shown = capsys.readouterr().out
-    assert "Rank  Letters  Candidate" in shown
-    above = " ".join(shown.partition("Rank  Letters")[0].split())
-    assert above.index("Run one (one)") < above.index(compared["verdict"]["closest"])
-
-    assert main(["runs", "delete", "one"]) == 0
-    assert main(["runs", "show", "one"]) == 2
-    assert "No run has the id 'one'" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_compare_and_encode_with_an_encoder(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.tiny_models import make_gpt2

@@ -31,6 +31,12 @@ N = 45
 ALL = 1 + 2 * N + REPEATED
 
 
+@pytest.fixture(autouse=True)
+def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer is flushed, which takes half of the time."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
+
+
 def planted(seed: int, n: int = N) -> Sides:
     """Made-up texts; a word for each true condition stands in most texts of the candidate."""
     rng = np.random.default_rng(seed)
@@ -58,10 +64,7 @@ def statements(stub: Stub, folder: Path, sides: Sides) -> dict[str, list[bool]]:
 
 
 @pytest.mark.trial
-def test_of_twenty_proposals_the_fifteen_false_ones_are_not_found(
-    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.fsync", lambda _: None)  # half of the time
+def test_of_twenty_proposals_the_fifteen_false_ones_are_not_found(stub: Stub, tmp_path: Path) -> None:
     stub.usual = chat_model()
     runs, q = 50, 0.05
     wrong, untested, right = 0, 0, 0

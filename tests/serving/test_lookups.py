@@ -14,8 +14,6 @@ import pytest
 from mauve_core import EncoderConfig, compute_mauve
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import ModelUnavailableError
-from mauve_core.cli import options
-from mauve_core.cli.parser import Parser
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import (
     PACKAGED,
@@ -71,23 +69,6 @@ def test_there_is_one_default() -> None:
     assert EncoderConfig().model == MeasureContext().tokenizer == DEFAULT_MODEL
     taken = inspect.signature(compute_mauve).parameters["featurize_model_name"].default
     assert taken == PAPERS_MODEL == "gpt2-large", "the reference package's signature"
-
-
-@pytest.mark.parametrize(
-    ("more", "expected"), [([], f"{SAID}, which is fetched from the Hugging Face hub\n"), (["--quiet"], "")]
-)
-def test_a_default_is_said_unless_quiet(more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = Parser()
-    options.add_encoder_options(parser)
-    options.add_output_options(parser)
-    taken = parser.parse_args(more)
-    assert options.encoder_config(taken) == EncoderConfig()
-    options.name_default_encoder(taken)
-    assert capsys.readouterr().err == expected
-    named = parser.parse_args(["--encoder", "minilm"])
-    assert options.encoder_config(named) == EncoderConfig("minilm")
-    options.name_default_encoder(named)
-    assert capsys.readouterr().err == ""
 
 
 # The hub

@@ -17,16 +17,14 @@ from scipy import stats
 
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
-from mauve_core.shards import estimate as estimating
 from mauve_core.shards import sizes
 from mauve_core.shards.compare import encode_tasks
 from mauve_core.shards.encoding import shard_info
 from mauve_core.shards.engines import Done
 from mauve_core.shards.estimate import Estimate, estimate, require_room, spread
 from mauve_core.shards.extrapolation import Sampled, Span, extrapolated, wall_seconds
-from mauve_core.shards.failures import ShardError
 from mauve_core.shards.plan import Plan, Work
-from mauve_core.shards.sizes import first_rows, rows_of, sizes_of
+from mauve_core.shards.sizes import rows_of, sizes_of
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.timing import read_sample
 from tests.sharded import SCORE, Inline, MadeUp, carried_out
@@ -160,49 +158,12 @@ def test_what_is_finished_is_counted_and_not_encoded_again(text_plan: Callable[.
     assert engine.names == []
 
 
-def damaged(plan: Plan, line: str, *places: int) -> list[Path]:
-    """Put a line after the first twenty of shards of the human side."""
-    paths = [Path(plan.sides[HUMAN][place]) for place in places]
-    for path in paths:
-        lines = path.read_text().splitlines()
-        path.write_text("\n".join([*lines[:20], line, *lines[20:], ""]))
-    return paths
-
-
-REFUSED, BROKEN = '{"id": "x", "prompt": "p", "text": "of unknown words"}', '{"text": "half'
-
-
-def test_samples_of_damaged_shards_are_left_out_unless_an_estimate_is_all_that_is_asked(
-    text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(estimating, "LEAST_BYTES", 100)
-    plan = text_plan(3)
-    (path,) = damaged(plan, REFUSED, 1)
-    work = Work.begin(tmp_path / "work", dataclasses.replace(plan, stamps={}))
-    found = estimate(work, Inline(), encode_tasks(work))
-    assert found is not None
-    assert (found.shards, found.sampled) == (6, 5)
-    assert found.texts.value == pytest.approx(480, rel=0.05)
-    with pytest.raises(ShardError, match="has no vector for any word in text") as caught:
-        asked(work)
-    assert str(path) in str(caught.value)
-
-
 def test_an_estimate_changes_no_result(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
     plan = text_plan(3)
     asked(Work.begin(tmp_path / "estimated", plan))
     found, plain = carried_out(plan, tmp_path / "estimated"), carried_out(plan, tmp_path / "plain")
     assert found.digest() == plain.digest()
     assert [one.name for one in found.passes] == [one.name for one in plain.passes]
-
-
-def test_spans_of_sums() -> None:
-    one, other = Span(10.0, 7.0, 13.0), Span(20.0, 16.0, 24.0)
-    assert one.and_(other) == Span(30.0, 25.0, 35.0)
-    assert one.and_(Span(0.0, None, None)) == Span(0.0, 0.0, 0.0).and_(one) == one
-    assert one.and_(Span(5.0, None, None)) == Span(15.0, None, None)
-    assert one.at_most(12) == Span(10.0, 7.0, 12)
-    assert Span(10.0, None, None).at_most(9) == Span(9, None, None)
 
 
 def test_a_disk_that_is_too_small_is_refused(made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,16 +201,3 @@ def test_rows_of_a_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
     assert rows_of(str(path), size) == pytest.approx(50_000, rel=0.05)
     monkeypatch.setattr(sizes, "MOST_BYTES", 0)
     assert rows_of(str(path), size) == pytest.approx(50_000, rel=0.5)
-
-
-def test_rows_of_features(tmp_path: Path) -> None:
-    array = np.arange(60, dtype=np.float32).reshape(12, 5)
-    for name, stored in (("rows.npy", array), ("columns.npy", np.asfortranarray(array))):
-        np.save(tmp_path / name, stored)
-        assert rows_of(str(tmp_path / name), 0) == 12
-        np.testing.assert_array_equal(first_rows(str(tmp_path / name), 4), array[:4])
-    np.save(tmp_path / "flat.npy", np.ones(4))
-    (tmp_path / "none.npy").write_bytes(b"nothing")
-    for name, message in (("flat.npy", "not a table of features"), ("none.npy", "cannot be read as an array")):
-        with pytest.raises(InputError, match=message):
-            rows_of(str(tmp_path / name), 0)

@@ -25,7 +25,7 @@ from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.sizes import lines_until
 from mauve_core.shards.tasks import Task, remaining
 from mauve_core.shards.texts import Named
-from tests.sharded import SCORE, Inline, carried_out, made_sides, made_texts, written_features
+from tests.sharded import SCORE, Inline, carried_out, made_texts
 from tests.word_files import by_topic
 
 SHARDS = 6
@@ -119,19 +119,6 @@ def test_lines_are_counted_until_there_are_enough(planned: Callable[..., Plan], 
     assert lines_until(path, 21, 10)[0] == math.inf
 
 
-def test_features_that_are_cut_off(tmp_path: Path) -> None:
-    places = written_features(tmp_path / "in", made_sides(), 3)
-    for name in ("00.npy", "02.npy"):
-        path = places["model"] / name
-        path.write_bytes(path.read_bytes()[:-1])
-    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=SCORE)
-    work = Work.begin(tmp_path / "work", plan)
-    with pytest.raises(InputError, match=r"^2 of 6 .*00\.npy cannot be read as an array\. .*02\.npy cannot") as caught:
-        compare_shards(work, Inline())
-    assert caught.value.allowed == "a .npy file of numbers"
-    assert not begun(work)
-
-
 def with_header(header: str) -> bytes:
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
 
@@ -200,19 +187,6 @@ def test_all_other_shards_are_encoded_before_damaged_ones_end_the_pass(
     found = compare_shards(Work.begin(tmp_path / "work", planned()), engine)
     assert next(one for one in found.passes if one.name == "encode").done_before == 11
     assert found["model"].counts == expected["model"].counts
-
-
-def test_texts_that_cannot_be_encoded_stop_no_other_shard(planned: Callable[..., Plan], tmp_path: Path) -> None:
-    names = [tmp_path / "human/02.jsonl", tmp_path / "model/04.jsonl"]
-    for path in names:
-        with path.open("a") as lines:
-            lines.write('{"id": "x", "prompt": "p", "text": "of unknown words"}\n')
-    work = Work.begin(tmp_path / "work", planned())
-    with pytest.raises(InputError, match=r"^2 of 12 .*has no vector for any word in text 20") as caught:
-        compare_shards(work, Inline())
-    assert all(f"Texts of the shard {path} cannot be encoded: " in str(caught.value) for path in names)
-    assert caught.value.todo == "Leave these texts out, or add content to them"
-    assert len(remaining(encode_tasks(work))) == 2
 
 
 def test_refused_texts_are_counted_from_the_first_of_their_shard(

@@ -29,11 +29,10 @@ def expected(made_up: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_cluster_of_this_machine_gives_the_same(made_up: MadeUp, tmp_path: Path, expected: str) -> None:
-    workers = 2
-    engine = engine_for("ray", workers)
+    engine = engine_for("ray", 2)
     try:
         found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine)
-        assert found.engine == f"ray, {workers} worker{'s' if workers > 1 else ''} on 1 node"
+        assert found.engine == "ray, 2 workers on 1 node"
         assert found.digest() == expected
     finally:
         engine.close()
