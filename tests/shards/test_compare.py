@@ -97,9 +97,13 @@ def test_an_empty_cluster_keeps_its_center() -> None:
     assert (moved.iteration, moved.iterations.tolist(), moved.finished.tolist()) == (1, [1], [False])
 
 
-def test_digests_are_equal_for_any_number_of_workers_and_parts(made_up: MadeUp, tmp_path: Path) -> None:
-    alone = made_up.compared(tmp_path / "1")
-    assert made_up.compared(tmp_path / "2", workers=2).digest() == alone.digest()
+@pytest.fixture(scope="module")
+def alone(made_up: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> ShardedComparison:
+    """The comparison in one process, undisturbed."""
+    return made_up.compared(tmp_path_factory.mktemp("alone") / "work")
+
+
+def test_digests_are_equal_for_any_number_of_parts(made_up: MadeUp, alone: ShardedComparison, tmp_path: Path) -> None:
     for part in ((1, 3), (0, 3), (2, 3)):
         work = Work.begin(tmp_path / "parts", made_up.plan)
         Inline(part[0]).run(work.folder, remaining(encode_tasks(work, part=part)), lambda task, memory: None)
@@ -128,8 +132,9 @@ def _summed(found: ShardedComparison) -> int:
     return next(one.tasks for one in found.passes if one.name == "sum")
 
 
-def test_a_killed_worker_changes_nothing(made_up: MadeUp, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    expected = made_up.compared(tmp_path / "undisturbed").digest()
+def test_workers_of_which_one_is_killed_give_the_same(
+    made_up: MadeUp, alone: ShardedComparison, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     engine, killed = LocalEngine(2), []
 
     def kill(name: str, done: int, total: int) -> None:
@@ -143,14 +148,14 @@ def test_a_killed_worker_changes_nothing(made_up: MadeUp, tmp_path: Path, caplog
     assert killed
     assert "The worker of " in caplog.text
     assert "SIGKILL" in caplog.text
-    assert found.digest() == expected
+    assert found.digest() == alone.digest()
 
 
 def test_a_task_that_kills_its_workers_ends_with_an_error(
     made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    program = "import os; os.kill(os.getpid(), 9)"
-    monkeypatch.setattr("mauve_core.shards.engines.COMMAND", ("-c", f"import sys; sys.stdin.read(1); {program}"))
+    program = "import os, sys; sys.stdin.read(1); os.kill(os.getpid(), 9)"
+    monkeypatch.setattr("mauve_core.shards.engines.COMMAND", ("-c", program))
     engine = LocalEngine(1)
     with pytest.raises(InputError) as caught:
         engine.run(tmp_path, encode_tasks(Work.begin(tmp_path / "work", made_up.plan)), lambda task, memory: None)
@@ -159,7 +164,7 @@ def test_a_task_that_kills_its_workers_ends_with_an_error(
     assert str(caught.value).count("SIGKILL") == MOST_DEATHS
 
 
-def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path) -> None:
+def test_an_interruption_ends_the_workers(made_up: MadeUp, alone: ShardedComparison, tmp_path: Path) -> None:
     engine, seen = LocalEngine(2), []
 
     def interrupt(name: str, done: int, total: int) -> None:
@@ -175,7 +180,7 @@ def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path) -> No
             os.kill(process, 0)
     found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine)
     engine.close()
-    assert found.digest() == made_up.compared(tmp_path / "undisturbed").digest()
+    assert found.digest() == alone.digest()
 
 
 @pytest.mark.trial
@@ -238,22 +243,17 @@ worker.main()
 
 
 def test_what_is_finished_is_not_done_again(made_up: MadeUp, tmp_path: Path) -> None:
-    lost = "*/*/partitions/00001/labels/00001/00002.npz"
-    first = made_up.compared(tmp_path / "work")
-    next((tmp_path / "work").glob(lost)).unlink()
-    again = made_up.compared(tmp_path / "work")
-    assert again.digest() == first.digest()
-    assert sum(one.tasks - one.done_before for one in again.passes) == 1
-
-
-def test_partial_files_of_killed_workers_are_removed_once_they_are_old(made_up: MadeUp, tmp_path: Path) -> None:
+    """And what killed workers were writing goes once it is old."""
     work = Work.begin(tmp_path / "work", made_up.plan)
-    made_up.compared(tmp_path / "work")
+    first = made_up.compared(tmp_path / "work")
+    next((tmp_path / "work").glob("*/*/partitions/00001/labels/00001/00002.npz")).unlink()
     old, new = ((work.root / "encoded" / f".one.npy.{digit * 16}") for digit in "01")
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (time.time() - 3 * 86_400,) * 2)
-    made_up.compared(tmp_path / "work")
+    again = made_up.compared(tmp_path / "work")
+    assert again.digest() == first.digest()
+    assert sum(one.tasks - one.done_before for one in again.passes) == 1
     assert (old.exists(), new.exists()) == (False, True)
 
 
@@ -276,9 +276,14 @@ def test_an_interrupted_iteration_goes_on(made_up: MadeUp, tmp_path: Path) -> No
     assert found["model"].iterations == expected["model"].iterations
 
 
-def test_texts_give_the_scores_in_memory(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
+def test_texts_give_the_scores_in_memory_however_they_are_divided(
+    text_plan: Callable[..., Plan], tmp_path: Path
+) -> None:
     plan = text_plan(3)
     found = carried_out(plan, tmp_path / "work")
+    many = carried_out(text_plan(5), tmp_path / "many")["model"]
+    assert many.counts == found["model"].counts
+    assert many.scores["mauve"].mean == pytest.approx(found["model"].scores["mauve"].mean, abs=1e-12)
     rows = {name: [dict(line) for line in _rows(plan, name)] for name in plan.sources}
     assert plan.encoder is not None
     plain = compare(
@@ -312,23 +317,8 @@ def _rows(plan: Plan, name: str) -> list[dict[str, str]]:
     return [json.loads(line) for shard in plan.sides[name] for line in Path(shard).read_text().splitlines()]
 
 
-def test_sharding_changes_neither_counts_nor_scores_by_more_than_rounding(
-    text_plan: Callable[..., Plan], tmp_path: Path
-) -> None:
-    few, many = (carried_out(text_plan(shards), tmp_path / str(shards)) for shards in (2, 5))
-    assert few["model"].counts == many["model"].counts
-    assert few["model"].scores["mauve"].mean == pytest.approx(many["model"].scores["mauve"].mean, abs=1e-12)
-
-
 def test_engines_by_name() -> None:
     assert engine_for("local", 3).name == "local, 3 workers"
     for unknown in ("dask", "local:here", ""):
         with pytest.raises(InputError, match="engine is unknown"):
             engine_for(unknown)
-
-
-def test_an_error_in_a_worker_is_raised_as_it_is(made_up: MadeUp, tmp_path: Path) -> None:
-    sides = {**made_up.plan.sides, "model": (*made_up.plan.sides["model"], str(tmp_path / "gone.npy"))}
-    with pytest.raises(InputError, match=r"gone\.npy cannot be read") as caught:
-        carried_out(dataclasses.replace(made_up.plan, sides=sides), tmp_path / "work", workers=1)
-    assert caught.value.allowed == "a .npy file of numbers"

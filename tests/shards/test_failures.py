@@ -203,13 +203,13 @@ def test_refused_texts_are_counted_from_the_first_of_their_shard(
 
 
 @pytest.mark.timeout(240)
-def test_what_is_not_about_one_shard_ends_the_pass(planned: Callable[..., Plan], tmp_path: Path, engine: Any) -> None:
+def test_what_is_not_about_one_shard_ends_the_pass(planned: Callable[..., Plan], tmp_path: Path) -> None:
     plan = planned()
     assert plan.encoder is not None
     encoder = dataclasses.replace(plan.encoder, model=str(tmp_path / "none.txt"))
     work, done = Work.begin(tmp_path / "work", dataclasses.replace(plan, encoder=encoder)), []
     with pytest.raises(InputError, match=r"none\.txt") as caught:
-        engine.run(work.folder, encode_tasks(work), lambda task, memory: done.append(task))
+        Inline().run(work.folder, encode_tasks(work), lambda task, memory: done.append(task))
     assert not isinstance(caught.value, ShardError)
     assert "shards cannot be used" not in str(caught.value)
     assert not done
