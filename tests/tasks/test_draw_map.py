@@ -75,30 +75,14 @@ def test_a_run_is_stored_with_its_scores_before_its_map(task: ComparisonTask) ->
     assert first.digest == opened.digest, "what was precomputed before the map came is still that of this run"
 
 
-def test_the_map_is_the_one_of_the_comparison_in_one_piece(task: ComparisonTask) -> None:
+def test_a_run_whose_map_was_stopped_is_whole_and_gets_the_same_map_later(task: ComparisonTask) -> None:
     human, candidates, features = make_comparison_inputs(40)
     whole = compare(human, candidates, task.config, features=features)
-    made = task.make()
-    np.testing.assert_array_equal(made.comparison.projection, whole.projection)
-    assert compare(human, candidates, task.config, features=features, draw_map=False).projection is None
-
-
-def test_a_run_whose_map_was_stopped_is_whole_and_gets_the_same_map_later(task: ComparisonTask) -> None:
-    expected = task.make()
-    for drawing in (
-        lambda run: RunStore().load(MapTask(run.id).perform()),  # on a press
-        lambda run: task.make(job="j"),  # the job is resumed
-    ):
-        with pytest.raises(CancelledError):
-            task.make(stop_at(DRAWING), job="j")
-        newest = max((each.id for each in RunStore().list()), key=len)
-        run = RunStore().load(newest)
-        assert run.comparison.projection is None
-        made = drawing(run)
-        assert made.id == run.id
-        loaded = RunStore().load(run.id)
-        np.testing.assert_array_equal(loaded.comparison.projection, expected.comparison.projection)
-        RunStore().delete(run.id)
+    with pytest.raises(CancelledError):
+        task.make(stop_at(DRAWING))
+    assert RunStore().load("study").comparison.projection is None
+    assert MapTask("study").perform() == "study"
+    np.testing.assert_array_equal(RunStore().load("study").comparison.projection, whole.projection)
 
 
 def test_a_map_half_written_is_none(task: ComparisonTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,10 +185,3 @@ def test_the_command_line_prints_the_scores_before_the_map_is_drawn(
     assert main([*arguments, "--seeds", "2", "--bootstrap", "100", "--out", "as json", "--json", "--quiet"]) == 0
     assert printed[1] == ""
     assert json.loads(capsys.readouterr().out)["run"] == "as-json"
-
-
-def test_a_resumed_job_finds_its_run_beside_a_damaged_one_of_that_name(task: ComparisonTask) -> None:
-    damaged = task.make(job="another")
-    (damaged.path / "texts-0.parquet").write_bytes(b"no table")
-    made = task.make(job="j")
-    assert task.make(job="j").id == made.id
