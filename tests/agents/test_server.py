@@ -187,7 +187,7 @@ def test_the_pages_of_a_list_are_the_whole_list(server: MCPServer, run: Run, cro
             ("cluster_texts", "texts", {"run": RUN, "candidate": 3, "cluster": 0}, texts),
         ):
             whole = await all_of(session, tool, items, 50, **arguments)
-            assert await all_of(session, tool, items, 2, **arguments) == whole
+            assert await all_of(session, tool, items, 5, **arguments) == whole
             assert len(whole) == total
             assert len({json.dumps(each) for each in whole}) == len(whole)
 

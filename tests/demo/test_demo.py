@@ -94,6 +94,7 @@ def test_features_fit_the_texts(corpora):
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_texts_that_are_not_those_of_the_features_are_refused(tmp_path):
     data = tmp_path / "demo"
     shutil.copytree(demo_run.DATA, data, ignore=shutil.ignore_patterns(".build"))

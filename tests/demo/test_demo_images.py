@@ -78,6 +78,8 @@ def test_sampling_follows_the_velocity_to_the_image():
     assert np.abs(drawn - wanted).mean() < 3
 
 
+@pytest.mark.trial
+@pytest.mark.rare
 def test_training_lowers_the_loss():
     """The model is a straight-line velocity at each time, so a trained one predicts better than none."""
     real = few(64)
@@ -101,6 +103,7 @@ def test_training_digits_are_moved_by_whole_pixels_and_kept_whole():
     assert at == {(14 + y, 10 + x) for y in range(-SHIFT, SHIFT + 1) for x in range(-SHIFT, SHIFT + 1)}
 
 
+@pytest.mark.trial
 def test_committed_archives_are_those_of_the_manifest_and_hold_usable_images():
     real = real_digits("real")
     assert list(MANIFEST["sides"]) == [side_name(temperature) for temperature in TEMPERATURES]
@@ -144,6 +147,7 @@ def test_a_model_is_written_as_archives_with_a_manifest(tmp_path, monkeypatch):
         assert entry["images"] == len(read_images(tmp_path / entry["file"]).images) == 12
 
 
+@pytest.mark.trial
 def test_the_demo_is_stored_once(monkeypatch, tmp_path):
     """With few digits and the encoder without a network, so that it takes seconds."""
     data = tmp_path / "data"

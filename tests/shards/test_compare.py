@@ -115,7 +115,7 @@ def test_digests_are_equal_for_any_number_of_parts(made_up: MadeUp, alone: Shard
 
 
 def test_many_shards_are_added_up_in_batches(made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = dataclasses.replace(made_up.plan, sample_rows=100)
+    plan = dataclasses.replace(made_up.plan, sample_rows=100, score=dataclasses.replace(SCORE, max_iterations=3))
     alone = carried_out(plan, tmp_path / "alone")
     assert _summed(alone) == 8 * max(alone["model"].iterations)
     monkeypatch.setattr(clustering, "MOST_SUMS", 3)  # of three, three and two shards, one of both sides

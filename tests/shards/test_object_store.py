@@ -120,6 +120,7 @@ def test_a_vanished_shard_is_named_and_nothing_is_lost(store: Store, tmp_path: P
     assert found.digest() == carried_out(planned(), tmp_path / "again").digest()
 
 
+@pytest.mark.trial
 def test_a_store_that_refuses_is_named_without_the_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = f"s3://texts/human/00.jsonl?endpoint_override={quote('http://127.0.0.1:1', safe='')}&region=us-east-1"
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")

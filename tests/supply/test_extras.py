@@ -136,6 +136,7 @@ def test_the_app_starts_without_the_texts_of_the_demo_study(
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_the_core_works_without_any_extra_and_asks_for_what_it_needs(tmp_path: Any, own_home: Any) -> None:
     script = (
         f"{WITHOUT}\n{INPUTS}\nimport contextlib, io\nfrom mauve_core.__main__ import main\n"
