@@ -191,13 +191,13 @@ def written_rows(folder: Path, rows: int, name: str) -> Path:
 
 @pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.jsonl.gz"])
 def test_rows_of_a_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    path = written_rows(tmp_path, 20_000, name)
+    path = written_rows(tmp_path, 50_000, name)
     (size,) = sizes_of([str(path)])
     assert size == path.stat().st_size
-    assert rows_of(str(path), size) == 20_000
+    assert rows_of(str(path), size) == 50_000
     monkeypatch.setattr(sizes, "_CHUNK", 2**16)
     for limit in ("LINES_BYTES", "PACKED_BYTES"):
         monkeypatch.setattr(sizes, limit, size // 3)
-    assert rows_of(str(path), size) == pytest.approx(20_000, rel=0.05)
+    assert rows_of(str(path), size) == pytest.approx(50_000, rel=0.05)
     monkeypatch.setattr(sizes, "MOST_BYTES", 0)
-    assert rows_of(str(path), size) == pytest.approx(20_000, rel=0.5)
+    assert rows_of(str(path), size) == pytest.approx(50_000, rel=0.5)

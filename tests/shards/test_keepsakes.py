@@ -31,7 +31,7 @@ from mauve_core.shards.texts import Named, Tally, digests_of, texts_at, texts_of
 from tests.sharded import SCORE, Inline, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
-N = 1200
+N = 2400
 """Texts of a side: clusters then have more than are drawn."""
 
 
