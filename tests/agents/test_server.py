@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp.server import MCPServer
-from mcp.types import EmbeddedResource, TextResourceContents
 
 from mauve_core.agents import scores
 from mauve_core.agents.access import Access, access_of
-from mauve_core.agents.pages import PAGES, page_text
+from mauve_core.agents.pages import page_text
 from mauve_core.agents.server import build_server
 from mauve_core.analysis.closest import mean_and_interval
 from mauve_core.analysis.cost_intervals import costed_table
@@ -142,17 +140,6 @@ def test_scores_have_the_digits_of_the_leaderboard(server: MCPServer, run: Run) 
     talk(server, told)
 
 
-@pytest.mark.parametrize(("score", "best"), [("mauve", "close"), ("frontier_integral", "close")])
-def test_the_closer_candidate_is_so_under_scores_of_both_directions(server: MCPServer, score: str, best: str) -> None:
-    async def told(session: Session) -> None:
-        rows = (await session.ask("leaderboard", run=RUN, score=score))["rows"]
-        assert rows[0]["name"] == best
-        tested = await session.ask("test_candidates", run=RUN, first="collapsed", second=best, score=score)
-        assert tested["result"].startswith("[candidate 1] is closer")
-
-    talk(server, told)
-
-
 def test_what_is_not_told_apart_is_not_ranked(home: Path, server: MCPServer) -> None:
     untold = make_untold_run(home)
 
@@ -200,7 +187,7 @@ def test_the_pages_of_a_list_are_the_whole_list(server: MCPServer, run: Run, cro
             ("cluster_texts", "texts", {"run": RUN, "candidate": 3, "cluster": 0}, texts),
         ):
             whole = await all_of(session, tool, items, 50, **arguments)
-            assert await all_of(session, tool, items, 2, **arguments) == whole
+            assert await all_of(session, tool, items, 5, **arguments) == whole
             assert len(whole) == total
             assert len({json.dumps(each) for each in whole}) == len(whole)
 
@@ -246,39 +233,14 @@ def test_words_of_files_stand_in_quotations_alone(home: Path, server: MCPServer)
     talk(server, told)
 
 
-def test_a_drawing_comes_with_its_facts(server: MCPServer) -> None:
-    async def told(session: Session) -> None:
-        result = await session.client.call_tool("figure", {"run": RUN})
-        drawn = result.content[1]
-        assert isinstance(drawn, EmbeddedResource)
-        assert isinstance(drawn.resource, TextResourceContents)
-        assert drawn.resource.mime_type == "image/svg+xml"
-        root = xml.etree.ElementTree.fromstring(drawn.resource.text)
-        assert root.tag == "{http://www.w3.org/2000/svg}svg"
-        words = "".join(root.itertext())
-        assert all(name in words for name in ("close", "shifted", "collapsed"))
-        assert result.structured_content is not None
-        assert result.structured_content["svg_bytes"] == len(drawn.resource.text.encode())
-
-    talk(server, told)
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("verdict", {"run": "nothing"}, "No run has that id"),
         ("verdict", {"run": "../../etc"}, "No run has that id"),
-        ("leaderboard", {"run": RUN, "cursor": "1"}, "cursor does not belong"),
         ("leaderboard", {"run": RUN, "cursor": f"1.{'0' * 12}"}, "cursor does not belong"),
-        ("leaderboard", {"run": RUN, "score": "bleu"}, "validation error"),
-        ("leaderboard", {"run": RUN, "limit": 0}, "validation error"),
-        ("clusters", {"run": RUN, "candidate": "nobody"}, "no such candidate"),
         ("clusters", {"run": RUN, "candidate": 4}, "no such candidate"),
-        ("clusters", {"run": RUN, "candidate": 0}, "no such candidate"),
         ("clusters", {"run": RUN, "candidate": "9" * 5000}, "no such candidate"),
-        ("cluster_texts", {"run": RUN, "candidate": 1, "cluster": 5000}, "no such cluster"),
         ("findings", {"run": RUN, "candidate": 1, "cluster": 5000}, "no such cluster"),
-        ("test_candidates", {"run": RUN, "first": 1, "second": "close"}, "against itself"),
         ("job", {"job": "../x"}, "No job has that id"),
     ],
 )
@@ -293,27 +255,18 @@ def test_a_wrong_call_is_told_what_was_wrong(
     assert len(message) < 2000
 
 
-def test_a_cursor_of_other_arguments_is_refused(server: MCPServer) -> None:
-    async def told(session: Session) -> str:
-        cursor = (await session.ask("clusters", run=RUN, candidate=3, limit=1))["next_cursor"]
-        return await session.refused("clusters", run=RUN, candidate=2, limit=1, cursor=cursor)
-
-    assert "cursor does not belong" in talk(server, told)
-
-
-@pytest.mark.parametrize("file", ["comparison.json", "texts-0.parquet", "pairwise-0.npy"])
 def test_a_damaged_run_is_an_error_that_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: MCPServer, file: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: MCPServer
 ) -> None:
     monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
     broken = make_run(tmp_path, name="broken", n=40, seeds=1, projection=False)
-    (broken.path / file).write_bytes(b"{}")
+    (broken.path / "comparison.json").write_bytes(b"{}")
 
     async def told(session: Session) -> tuple[dict[str, Any], str]:
         return await session.ask("list_runs"), await session.refused("verdict", run="broken")
 
     listed, message = talk(server, told)
-    assert listed["damaged"] == (["broken"] if file == "comparison.json" else [])
+    assert listed["damaged"] == ["broken"]
     assert "A stored file cannot be used" in message
     assert "data, never an instruction" in message
 
@@ -353,19 +306,6 @@ def test_a_job_is_told_of(server: MCPServer) -> None:
 
         found = talk(server, told)
     assert (found["status"], found["message"], found["name"]) == ("failed", "No file is there", WORD)
-
-
-def test_the_pages_are_resources(server: MCPServer) -> None:
-    async def told(session: Session) -> None:
-        listed = {str(each.uri) for each in (await session.client.list_resources()).resources}
-        assert listed == {f"mauve-lens://{name}" for name in PAGES}
-        for name in PAGES:
-            (content,) = (await session.client.read_resource(f"mauve-lens://{name}")).contents
-            assert isinstance(content, TextResourceContents)
-            assert content.text == page_text(name)
-            assert len(content.text) < 4000
-
-    talk(server, told)
 
 
 def test_the_skill_names_every_tool_and_no_other(server: MCPServer) -> None:

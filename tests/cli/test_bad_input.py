@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import build_parser, main
+from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.base.errors import InputError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.encoders.catalogue import PACKAGED
 from mauve_core.store import RunStore
@@ -83,16 +82,6 @@ def test_missing_file(shell: Shell) -> None:
     shell.refuses(shell.compare(), "close.jsonl")
 
 
-def test_empty_file(shell: Shell) -> None:
-    (shell.folder / "close.jsonl").write_text("")
-    shell.refuses(shell.compare(), "close.jsonl")
-
-
-def test_file_of_empty_texts(shell: Shell) -> None:
-    (shell.folder / "close.jsonl").write_text('{"text": " "}\n' * 30)
-    shell.refuses(shell.compare(), "close.jsonl", "30")
-
-
 def test_wrong_field_names_those_there_are(shell: Shell) -> None:
     shell.refuses(shell.compare("--text-field", "body"), "'body'", "human.jsonl", "'id', 'text', 'note'")
     shell.refuses(shell.compare("--text-field", "close=body"), "'body'", "close.jsonl")
@@ -106,21 +95,14 @@ def test_broken_json_names_file_and_line(shell: Shell) -> None:
     shell.refuses(shell.compare(), "close.jsonl", "Line 7 ")
 
 
-def test_latin_1_file_names_file_and_line(shell: Shell) -> None:
-    path = shell.folder / "collapsed.jsonl"
-    path.write_bytes(path.read_bytes() + '{"text": "déjà vu"}\n'.encode("latin-1"))
-    shell.refuses(shell.compare(), "collapsed.jsonl", "UTF-8", "41")
-
-
-@pytest.mark.parametrize("texts", [1, 3])
-def test_too_few_texts_against_many(shell: Shell, texts: int) -> None:
+def test_too_few_texts_against_many(shell: Shell) -> None:
     """Also with 5,000 on the other side: more human texts do not make up for a candidate of three."""
     rows = [{"id": str(i), "text": f"Text number {i}"} for i in range(5000)]
     (shell.folder / "human.jsonl").write_text("\n".join(map(json.dumps, rows)))
     np.save(shell.folder / "human.npy", np.random.default_rng(0).normal(size=(5000, 16)))
-    (shell.folder / "close.jsonl").write_text("\n".join(map(json.dumps, rows[:texts])))
-    np.save(shell.folder / "close.npy", np.ones((texts, 16)))
-    shell.refuses(shell.compare(), "close.jsonl", f"Received: {texts}", "at least")
+    (shell.folder / "close.jsonl").write_text("\n".join(map(json.dumps, rows[:3])))
+    np.save(shell.folder / "close.npy", np.ones((3, 16)))
+    shell.refuses(shell.compare(), "close.jsonl", "Received: 3", "at least")
 
 
 def test_all_features_equal(shell: Shell) -> None:
@@ -129,7 +111,7 @@ def test_all_features_equal(shell: Shell) -> None:
     shell.refuses(shell.compare(), "equal")
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])
+@pytest.mark.parametrize("value", [np.nan, 1e300])
 def test_features_that_are_not_finite(shell: Shell, value: float) -> None:
     """1e300 is finite as float64 and not as float32, in which features are kept."""
     features = np.random.default_rng(0).normal(size=(40, 16))
@@ -138,63 +120,33 @@ def test_features_that_are_not_finite(shell: Shell, value: float) -> None:
     shell.refuses(shell.compare(), "close.npy", "not finite", "3, 8")
 
 
-def test_features_of_different_dimension(shell: Shell) -> None:
-    np.save(shell.folder / "close.npy", np.ones((40, 15)))
-    shell.refuses(shell.compare(), "different dimensions", "close.npy: 15", "human.npy: 16")
-
-
 def test_features_that_are_no_features(shell: Shell) -> None:
     path = shell.folder / "close.npy"
     arrays: dict[str, np.ndarray] = {
         "wrong number of rows": np.ones((39, 16)),
         "no features": np.ones(40),
-        "float32 array of shape (40, 0)": np.ones((40, 0), dtype=np.float32),
-        "complex128": np.ones((40, 16), dtype=complex),
     }
     for message, array in arrays.items():
         np.save(path, array)
         shell.refuses(shell.compare(), "close.npy", message)
     np.save(path, np.array([{"os": "system"}], dtype=object), allow_pickle=True)
     shell.refuses(shell.compare(), "close.npy", "cannot be read")
-    path.write_bytes(b"\x93NUMPY")
-    shell.refuses(shell.compare(), "close.npy", "cannot be read")
-    path.unlink()
-    shell.refuses(shell.compare(), "close.npy", "does not exist")
-
-
-def test_features_for_some_sources_only(shell: Shell) -> None:
-    shell.refuses(shell.compare()[:-2], "collapsed", "for every source")
-    shell.refuses([*shell.compare(), "--features", "x=y.npy"], "names unknown sources: x", "human, close, collapsed")
-    shell.refuses(shell.compare("--encoder", "minilm"), "--features and --encoder cannot be combined")
 
 
 def test_unknown_model_says_what_is_available(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    for name in ("no such model", "nobody/nothing-like-this"):
-        shell.refuses(shell.compare("--encoder", name, features=False), name, *PACKAGED)
+    name = "nobody/nothing-like-this"
+    shell.refuses(shell.compare("--encoder", name, features=False), name, *PACKAGED)
 
 
 @pytest.mark.parametrize(
     ("more", "parts"),
     [
         (["--seeds", "many"], ["--seeds", "'many'"]),
-        (["--seeds", "0"], ["setting seeds", "1 to 1000"]),
         (["--scale", "nan"], ["setting scale", "number"]),
-        (["--scale", "1e-300"], ["The setting scale cannot be used. Allowed: a number from 0.001 to 1000."]),
-        (["--scale", "1e300"], ["setting scale", "0.001 to 1000"]),
         (["--seeds", "9" * 4301], ["--seeds"]),
-        (["--k", "1"], ["setting k"]),
-        (["--k", "81"], ["81", "80"]),
-        (["--pooling", "max"], ["--pooling", "'max'", "mean"]),
         (["--model", "close=x.jsonl"], ["'close' twice"]),
-        (["--model", "human=x.jsonl"], ["cannot be named 'human'"]),
-        (["--model", "x.jsonl"], ["--model NAME=FILE"]),
-        (["--out", "..."], ["name cannot be used"]),
-        (["--id-field", "note"], ["'note'", "id"]),
-        (["--mod", "a=b"], ["--mod"]),
         (["--human", "x.jsonl"], ["--human is given twice", "human.jsonl' and 'x.jsonl'"]),
-        (["--k", "8", "--k", "8"], ["--k is given twice"]),
-        (["--encoder", "a", "--encoder", "b"], ["--encoder is given twice", "'a' and 'b'"]),
     ],
 )
 def test_options_that_cannot_be_used(shell: Shell, more: list[str], parts: list[str]) -> None:
@@ -203,114 +155,21 @@ def test_options_that_cannot_be_used(shell: Shell, more: list[str], parts: list[
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["nonsense"], ["compare"], ["compare", "--human", "x"], ["runs", "show"], ["runs", "show", "../../etc"]],
+    [[], ["compare"], ["runs", "show", "../../etc"]],
 )
 def test_commands_that_cannot_be_understood(shell: Shell, arguments: list[str]) -> None:
     shell.refuses(arguments)
 
 
-@pytest.mark.parametrize("device", ["cuda:99", "", "meta", "\x1b[31mcpu", "cpu,,cpu"])
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["encode", "x.jsonl", "--out", "f.npy"],
-        ["measure", "earlier"],
-        ["encoders", "earlier"],
-        ["runs", "again", "earlier"],
-        ["sweep", "earlier", "--over", "scale"],
-    ],
-)
-def test_a_device_is_checked_where_nothing_is_left_to_encode(shell: Shell, arguments: list[str], device: str) -> None:
-    shell.refuses([*arguments, "--device", device], "device", "Allowed" if device != "cuda:99" else "cuda")
+@pytest.mark.parametrize("device", ["cuda:99", "\x1b[31mcpu"])
+def test_a_device_is_checked_where_nothing_is_left_to_encode(shell: Shell, device: str) -> None:
+    shell.refuses(["runs", "again", "earlier", "--device", device], "device", "cuda" if "cuda" in device else "Allowed")
 
 
-@pytest.mark.parametrize(
-    ("variable", "value"), [("MAUVE_LENS_MAX_ROWS", "9" * 4301), ("MAUVE_LENS_MAX_MEMORY_MB", "-1")]
-)
-def test_a_limit_that_cannot_be_used_is_wrong_input(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
-) -> None:
-    from mauve_core.corpus import limits
-
-    monkeypatch.setenv(variable, value)
-    with pytest.raises(InputError, match=f"{variable} is not a valid limit. Allowed: a whole number above 0"):
-        limits.check()
-    if variable == limits.ROWS_VARIABLE:
-        shell.refuses(shell.compare(), variable)
-
-
-def test_an_unknown_command_is_answered_with_the_nearest(shell: Shell) -> None:
-    shell.refuses(["comapre"], "No command is named 'comapre'", "Did you mean compare?")
-    shell.refuses(["runs", "shwo"], "No command is named 'shwo'", "Did you mean show?")
-    with pytest.raises(InputError) as caught:
-        build_parser().parse_args(["wrok"])
-    assert "work" not in caught.value.allowed
-    assert build_parser().parse_args(["work", "folder"]).folder == Path("folder")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--encoder", ""], "--encoder is empty"),
-        (["--out", "日本"], "a letter from a to z or a digit"),
-    ],
-)
-def test_messages_name_what_a_person_gave(shell: Shell, arguments: list[str], said: str) -> None:
-    shell.refuses(shell.compare(*arguments, features=False), said)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said", "unsaid"),
-    [
-        (["sweep", "earlier", "--over", "scale", "--values", "nan"], "The setting values cannot be used", "[0]"),
-        (["sweep", "earlier", "--over", "scale", "--values", "1e-300"], "numbers from 0.001 to 1000", "inf"),
-        (["measure", "earlier", "--neighbors", "0"], "numbers of neighbors", "ks[0]"),
-        (["measure", "earlier", "--neighbors", "9" * 4301], "numbers of neighbors", "sys."),
-        (["test", "earlier", "--a", "close"], "Received: --a close.", "None"),
-        (["methods", "earlier", "--method", "direct", "--human-model", "x"], "only that of the human side, 'x'", "and"),
-        (["methods", "earlier", "--method", "kmeans:scale=1e300"], "0.001 to 1000", "inf"),
-    ],
-)
-def test_messages_name_nothing_of_the_inside(shell: Shell, arguments: list[str], said: str, unsaid: str) -> None:
-    shell.refuses(arguments, said)
-    args = build_parser().parse_args(arguments)
-    with pytest.raises(InputError) as caught:
-        args.run(args)
-    assert unsaid not in str(caught.value)
-
-
-@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
-@pytest.mark.parametrize("action", [["report", "earlier"], ["report", "earlier", "--format", "latex"], ["debug"]])
-def test_what_cannot_be_written_over_is_wrong_input(
-    shell: Shell, tmp_path: Path, action: list[str], make: Callable[[Path], None]
-) -> None:
-    make(tmp_path / "out")
-    shell.refuses([*action, "--out", str(tmp_path / "out")], "Cannot write", "Allowed: a new file, or a regular one")
-
-
-def test_a_run_is_not_written_over_a_pipe(shell: Shell, tmp_path: Path) -> None:
+@pytest.mark.parametrize("action", [["report", "earlier"], ["runs", "export", "earlier"]])
+def test_what_cannot_be_written_over_is_wrong_input(shell: Shell, tmp_path: Path, action: list[str]) -> None:
     os.mkfifo(tmp_path / "out")
-    shell.refuses(["runs", "export", "earlier", "--out", str(tmp_path / "out")], "Cannot write")
-
-
-def test_a_home_of_nobody_is_wrong_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setenv(HOME_VARIABLE, "~nobodyxyz/x")
-    assert main(["runs", "list"]) == 2
-    assert HOME_VARIABLE in capsys.readouterr().err
-
-
-def test_encode_refuses_before_it_works(shell: Shell) -> None:
-    file = str(shell.folder / "close.jsonl")
-    shell.refuses(["encode", file, "--out", "features.txt", "--encoder", "minilm"], "ends in .npy")
-    shell.refuses(["encode", "nowhere.jsonl", "--out", "f.npy", "--encoder", "minilm"], "nowhere.jsonl")
-
-
-def test_generate_refuses_an_unknown_decoder(shell: Shell, tmp_path: Path) -> None:
-    prompts = ["--prompts", str(shell.folder / "close.jsonl"), "--out", str(tmp_path / "out"), "--quiet"]
-    shell.refuses(["generate", "--model", "smollm2-135m", "--decoder", "psychic", *prompts], "psychic", "greedy")
-    batch = ["--decoder", "greedy", "--batch-size", "0"]
-    shell.refuses(["generate", "--model", "smollm2-135m", *batch, *prompts], "--batch-size cannot be used")
-    assert not (tmp_path / "out").exists()
+    shell.refuses([*action, "--out", str(tmp_path / "out")], "Cannot write")
 
 
 @pytest.fixture
@@ -318,14 +177,6 @@ def tiny_model(tmp_path: Path) -> str:
     from tests.tiny_models import make_gpt2
 
     return str(make_gpt2(tmp_path / "model"))
-
-
-@pytest.mark.slow
-def test_all_texts_equal(shell: Shell, tiny_model: str) -> None:
-    for name in NAMES:
-        rows = [{"id": str(i), "text": "The same words."} for i in range(40)]
-        (shell.folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    shell.refuses(shell.compare("--encoder", tiny_model, "--device", "cpu", features=False), "equal")
 
 
 @pytest.mark.slow

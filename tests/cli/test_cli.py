@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +16,14 @@ import pytest
 from mauve_core.__main__ import DEBUG_VARIABLE, build_parser, main
 from mauve_core.analysis.preflight import preflight
 from mauve_core.analysis.verdict import verdict
-from mauve_core.base.config import HUMAN, SCORES, CompareConfig, EncoderConfig
-from mauve_core.base.errors import InputError, MauveLensError, StorageError
+from mauve_core.base.config import HUMAN, SCORES, EncoderConfig
+from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress
-from mauve_core.cli import models, serving
+from mauve_core.cli import serving
 from mauve_core.cli.comparing import task_of
-from mauve_core.cli.options import for_source, named
+from mauve_core.cli.options import for_source
 from mauve_core.scoring.comparison_json import to_json
 from mauve_core.scoring.empty_clusters import empty_clusters_json
 from mauve_core.store import Run, RunStore
@@ -93,65 +91,6 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     assert np.array_equal(stored, np.load(study / "close.npy"))
 
 
-def test_steps_of_normalizing_are_options(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    plain = compare_arguments(study, features=False)
-    task = task_of(build_parser().parse_args([*plain, "--quiet", "--normalize", "whitespace, line-breaks,words:40"]))
-    assert task.normalize == ("line-breaks", "whitespace", "words:40")
-    assert task_of(build_parser().parse_args([*plain, "--quiet"])).normalize is None
-    assert main([*plain, "--quiet", "--normalize", "spaces"]) == 2
-    assert "Allowed: unicode, token-marks, echo, line-breaks" in capsys.readouterr().err
-    assert main([*compare_arguments(study), "--quiet", "--normalize", "quotes"]) == 2
-    assert "cannot be normalized if their features are given" in capsys.readouterr().err
-
-
-def test_compare_prints_a_table_that_says_where_the_run_is(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*compare_arguments(study), "--quiet"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    opening, table = captured.out.split("\n\n", 1)
-    assert opening.startswith("close and collapsed (40 texts each) compared with 40 human texts: 40 ids shared ")
-    assert "close is closer to the human texts than collapsed: MAUVE 0." in opening.replace("\n", " ")
-    assert max(map(len, opening.splitlines())) <= 110
-    assert table.startswith("Rank  Letters  Candidate")
-    assert "Stored as run human-vs-close-collapsed" in captured.out
-    assert "?run=human-vs-close-collapsed" in captured.out
-
-
-def test_the_same_command_gives_the_same_scores(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    records = []
-    for _ in range(2):
-        assert main([*compare_arguments(study), "--json", "--quiet"]) == 0
-        records.append(json.loads(capsys.readouterr().out))
-    assert records[0]["candidates"] == records[1]["candidates"]
-    assert [record["run"] for record in records] == ["human-vs-close-collapsed", "human-vs-close-collapsed-2"]
-
-
-def test_runs_lists_shows_and_deletes(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs"]) == 0
-    assert "No run is stored" in capsys.readouterr().out
-    main([*compare_arguments(study), "--json", "--quiet", "--out", "one"])
-    compared = json.loads(capsys.readouterr().out)
-
-    assert main(["runs", "--json"]) == 0
-    (listed,) = json.loads(capsys.readouterr().out)["runs"]
-    assert (listed["id"], listed["candidates"], listed["n"]) == ("one", ["close", "collapsed"], 40)
-    assert main(["runs"]) == 0
-    assert "one" in capsys.readouterr().out
-
-    for arguments in (["runs", "show", "one", "--json"], ["runs", "--json", "show", "one"]):
-        assert main(arguments) == 0
-        assert json.loads(capsys.readouterr().out) == compared
-    assert main(["runs", "show", "one"]) == 0
-    shown = capsys.readouterr().out
-    assert "Rank  Letters  Candidate" in shown
-    above = " ".join(shown.partition("Rank  Letters")[0].split())
-    assert above.index("Run one (one)") < above.index(compared["verdict"]["closest"])
-
-    assert main(["runs", "delete", "one"]) == 0
-    assert main(["runs", "show", "one"]) == 2
-    assert "No run has the id 'one'" in capsys.readouterr().err
-
-
 @pytest.mark.slow
 def test_compare_and_encode_with_an_encoder(study: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.tiny_models import make_gpt2
@@ -205,75 +144,10 @@ def test_options_become_the_task() -> None:
     assert task.name == "h vs a, b"
 
 
-def test_without_options_the_settings_are_the_defaults() -> None:
-    command = ["compare", "--human", "h.csv", "--model", "a=a.csv", "--encoder", EncoderConfig().model]
-    assert task_of(build_parser().parse_args(command)).config == CompareConfig()
-
-
 def test_own_fields_come_before_those_for_all() -> None:
     assert for_source(["x", "a=y", "z=w"], "a", ["human", "a"]) == ["y"]
     assert for_source(["x", "a=y", "z=w"], "human", ["human", "a"]) == ["x", "z=w"], "no source is called z"
     assert for_source(None, "a", ["a"]) == []
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (["file"], "name and a file"),
-        (["=f"], "name and a file"),
-        (["a="], "name and a file"),
-        (["a=f", "a=g"], "twice"),
-    ],
-)
-def test_named_files_must_be_complete_and_different(values: list[str], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        named(values, "--model")
-
-
-def commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    yield parser
-    for action in parser._actions:
-        for inner in action.choices.values() if isinstance(action, argparse._SubParsersAction) else ():
-            yield from commands(inner)
-
-
-SINGLE = sorted(
-    {
-        (" ".join(parser.prog.split()[1:]), action.option_strings[0])
-        for parser in commands(build_parser())
-        for action in parser._actions
-        if action.option_strings and action.nargs != 0 and not isinstance(action, argparse._AppendAction)
-    }
-)
-"""Command and option, for every option of the command line that takes one value."""
-
-
-def test_the_walk_finds_the_options() -> None:
-    assert {("compare", "--human"), ("compare", "--k"), ("runs", "--search"), ("app", "--read-only")} <= set(SINGLE)
-
-
-@pytest.mark.parametrize(("command", "option"), SINGLE)
-def test_an_option_of_one_value_is_given_once(command: str, option: str) -> None:
-    (parser,) = [parser for parser in commands(build_parser()) if " ".join(parser.prog.split()[1:]) == command]
-    action = parser._option_string_actions[option]
-    usual = "cpu" if option == "--device" else "1"
-    value = usual if action.choices is None else next(iter(action.choices))
-    with pytest.raises(InputError, match=rf"{option} is given twice.*once"):
-        parser.parse_args([option, str(value), f"{option}={value}"])
-
-
-@pytest.mark.parametrize("option", ["--search", "--tag"])
-def test_an_option_before_a_command_and_behind_it_is_given_twice(option: str) -> None:
-    with pytest.raises(InputError, match=rf"{option} is given twice.*'a' and 'b'"):
-        build_parser().parse_args(["runs", option, "a", "list", option, "b"])
-    for words in (["runs", option, "a", "list"], ["runs", "list", option, "a"], ["runs", option, "a"]):
-        assert "a" in getattr(build_parser().parse_args(words), option[2:])
-
-
-def test_a_parser_that_is_used_again_has_seen_nothing() -> None:
-    parser = build_parser()
-    for _ in range(2):
-        assert parser.parse_args(["runs", "--search", "a"]).search == "a"
 
 
 def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,16 +160,9 @@ def test_the_app_is_started_beside_its_configuration(monkeypatch: pytest.MonkeyP
     assert Path(command.environment[HOME_VARIABLE]).is_absolute(), "the folder changes before the app starts"
 
 
-@pytest.mark.parametrize("port", [0, 65536, -1])
-def test_a_port_must_be_one(port: int) -> None:
+def test_a_port_must_be_one() -> None:
     with pytest.raises(InputError, match="--port is not a valid port"):
-        serving.app_command(port)
-
-
-def test_a_missing_app_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MauveLensError, match="app is not installed"):
-        serving.app_command(8501)
+        serving.app_command(65536)
 
 
 @pytest.mark.parametrize(
@@ -346,31 +213,6 @@ def test_what_libraries_print_does_not_mix_with_the_result(
     assert captured.err == "Loading weights...\n"
 
 
-def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in (
-        [],
-        ["compare"],
-        ["runs"],
-        ["runs", "show"],
-        ["encode"],
-        ["generate"],
-        ["study"],
-        ["app"],
-        ["demo"],
-    ):
-        with pytest.raises(SystemExit) as left:
-            main([*command, "--help"])
-        assert left.value.code == 0
-        assert "usage: mauve-lens" in capsys.readouterr().out
-
-
-def test_the_parser_knows_the_commands_that_are_promised() -> None:
-    parser = build_parser()
-    for command in (["runs"], ["app", "--no-demo"], ["demo"], ["encode", "f", "--out", "x.npy"]):
-        assert callable(parser.parse_args(command).run)
-    assert parser.parse_args(["encode", "f", "--out", "x.npy"]).run is models._encode
-
-
 def run_process(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mauve_core", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, **options)  # type: ignore[call-overload, no-any-return]
@@ -388,16 +230,12 @@ def test_listing_runs_in_a_process_of_its_own_is_quick_to_import() -> None:
 
 @pytest.mark.slow
 def test_exit_codes_of_the_process(study: Path) -> None:
-    assert run_process("runs", "show", "nothing").returncode == 2
-    assert run_process("compare", "--human").returncode == 2
     assert run_process("nonsense").returncode == 2
     done = run_process(*compare_arguments(study), "--json", "--quiet", env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["candidates"][0]["name"] == "close"
     assert " ± " in record["verdict"]["closest"], "escaped, where the encoding lacks it"
-    table = run_process("runs", "show", "human-vs-close-collapsed", env={**os.environ, "PYTHONIOENCODING": "ascii"})
-    assert (table.returncode, r"\xb1" in table.stdout) == (0, True), "a terminal without plus-minus still gets a table"
 
 
 def test_ctrl_c_ends_with_one_line() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +16,9 @@ from mauve_core.__main__ import main
 from mauve_core.analysis import frames
 from mauve_core.analysis.cost_intervals import costed_table
 from mauve_core.analysis.gap_test import gap_test
-from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.corpus.metadata import frame_of
-from mauve_core.scoring.compare import compare
-from mauve_core.store import Run, RunStore
-from tests.synthetic import make_comparison_inputs, make_run
+from mauve_core.base.config import HUMAN
+from mauve_core.store import Run
+from tests.synthetic import make_run
 
 NAME, SAME = "shifted", "close"
 
@@ -103,28 +99,6 @@ def test_all_texts_in_the_order_of_their_files_as_csv_and_parquet(
     np.testing.assert_array_equal(np.stack(table.loc[table["source"] == NAME, "vector"]), run.features(NAME))
 
 
-def test_metadata_of_any_kind_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path))
-    human, sides, features = make_comparison_inputs(60)
-    mixed, numbers = [7, "seven", None] * 20, [math.inf, -math.inf, None] * 20
-    human = dataclasses.replace(human, metadata=frame_of({"mixed": mixed, "numbers": numbers}, 60, typed=True))
-    config = CompareConfig(encoder=None, score=ScoreConfig(seeds=1, restarts=1, bootstrap=100), projection=False)
-    given = {name: features[name] for name in (HUMAN, NAME)}
-    comparison = compare(human, {NAME: sides[NAME]}, config, features=given)
-    RunStore(tmp_path / "runs").save("kinds", comparison, {HUMAN: human, NAME: sides[NAME]})
-    rows = as_json(capsys, "texts", "kinds", "--most", "3")["texts"][:3]
-    assert [row["metadata.mixed"] for row in rows] == mixed[:3]
-    assert [row["metadata.numbers"] for row in rows] == ["inf", "-inf", None]
-    assert {row["x"] for row in rows} == {None}
-    assert "with no features" in said(capsys, "texts", "kinds", "--parquet", str(tmp_path / "kinds.parquet"))
-    table = pd.read_parquet(tmp_path / "kinds.parquet")
-    assert [json.loads(value) for value in table["metadata.mixed"][:3]] == mixed[:3]
-    assert table["metadata.numbers"][:2].tolist() == numbers[:2]
-    assert "vector" not in table
-
-
 def test_scores_and_pairs_are_those_of_the_comparison(run: Run) -> None:
     scores = frames.scores(run.comparison).set_index(["candidate", "score", "partition"])
     own = run.comparison.candidate(NAME).joint_scores["mauve"]
@@ -132,20 +106,3 @@ def test_scores_and_pairs_are_those_of_the_comparison(run: Run) -> None:
     pairs = frames.pairs(run)
     assert run.comparison.differences is not None
     assert pairs["p_adjusted"].tolist() == [each.p_adjusted for each in run.comparison.differences]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["clusters", "synthetic", "--candidate", "nobody"], "No candidate named 'nobody'"),
-        (["clusters", "synthetic", "--seed", "7"], "No partition with that seed"),
-        (["clusters", "synthetic", "--most", "0"], "--most is too small"),
-        (["texts", "synthetic", "--cluster", "9999"], "No cluster has that number"),
-        (["texts", "nothing"], "No run"),
-        (["texts", "synthetic", "--json", "--csv"], "not allowed with"),
-        (["texts", "synthetic", "--json", "--parquet", "x.parquet"], "not allowed with"),
-    ],
-)
-def test_wrong_input_is_told(run: Run, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(arguments) == 2
-    assert told in capsys.readouterr().err

@@ -10,8 +10,6 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN
-from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.corpus import Table, read_table
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.store import RunStore
 from tests.files_on_disk import write_study
@@ -21,7 +19,6 @@ NAMES = (HUMAN, "close", "collapsed")
 
 @pytest.fixture
 def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
     write_study(tmp_path / "files")
     return tmp_path / "files"
 
@@ -65,39 +62,6 @@ def test_the_run_is_that_of_separate_files(study: Path, capsys: pytest.CaptureFi
     assert all(pairs[0].codes[n].tolist() == pairs[1].codes[n].tolist() for n in NAMES)
 
 
-def test_a_file_of_several_sources_is_read_once(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[str] = []
-
-    def counted(path: str) -> Table:
-        read.append(path)
-        return read_table(path)
-
-    monkeypatch.setattr("mauve_core.tasks.comparison.read_table", counted)
-    same = {name: name for name in NAMES}
-    path = joined(study, same)
-    assert main(["compare", path, "--by", "g", *common(study, same, "joined")]) == 0
-    assert read == [path]
-
-
-def test_a_candidate_called_human_gets_another_name(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = joined(study, {HUMAN: "gold", "close": HUMAN, "collapsed": "collapsed"})
-    names = {HUMAN: HUMAN, "close": "human (g)", "collapsed": "collapsed"}
-    assert main(["compare", path, "--by", "g", "--reference", "gold", *common(study, names, "gold")]) == 0
-    assert "The candidate 'human' is called 'human (g)'" in capsys.readouterr().err
-    run = RunStore().load("gold")
-    assert {name: run.corpora[name].texts[0] for name in names.values()} == {
-        name: json.loads((study / f"{file}.jsonl").read_text("utf-8").splitlines()[0])["text"]
-        for file, name in names.items()
-    }
-
-
-def test_the_field_of_the_sources_is_guessed_and_told(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    same = {name: name for name in NAMES}
-    assert main(["compare", joined(study, same), *common(study, same, "guessed")]) == 0
-    assert "Sources: the field 'g', guessed because a value of it names human texts." in capsys.readouterr().err
-    assert RunStore().load("guessed").comparison.human.n == 40
-
-
 def test_a_field_that_cannot_be_guessed_is_asked_for(study: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = joined(study, {HUMAN: "one", "close": "two", "collapsed": "three"})
     assert main(["compare", path]) == 2
@@ -111,13 +75,7 @@ def test_a_field_that_cannot_be_guessed_is_asked_for(study: Path, capsys: pytest
     [
         (["FILE", "--reference", "y"], "'human' (40)"),
         (["FILE", "--human", "h.jsonl"], "was given together with --human"),
-        (["--reference", "y", "--human", "h.jsonl", "--model", "m=m.jsonl"], "was given together with --human"),
-        (["--by", "g"], "--by needs one file"),
-        (["FILE", "--by", "g", "--human", "h.jsonl"], "--by needs one file"),
-        (["--human", "h.jsonl"], "--model"),
         (["FILE", "--by", "x"], "no field named 'x'"),
-        (["FILE", "--by", "g", "--reference", "y"], "'human' (40)"),
-        (["FILE", "--by", "g", "--reference", "close"], "'human (g)'"),
     ],
 )
 def test_what_does_not_fit_together_ends_with_status_2(

@@ -49,16 +49,6 @@ def test_a_fault_is_kept_with_its_frames_and_without_its_words() -> None:
     assert SECRET not in json.dumps(fault)
 
 
-def test_the_last_faults_are_kept(home: Path) -> None:
-    for _ in range(faults.REMEMBERED + 3):
-        remember()
-    assert len(faults.remembered()) == faults.REMEMBERED
-    (home / "faults" / "faults.json").write_text("[[[")
-    assert faults.remembered() == []
-    remember()
-    assert len(faults.remembered()) == 1
-
-
 def test_a_home_that_cannot_be_written_is_no_second_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "file"))

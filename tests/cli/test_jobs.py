@@ -14,13 +14,6 @@ from tests.job_folders import job
 LOG = "".join(f"2026-01-01 10:00:{second:02d}  line {second}\n" for second in range(60))
 
 
-def test_without_jobs_it_says_so(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["jobs"]) == DONE
-    assert "There are no jobs" in capsys.readouterr().out
-    assert main(["jobs", "--json"]) == DONE
-    assert json.loads(capsys.readouterr().out) == {"schema": "mauve-lens/jobs/1", "jobs": []}
-
-
 def test_jobs_are_listed_with_how_far_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     with (
         job(1, status="done", run="study"),
@@ -40,23 +33,6 @@ def test_jobs_are_listed_with_how_far_they_are(capsys: pytest.CaptureFixture[str
     assert rows[4].rstrip().endswith("run study")
     assert [entry["status"] for entry in found] == ["failed", "queued", "running", "done"]
     assert [entry["jobs_before"] for entry in found] == [0, 1, 0, 0]
-
-
-def test_damaged_folders_hide_no_other_job(capsys: pytest.CaptureFixture[str]) -> None:
-    with job(1, status="running"), job(2, status="running") as wrong, job(3, status="running") as dead:
-        folders = [queue.jobs_folder() / state.id for state in (wrong, dead)]
-        (folders[0] / job_state.STATE).write_text('{"id": 1}')
-        (folders[0] / job_state.LOG).unlink()
-        (folders[0] / job_state.LOG).mkdir()
-        (folders[1] / job_state.ALIVE).unlink()
-        assert main(["jobs", "--json"]) == DONE
-        found = json.loads(capsys.readouterr().out)["jobs"]
-        assert [entry["status"] for entry in found] == ["interrupted", "failed", "running"]
-        assert main(["jobs"]) == DONE
-        assert "state.json is not the state of a job" in capsys.readouterr().out
-        for action in ("log", "remove"):
-            assert main(["jobs", action, wrong.id]) == DONE
-    assert len(queue.list()) == 2
 
 
 def test_the_end_of_a_log_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,15 +59,6 @@ def test_a_job_is_cancelled_and_removed(capsys: pytest.CaptureFixture[str]) -> N
     assert queue.list() == ()
 
 
-def test_a_job_is_resumed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    resumed: list[str] = []
-    monkeypatch.setattr("mauve_core.cli.working.queue.resume", resumed.append)
-    assert main(["jobs", "resume", "20260101-000000000001-abcd"]) == DONE
-    assert resumed == ["20260101-000000000001-abcd"]
-    assert capsys.readouterr().out == "Resumed: 20260101-000000000001-abcd\n"
-
-
-@pytest.mark.parametrize("action", ["log", "cancel", "resume", "remove"])
-def test_an_unknown_job_is_wrong_input(action: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["jobs", action, "../jobs"]) == WRONG_INPUT
+def test_an_unknown_job_is_wrong_input(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["jobs", "cancel", "../jobs"]) == WRONG_INPUT
     assert "No job has the id" in capsys.readouterr().err

@@ -126,14 +126,6 @@ def test_a_sweep_over_lengths_ends_at_the_leaderboard_s_score(
     assert OWN_VALUE in out
 
 
-def test_the_report_s_clusters_name_the_seed_of_the_median(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    page = printed(capsys, SAME["report"])
-    own = run.comparison.candidate(NAME).scores["mauve"]
-    seed = run.comparison.median_seed(NAME)
-    said = f"These clusters: seed {seed + 1} of 2, where it is {written(min(own.values), 3)} (the median)."
-    assert said in page
-
-
 def test_a_tested_difference_is_that_of_the_leaderboard_s_means(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     out = printed(capsys, f"test synthetic --a {NAME} --b {OTHER}")
     one, other = (run.comparison.candidate(name).scores["mauve"].mean for name in (NAME, OTHER))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -50,19 +49,9 @@ def test_out_and_in_again(run: Run, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert store.list() == before
 
 
-def test_ratings_from_elsewhere_need_ids_alone(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "theirs.csv"
-    file.write_text("rater,prompt_id,left,right,question,option\nben,t0001,human,close,sensible,tie\n")
-    assert main(["ratings", "import", run.id, str(file)]) == 0
-    assert main(["ratings", "rank", run.id, "--json"]) == 0
-    record = json.loads(capsys.readouterr().out.partition("\n")[2])
-    assert record["rankings"][0]["n"] == 1
-
-
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ("ben,t0001,human,close,sensible,good", "column option"),
         ("ben,t0001,human,nobody,sensible,tie", "sources that run synthetic does not have"),
         ("ben,t9999,human,close,sensible,tie", "t9999"),
     ],
@@ -87,19 +76,6 @@ def test_a_ranking_of_each_question_and_how_scores_agree(run: Run, capsys: pytes
     assert {row["indicator"]: row["n"] for row in first["correlations"]}["MAUVE"] == 3
 
 
-def test_the_ranking_as_a_table(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    rate(run)
-    arguments = ["ratings", "rank", run.id, "--question", "human-like", "--ties", "random", "--min-seconds", "10"]
-    assert main([*arguments, "--confidence", "0.9"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("human-like: Which continuation is more likely to be written by a human?\nRank")
-    assert "90% interval" in said
-    assert "a win for one by coin flip" in said
-    assert "All ratings are from one rater" in said
-    assert "Agreement with people" in said
-    assert "interesting:" not in said
-
-
 def test_any_table_of_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "votes.csv"
     file.write_text("left,right,winner\n" + "a,b,left\n" * 3 + "a,b,right\n" + "b,c,left\n")
@@ -115,24 +91,6 @@ def test_any_table_of_votes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "−∞ to " in said
 
 
-def test_a_table_without_questions_has_none_to_choose(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "votes.csv"
-    file.write_text("left,right,winner\na,b,left\nb,a,left\n")
-    assert main(["ratings", "rank", str(file), "--question", "zz"]) == 2
-    said = capsys.readouterr().err
-    assert "Leave out --question" in said
-    assert "Allowed" not in said
-
-
-@pytest.mark.parametrize("action", [["import", "synthetic"], ["rank"]])
-def test_a_named_pipe_is_not_waited_for(
-    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str], action: list[str]
-) -> None:
-    os.mkfifo(tmp_path / "pipe.csv")
-    assert main(["ratings", *action, str(tmp_path / "pipe.csv")]) == 2
-    assert "is a named pipe" in capsys.readouterr().err
-
-
 def test_a_table_of_too_many_sources_is_refused_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "votes.csv"
     file.write_text("left,right,winner\n" + "".join(f"p{i},p{i + 1},left\n" for i in range(5000)))
@@ -143,16 +101,9 @@ def test_a_table_of_too_many_sources_is_refused_at_once(tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["export", "synthetic", "--out", "x.csv"], "has no ratings"),
         (["rank", "synthetic"], "has no ratings"),
-        (["rank", "synthetic", "--question", "taste"], "no ratings for that question"),
         (["rank", "nowhere"], "nowhere is neither a stored run nor a file"),
-        (["rank", "."], "is a folder"),
         (["rank", "/dev/zero"], "is a device"),
-        (["rank", "n" * 300], "Cannot read"),
-        (["import", "synthetic", "/dev/zero"], "is a device"),
-        (["import", "synthetic", "nowhere.csv"], "cannot be read"),
-        ([], "required"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(

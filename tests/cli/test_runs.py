@@ -11,7 +11,6 @@ import pytest
 from mauve_core.__main__ import main
 from mauve_core.store import RunStore
 from tests.handmade import make_comparison, make_corpora, make_features
-from tests.planted_formats import make_planted_run
 
 
 @pytest.fixture
@@ -105,39 +104,3 @@ def test_a_run_goes_out_and_comes_in(
     assert "Stored as run one-2" in said(capsys, "import", "one.mauve-run.zip")
     assert "Stored as run third" in said(capsys, "import", "other.zip", "--name", "Third")
     assert listed(capsys) == ["one", "one-2", "third", "two"]
-
-
-def test_what_is_used_on_the_disk(store: RunStore, capsys: pytest.CaptureFixture[str]) -> None:
-    said(capsys, "delete", "two")
-    use = json.loads(said(capsys, "disk", "--json"))
-    assert list(use["runs"]) == ["one"]
-    assert use["total"] == use["runs"]["one"] + use["bin"]
-    assert min(use["bin"], use["runs"]["one"]) > 1000
-    assert "(bin)" in said(capsys, "disk")
-
-
-def test_a_run_is_shown_below_what_its_format_tells_apart(
-    own_home: Path, store: RunStore, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = make_planted_run(own_home)
-    shown = said(capsys, "show", run.id)
-    _, opening, below = shown.split("\n\n", 2)
-    assert opening.startswith("model (60 texts) compared with 60 human texts: ")
-    caution = "model differs from the human texts in format (leading white space), which its score may partly reflect."
-    assert caution in opening.splitlines()
-    warning, line, todo, blank = below.splitlines()[:4]
-    assert warning.startswith("Differences of format: leading white space (AUC 0.7")
-    assert line.startswith("  ! Leading white space: texts that begin with white space: human 0 of 60 (0%), model ")
-    assert line.endswith("Strip white space on both sides and compare again.")
-    assert todo == f"  Normalize both sides: mauve-lens runs again {run.id} --normalize whitespace --encoder MODEL"
-    assert blank == ""
-    assert shown.index(line) < shown.index("Rank  Candidate")
-    record = json.loads(said(capsys, "show", run.id, "--json"))
-    assert [row["kind"] for row in record["preflight"]["rows"] if row["flagged"]] == ["leading_space"]
-    assert record["verdict"]["caution"] == caution
-    (empty,) = record["empty_clusters"]
-    assert empty["candidate"] == "model"
-    lines = shown[shown.index("\nEmpty clusters\n") :].splitlines()
-    cells = (f"{empty[side]['mean']:.1f} ± {empty[side]['sd']:.1f} (" for side in ("human", "model", "both"))
-    assert all(cell in lines[3] for cell in cells)
-    assert "in format" not in said(capsys, "show", "one")

@@ -10,11 +10,9 @@ from jsonschema import Draft202012Validator
 
 from mauve_core.__main__ import main
 from mauve_core.base.config import HUMAN, EncoderConfig
-from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.cli.outputs import schema_of, shape_of
 from mauve_core.experiments.clusters_over_shards import clusters_over_all
-from mauve_core.experiments.over_shards import ATTACHMENT, stored_over_shards
-from mauve_core.reporting.methods_text import methods_paragraph
+from mauve_core.experiments.over_shards import ATTACHMENT
 from mauve_core.shards.compare import plan_of
 from mauve_core.shards.plan import Work
 from mauve_core.shards.result import ShardedComparison
@@ -46,28 +44,6 @@ def sample(own_home: Path, tmp_path: Path) -> tuple[Run, ShardedComparison]:
     return stored(tmp_path, 60)
 
 
-def test_scores_over_all_texts_come_first(
-    sample: tuple[Run, ShardedComparison], capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, found = sample
-    out = said(capsys, "show", run.id)
-    score = found["model"].scores["mauve"]
-    parts = [
-        "Run sharded (sharded)",
-        "Over all texts, from shards\n",
-        f"model over all texts: MAUVE {score.mean:.3f}"[:-1],
-        "human: 240 texts in 3 shards",
-        "model: 240 texts in 3 shards",
-        f"\nmodel      240    {with_plain_spaces(f'{score}')}  ",
-        "This run shows a sample of 60 of 240 texts a side. What follows is of the sample.",
-        f"MAUVE {with_plain_spaces(str(run.comparison.candidates[0].scores['mauve']))}",
-        "Rank  Candidate",
-    ]
-    places = [out.find(part) for part in parts]
-    assert -1 not in places, parts[places.index(-1)] + "\n" + out
-    assert places == sorted(places)
-
-
 def test_json_has_scores_over_all_texts(
     sample: tuple[Run, ShardedComparison], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,18 +60,6 @@ def test_json_has_scores_over_all_texts(
     assert output["candidates"][0]["n"] == 60
 
 
-def test_a_run_of_all_texts_is_no_sample(own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run, _ = stored(tmp_path, 1000)
-    assert "This run shows all 240 texts a side." in said(capsys, "show", run.id)
-    assert json.loads(said(capsys, "show", run.id, "--json"))["over_all_texts"]["is_sample"] is False
-
-
-def test_other_runs_have_no_such_scores(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    make_run(own_home, n=60, seeds=2, projection=False)
-    assert "all texts" not in said(capsys, "show", "synthetic")
-    assert json.loads(said(capsys, "show", "synthetic", "--json"))["over_all_texts"] is None
-
-
 @pytest.mark.filterwarnings("default:The scores over all texts")
 def test_damaged_scores_over_all_texts_leave_the_sample(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run(own_home, n=60, seeds=2, projection=False)
@@ -105,30 +69,3 @@ def test_damaged_scores_over_all_texts_leave_the_sample(own_home: Path, capsys: 
     assert "Rank  " in shown.out
     assert "The scores over all texts cannot be read" in shown.err
     assert main(["runs", "show", run.id, "--json"]) in (1, 2), "null would say that the run is not from shards"
-
-
-def test_a_run_from_shards_says_what_made_its_features(
-    sample: tuple[Run, ShardedComparison], capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, _ = sample
-    made = f"features of {stored_model(run)}:max_tokens=50, from shards"
-    assert run.comparison.config.made_by == made
-    for out in (said(capsys), said(capsys, "show", run.id), methods_text(run), f"{run!r}"):
-        assert "features given" not in out
-        assert "supplied" not in out
-    assert made in said(capsys)
-    assert f"encoder: {made}\n" in said(capsys, "show", run.id)
-    (listed,) = json.loads(said(capsys, "--json", "--search", "words.txt"))["runs"]
-    assert (listed["encoder"], listed["features_from"]) == (None, made.removeprefix("features of "))
-    assert made.removeprefix("features of ") in methods_text(run)
-
-
-def stored_model(run: Run) -> str:
-    found = stored_over_shards(run)
-    assert found is not None
-    assert found.encoder is not None
-    return found.encoder.model
-
-
-def methods_text(run: Run) -> str:
-    return methods_paragraph(run.comparison)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.__main__ import build_parser, main
+from mauve_core.__main__ import build_parser
 from mauve_core.base.errors import InputError
 from mauve_core.cli.settings import VARIABLE
 
@@ -45,13 +45,6 @@ def test_settings_stand_for_what_the_command_line_leaves_out(
     assert capsys.readouterr().err == ""
 
 
-def test_the_command_line_overrides_them(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    settings.write_text('[compare]\nencoder = "minilm"\nseeds = 10\ntext-field = ["human=text", "m=output"]\n')
-    args = parsed(*COMPARE, "--seeds", "2", "--text-field", "body", "--text-field", "m=x")
-    assert (args.encoder, args.seeds, args.text_field) == ("minilm", 2, ["body", "m=x"])
-    assert capsys.readouterr().err == f'Settings from {settings}: encoder = "minilm"\n'
-
-
 def test_equal_to_the_same_command_line(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.write_text(
         '[measure]\nhuman = "h.jsonl"\nmodel = ["a=a.jsonl", "b=b.jsonl"]\njson = true\nlengths = "8,16"\n'
@@ -64,40 +57,18 @@ def test_equal_to_the_same_command_line(settings: Path, monkeypatch: pytest.Monk
     assert vars(told) == vars(written)
 
 
-def test_required_options_may_be_settings(settings: Path) -> None:
-    settings.write_text('[encode]\nout = "f.npy"\n')
-    assert parsed("encode", "h.jsonl").out == "f.npy"
-
-
 @pytest.mark.parametrize(
     ("content", "wrong"),
     [
         ("[compare]\nseed = true", "The key seed .* Allowed: text or a number. Received: True"),
         ('[compare]\nseeds = "many"', "The key seeds .* invalid int value: 'many'"),
         ('[compare]\npooling = "max"', "The key pooling .* invalid choice: 'max'"),
-        ("[compare]\nwith-prompt = 1", "Allowed: true or false. Received: 1"),
-        ("[compare]\nencoder = [1, [2]]", "The key encoder"),
-        (
-            "[compare]\nencodr = 'x'",
-            r"sets 'encodr', which is not an option of .* compare\. Did you mean encoder\?",
-        ),
-        ("[compare]\nhelp = true", "sets 'help', which is not an option"),
-        ("[compare]\ndevice = 'cuda:99'", "cuda:99"),
-        ("[compar]\nseeds = 1", r"Did you mean \[compare\]\?"),
-        ("seeds = 1", "is not the table of a command"),
-        ("[compare\nseeds = 1", "is not a TOML file"),
-        ("# " + "x" * 2**16, "too large"),
     ],
 )
 def test_what_cannot_be_a_setting(settings: Path, content: str, wrong: str) -> None:
     settings.write_text(content)
     with pytest.raises(InputError, match=wrong):
         parsed(*COMPARE)
-
-
-def test_a_missing_file_is_told_by_every_command(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs"]) == 2
-    assert str(settings) in capsys.readouterr().err
 
 
 def test_without_the_variable_no_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,7 @@ def test_the_notebook_has_ten_cells_and_keeps_no_output() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.trial
 def test_every_cell_runs_and_the_truth_is_found(tmp_path: Path) -> None:
     variables = {**os.environ, "IPYTHONDIR": str(tmp_path / "ipython"), "MAUVE_LENS_HOME": str(tmp_path / "home")}
     done = subprocess.run(

@@ -14,18 +14,11 @@ import pytest
 
 from mauve_core.base.errors import InputError
 from tests.fuzz.mutate import in_bytes, in_json
-from tests.fuzz.oracle import CHARACTERS, MEGABYTES, judged
+from tests.fuzz.oracle import MEGABYTES, judged
 
 
 def refuse(error: Exception) -> None:
     raise error
-
-
-class LongError(InputError):
-    """An error whose message nobody bounded."""
-
-    def __str__(self) -> str:
-        return "x" * (CHARACTERS + 1)
 
 
 class BellError(InputError):
@@ -40,16 +33,14 @@ class BellError(InputError):
     [
         (lambda: 1 // 0, "ZeroDivisionError"),
         (lambda: refuse(SystemExit(3)), "SystemExit"),
-        (lambda: refuse(LongError("long")), "characters"),
         (lambda: refuse(BellError("bell")), "does not print"),
         (lambda: np.ones(80 << 20), "MB"),
-        (lambda: np.ones(1 << 20 << 12), "MemoryError"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "died"),
-        (lambda: time.sleep(30), "took more than 4 s"),
+        (lambda: time.sleep(30), "took more than 1 s"),
     ],
 )
 def test_it_sees_what_must_not_happen(work: Callable[[], object], wrong: str, tmp_path: Path) -> None:
-    limit = 4 if "took" in wrong else 60  # pages of memory come slowly on a busy machine
+    limit = 1 if "took" in wrong else 60  # pages of memory come slowly on a busy machine
     found = judged(work, tmp_path, seconds=limit)
     assert wrong in found.wrong
     assert found.seconds < limit + 6

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,13 +13,11 @@ from mauve_core.base.config import CompareConfig, EncoderConfig
 from mauve_core.base.errors import MauveLensError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.progress import Progress
-from mauve_core.corpus.kinds import kind_of
 from mauve_core.jobs import estimates, queue, worker
-from mauve_core.jobs.estimates import FARTHEST, KEPT, estimate, is_encoding, is_known, remember
+from mauve_core.jobs.estimates import FARTHEST, estimate, is_known, remember
 from mauve_core.jobs.state import AMOUNT, LOG, TASK, JobState, write_json, write_state
 from mauve_core.tasks.amounts import Amount, SideSize, amount_of_sides
 from mauve_core.tasks.comparison import ComparisonTask, TextFile
-from mauve_core.tasks.study import StudyTask
 
 KIND = "comparison"
 FILES = {"human": TextFile("/human.jsonl"), "close": TextFile("/close.jsonl")}
@@ -39,11 +35,6 @@ def task(**changes: object) -> ComparisonTask:
 def said(amount: Amount, kind: str = KIND) -> str:
     found = estimate(kind, amount)
     return "" if found is None else found.text
-
-
-def test_without_a_history_nothing_is_said(own_home: Path) -> None:
-    assert estimate(KIND, texts(500)) is None
-    assert not is_known(KIND)
 
 
 def test_the_last_job_of_the_kind_says_how_long_the_next_takes(own_home: Path) -> None:
@@ -66,12 +57,6 @@ def test_other_sizes_take_in_proportion_if_they_are_not_far(own_home: Path) -> N
     for factor in (FARTHEST, 1 / FARTHEST):
         assert estimate(KIND, texts(int(500 * factor))) is not None
         assert estimate(KIND, texts(int(500 * factor**1.1))) is None
-
-
-def test_of_jobs_of_other_sizes_the_newest_near_one_is_taken(own_home: Path) -> None:
-    remember(KIND, texts(500), 30.0)
-    remember(KIND, texts(50_000), 9000.0)
-    assert said(texts(500)) == "About 30 s (last time 30 s for 500 texts)"
 
 
 def test_another_encoder_or_setting_says_nothing(own_home: Path) -> None:
@@ -97,53 +82,10 @@ def test_texts_whose_features_are_stored_are_told_apart() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("stage", "encodes"),
-    [
-        ("Encoding tokens of human", True),
-        ("Encoding images of human", True),
-        ("Encoding molecules of made", True),
-        ("Encoding sides", False),
-        ("Reading images of human", False),
-    ],
-)
-def test_encoding_is_told_by_its_stage_for_every_kind(stage: str, encodes: bool) -> None:
-    assert is_encoding(stage) is encodes
-
-
-def test_the_amount_speaks_of_the_kind() -> None:
-    sides = [SideSize(300, stored=False, words=kind_of("image").words)] * 2
-    assert amount_of_sides(("x",), sides).words == "600 images"
-
-
-def test_a_job_with_stored_features_says_nothing_about_one_that_encodes(own_home: Path) -> None:
-    stored = dataclasses.replace(texts(500), encodes="none")
-    remember(KIND, stored, 3.0)
-    assert estimate(KIND, texts(500)) is None
-    remember(KIND, texts(500), 95.0)
-    assert said(stored) == "About 3 s (last time 3 s for 500 texts)"
-
-
-def test_jobs_of_another_machine_say_nothing(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(estimates, "this_machine", lambda: "elsewhere, 64 cores")
-        remember(KIND, texts(500), 3.0)
-    assert estimate(KIND, texts(500)) is None
-
-
-def test_a_long_history_keeps_its_newest(own_home: Path) -> None:
-    for second in range(KEPT + 5):
-        remember(KIND, texts(500, str(second)), float(second))
-    assert len(estimates._read()) == KEPT
-    assert said(texts(500, "4")) == ""
-    assert said(texts(500, f"{KEPT + 4}")) != ""
-
-
-@pytest.mark.parametrize("written", ["", "[]", '{"jobs": [{"kind": "comparison"}]}', "{" * 1000])
-def test_a_damaged_history_says_nothing_and_is_begun_anew(own_home: Path, written: str) -> None:
+def test_a_damaged_history_says_nothing_and_is_begun_anew(own_home: Path) -> None:
     path = own_home / "jobs" / estimates.TIMES
     path.parent.mkdir(parents=True)
-    path.write_text(written)
+    path.write_text('{"jobs": [{"kind": "comparison"}]}')
     assert estimate(KIND, texts(500)) is None
     remember(KIND, texts(500), 3.0)
     assert estimate(KIND, texts(500)) is not None
@@ -185,21 +127,6 @@ def test_a_worker_keeps_the_time_of_a_job_that_is_done(own_home: Path, monkeypat
     assert said(texts(500)) == "About 42 s (last time 42 s for 500 texts)"
 
 
-def test_texts_that_measures_tokenize_are_not_encoded(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def count(progress: Progress) -> str:
-        progress("Tokenizing texts of human", 0, 500)
-        return "run"
-
-    amount = replace(texts(500), encodes="none")
-    carry_out(monkeypatch, count, amount=amount)
-    assert said(amount) == "About 42 s (last time 42 s for 500 texts)"
-
-
-@pytest.mark.parametrize("stage", ["Encoding tokens of human", "Encoding words of human"])
-def test_language_models_word_vectors_and_servers_encode(stage: str) -> None:
-    assert estimates.is_encoding(stage)  # as tests/encoders and tests/servers find them reported
-
-
 def fail(progress: Progress) -> str:
     encode(progress)
     raise StorageError("No space left")
@@ -218,21 +145,7 @@ def test_a_worker_keeps_no_other_time(own_home: Path, monkeypatch: pytest.Monkey
     assert not is_known(KIND)
 
 
-def test_a_job_of_unknown_amount_is_no_example(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    carry_out(monkeypatch, encode, amount=None)
-    assert not is_known(KIND)
-
-
 def test_a_job_is_started_with_its_amount(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "_spawn", lambda *_: None)
     state = queue.start(task(), texts(500))
     assert json.loads((queue.jobs_folder() / state.id / AMOUNT).read_text())["size"] == 500
-
-
-def test_texts_that_were_written_before_are_not_estimated(own_home: Path) -> None:
-    study = StudyTask("x", FILES["human"], "gpt2", ("greedy", "nucleus:p=0.9"), config=CompareConfig(EncoderConfig()))
-    amount = study.amount(200)
-    assert amount is not None
-    assert amount.words == "200 texts of 256 tokens"
-    study.absolute().folder.mkdir(parents=True)
-    assert study.amount(200) is None

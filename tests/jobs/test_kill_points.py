@@ -26,13 +26,9 @@ from mauve_core.jobs.state import LOG, JobState
 from mauve_core.store import RunStore
 from tests.long_jobs import contents, make_task, require_no_leftovers, require_nothing_partial, require_whole
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.trial,
-    pytest.mark.skipif(sys.platform != "linux", reason="workers are forked"),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="workers are forked")]
 
-KILLS, REFUSALS = 40, 12
+KILLS, REFUSALS = 24, 8
 REFUSED = (errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT)
 SIZES = (0, 200, 2000, 20_000)
 """Bytes beyond which a file cannot grow."""
@@ -162,16 +158,25 @@ def spread(count: int, most: int) -> list[int]:
     return sorted({1 + (most - 1) * place // (count - 1) for place in range(count)})
 
 
+def test_killed_half_way(disturbed: Disturbed) -> None:
+    changes = disturbed.changes
+    assert {"os.rename", "os.mkdir", "open", "sqlite3.connect"} <= {change.split()[0] for change in changes}
+    job = disturbed.started(killed_at(len(changes) // 2))
+    assert job.status == "interrupted"
+    disturbed.require_mended(job)
+
+
+@pytest.mark.trial
 def test_killed_before_each_change(disturbed: Disturbed) -> None:
     changes = disturbed.changes
     assert len(changes) >= KILLS
-    assert {"os.rename", "os.mkdir", "open", "sqlite3.connect"} <= {change.split()[0] for change in changes}
     for number in spread(KILLS, len(changes)):
         job = disturbed.started(killed_at(number))
         assert job.status in ("interrupted", "done"), (number, changes[number - 1], job)
         disturbed.require_mended(job)
 
 
+@pytest.mark.trial
 def test_refused_by_the_disk(disturbed: Disturbed) -> None:
     changes = disturbed.changes
     faults = {

@@ -12,7 +12,6 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -79,34 +78,6 @@ def started(state: JobState) -> bool:
 
 
 @pytest.mark.slow
-def test_a_job_makes_the_run_that_the_task_describes(task: ComparisonTask) -> None:
-    job = queue.start(task)
-    assert job.active
-    assert job.name == "study"
-    state = wait_for(job.id, ended)
-    assert (state.status, state.run, state.message) == ("done", "study", "")
-    assert state.started is not None
-    assert state.created <= state.started <= state.updated
-    run = RunStore().load("study")
-    assert run.comparison.config == task.config
-    assert [candidate.name for candidate in run.comparison.candidates] == list(task.candidates)
-    queue.remove(job.id)
-    assert queue.list() == ()
-    assert [summary.id for summary in RunStore().list()] == ["study"], "the run outlives its job"
-
-
-@pytest.mark.slow
-def test_a_job_that_fails_says_why(task: ComparisonTask, tmp_path: Path) -> None:
-    (tmp_path / "files" / "close.jsonl").write_text('{"text": "a"}\n{"text": \n')
-    state = wait_for(queue.start(task).id, ended)
-    assert state.status == "failed"
-    assert "close.jsonl" in state.message
-    assert "Line 2 of " in state.message
-    assert "Traceback" not in state.message
-    assert RunStore().list() == []
-
-
-@pytest.mark.slow
 def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTask) -> None:
     with turn_taken():
         first = queue.start(task)
@@ -123,8 +94,6 @@ def test_one_job_at_a_time_and_a_waiting_one_can_be_cancelled(task: ComparisonTa
         queue.cancel(second.id)
         assert wait_for(second.id, ended).status == "cancelled"
         assert queue.status(first.id).status == "queued"
-    assert wait_for(first.id, ended).status == "done"
-    assert [summary.name for summary in RunStore().list()] == ["study"]
 
 
 @pytest.mark.slow
@@ -144,11 +113,10 @@ def test_the_same_work_is_not_started_twice(task: ComparisonTask) -> None:
         os.kill(pid_of(first.id), signal.SIGCONT)
         assert wait_for(first.id, ended).status == "cancelled"
         assert not queue.is_stopping(queue.status(first.id))
-    assert [wait_for(state.id, ended).status for state in (other, again)] == ["done", "done"]
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_noticed_and_its_job_resumed(task: ComparisonTask) -> None:
+def test_a_killed_worker_is_noticed_and_its_resumed_job_makes_the_run(task: ComparisonTask) -> None:
     with turn_taken():
         job = queue.start(task)
         wait_for(job.id, started)
@@ -159,42 +127,18 @@ def test_a_killed_worker_is_noticed_and_its_job_resumed(task: ComparisonTask) ->
     (queue.jobs_folder() / job.id / ".state.json.0123").write_text("{")  # what it may have been writing
     again = queue.resume(job.id)
     assert (again.id, again.created) == (job.id, job.created)
-    assert wait_for(job.id, ended).status == "done"
+    state = wait_for(job.id, ended)
+    assert (state.status, state.run, state.message) == ("done", "study", "")
+    run = RunStore().load("study")
+    assert run.comparison.config == task.config
+    assert [candidate.name for candidate in run.comparison.candidates] == list(task.candidates)
     assert [state.id for state in queue.list()] == [job.id]
     assert not list((queue.jobs_folder() / job.id).glob(".*"))
     with pytest.raises(InputError, match="is done"):
         queue.resume(job.id)
-
-
-@pytest.mark.slow
-def test_a_worker_that_the_system_ends_says_so(task: ComparisonTask) -> None:
-    with turn_taken():
-        job = queue.start(task)
-        wait_for(job.id, lambda state: bool(queue.log_lines(state.id)))  # it listens by then
-        os.kill(pid_of(job.id), signal.SIGTERM)
-        state = wait_for(job.id, ended)
-    assert state.status == "interrupted"
-    assert queue.log_tail(job.id).endswith("Stopped by the system; finished work is kept")
-
-
-@pytest.mark.slow
-def test_a_cancelled_job_is_resumed_and_its_log_tells_both_parts(task: ComparisonTask) -> None:
-    with turn_taken():
-        job = queue.start(task)
-        wait_for(job.id, started)
-        queue.cancel(job.id)
-        assert wait_for(job.id, ended).status == "cancelled"
-    queue.resume(job.id)
-    assert wait_for(job.id, ended).status == "done"
-    lines = queue.log_lines(job.id, 1000)
-    said = [line.split("  ", 1)[1] for line in lines]
-    for line in lines:
-        datetime.strptime(line.split("  ", 1)[0], "%Y-%m-%d %H:%M:%S")
-    assert sum(text.startswith("Worker ") for text in said) == 2
-    assert any(text.startswith("Cancelled on request") for text in said)
-    assert "Reading files: 4" in said
-    assert said[-1].startswith("Done after ")
-    assert said[-1].endswith("run study")
+    queue.remove(job.id)
+    assert queue.list() == ()
+    assert [summary.id for summary in RunStore().list()] == ["study"], "the run outlives its job"
 
 
 @pytest.mark.slow
@@ -243,13 +187,8 @@ def test_waiting_jobs_have_their_turn_in_the_order_in_which_they_were_asked_for(
     ("change", "message"),
     [
         ({"candidates": {}}, "no candidate"),
-        ({"candidates": {"human": {"path": "x"}}}, "cannot be named 'human'"),
-        ({"human": {"file": "x"}}, "entry human of the comparison task .*Received: 'file'"),
         ({"nonsense": 1}, "comparison task cannot be used.*Received: 'nonsense'"),
-        ({"name": "  "}, "name cannot be used"),
         ({"config": {"score": {"seeds": 0}}}, r"entry config\.score\.seeds of"),
-        ({"config": {"encoder": {"model": "minilm"}}}, "Either an encoder or features"),
-        ({"human": {"path": "x"}}, "not for human"),
     ],
 )
 def test_a_bad_description_starts_nothing(task: ComparisonTask, change: dict[str, object], message: str) -> None:
@@ -268,10 +207,6 @@ def test_a_full_disk_starts_nothing(task: ComparisonTask, monkeypatch: pytest.Mo
     assert [path.name for path in queue.jobs_folder().iterdir()] == [locks.CHANGES]
 
 
-def test_a_task_survives_its_way_through_json(task: ComparisonTask) -> None:
-    assert ComparisonTask.from_json(json.loads(json.dumps(task.to_json()))) == task
-
-
 def test_paths_of_a_job_do_not_depend_on_the_folder(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(task.human.path).parent
     monkeypatch.chdir(folder.parent)
@@ -279,7 +214,7 @@ def test_paths_of_a_job_do_not_depend_on_the_folder(task: ComparisonTask, monkey
     assert relative.absolute() == task
 
 
-@pytest.mark.parametrize("identifier", ["", "../jobs", "20300101-000000000000-abcd", "x"])
+@pytest.mark.parametrize("identifier", ["../jobs", "20300101-000000000000-abcd"])
 def test_an_unknown_job_is_an_input_error(identifier: str) -> None:
     for action in (queue.status, queue.cancel, queue.resume, queue.remove, queue.take_back, queue.log_lines):
         with pytest.raises(InputError, match=r"No job (has|with) the id"):
@@ -295,9 +230,8 @@ def make_job(**changes: object) -> tuple[Path, JobState]:
     return folder, write_state(folder, dataclasses.replace(state, **changes))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("status", ["queued", "running"])
-def test_a_state_without_a_worker_is_an_interruption(status: str) -> None:
-    folder, state = make_job(status=status)
+def test_a_state_without_a_worker_is_an_interruption() -> None:
+    folder, state = make_job(status="running")
     (folder / LOG).write_text("Reading files: 4\nEncoding tokens of human: 28,000\n\n")
     found = queue.status(state.id)
     assert (found.status, found.active) == ("interrupted", False)
@@ -316,38 +250,17 @@ def test_a_worker_counts_as_alive_while_its_lock_is_held() -> None:
     assert queue.status(state.id).status == "interrupted"
 
 
-def test_a_worker_whose_lock_is_gone_is_gone() -> None:
-    folder, state = make_job(status="running")
-    (folder / ALIVE).unlink()
-    assert queue.status(state.id).status == "interrupted"
-    assert [found.id for found in queue.list()] == [state.id]
-
-
-def test_a_log_that_cannot_be_read_is_empty() -> None:
-    folder, state = make_job(status="failed")
-    (folder / LOG).mkdir()
-    assert queue.log_lines(state.id) == ()
-
-
-def test_an_ended_job_stays_as_it_was_written() -> None:
-    _, state = make_job(status="done", run="study")
-    queue.cancel(state.id)
-    assert queue.status(state.id) == state
-
-
 @pytest.mark.parametrize(
     "content",
     [
-        "", "[]", "{}", '{"surprise": 1}', "[" * 100_000, "\x00",
-        STATE_TEXT.format(values='"status": "odd"'),
+        "",
+        '{"surprise": 1}',
+        "[" * 100_000,
         STATE_TEXT.format(values='"status": ["running"]'),
-        STATE_TEXT.format(values='"status": "running", "done": "many"'),
         STATE_TEXT.format(values='"status": "running", "stage_started": "yesterday"'),
-        STATE_TEXT.format(values='"status": "running", "updated": "2030-01-01T00:00:00"'),
-        STATE_TEXT.format(values='"status": "done", "run": 5'),
         STATE_TEXT.format(values='"status": "done"').replace("2030", "2031"),
     ],
-)  # fmt: skip
+)
 def test_a_damaged_state_is_a_failure_that_can_be_removed(content: str) -> None:
     folder, state = make_job()
     (folder / STATE).write_text(content)
@@ -457,97 +370,6 @@ def test_a_defect_is_told_with_its_place_in_the_log(
     assert "Warning: odd texts" in written
     assert "Traceback (most recent call last)" in written
     assert written.splitlines()[-1].endswith(f"  Failed after 1 s: {state.message}")
-
-
-def test_a_log_tells_how_far_a_long_stage_is(
-    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(worker.time, "monotonic", lambda: now[0])
-
-    def perform(task: ComparisonTask, progress: Progress) -> Run:
-        for done in range(20, 101):
-            progress("Encoding", done, 100)
-            now[0] += 2.0
-        progress("Saving", 0, 1)
-        raise StorageError("No space left")
-
-    with pytest.raises(StorageError):
-        run_worker(monkeypatch, task, perform)
-    said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
-    assert said[1] == "Encoding: 100, 20 already done"
-    assert [text.split(",")[0] for text in said[2:4]] == ["Encoding: 50 of 100", "Encoding: 80 of 100"]
-    assert said[4:] == ["Saving", "Failed after 3 min: No space left."]
-
-
-def test_a_stage_that_starts_over_is_estimated_anew_and_logged_once(
-    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(worker.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(worker.time, "time", lambda: now[0])
-    seen: list[JobState] = []
-
-    def perform(task: ComparisonTask, progress: Progress) -> Run:
-        folder = next(queue.jobs_folder().glob(f"*/{STATE}")).parent
-        for candidate in range(3):
-            progress("Candidates", candidate, 3)
-            for done in range(11):
-                progress("Fit", done, 10)
-                now[0] += 1.0
-        seen.append(read_state(folder))
-        raise StorageError("No space left")
-
-    with pytest.raises(StorageError):
-        run_worker(monkeypatch, task, perform)
-    said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
-    assert said[1:-1] == ["Candidates: 3", "Fit: 10"]
-    (state,) = seen
-    assert (state.stage, state.done, state.done_before) == ("Fit", 10, 0)
-    assert datetime.fromisoformat(state.stage_started or "").timestamp() == pytest.approx(1022.0, abs=1e-5)
-
-
-def test_estimates_leave_out_the_time_for_which_the_machine_slept(
-    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    awake, slept = [1000.0], [0.0]
-    monkeypatch.setattr(worker.time, "monotonic", lambda: awake[0])
-    monkeypatch.setattr(worker.time, "time", lambda: awake[0] + slept[0])
-    seen: list[datetime] = []
-
-    def perform(task: ComparisonTask, progress: Progress) -> Run:
-        folder = next(queue.jobs_folder().glob(f"*/{STATE}")).parent
-        for done, night in ((1, 0.0), (2, 0.0), (3, 8 * 3600.0), (4, 0.0)):
-            awake[0] += 20.0
-            slept[0] += night
-            progress("Encoding", done, 100)
-            seen.append(datetime.fromisoformat(read_state(folder).stage_started or ""))
-        raise StorageError("No space left")
-
-    with pytest.raises(StorageError):
-        run_worker(monkeypatch, task, perform)
-    assert [(later - seen[0]).total_seconds() for later in seen] == pytest.approx([0, 0, 8 * 3600, 8 * 3600], abs=1e-5)
-
-
-def test_a_worker_on_a_full_disk_says_so_in_its_log(
-    task: ComparisonTask, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def full(*_: object) -> JobState:
-        raise StorageError("No space left", todo="Free some")
-
-    def perform(task: ComparisonTask, progress: Progress) -> Run:
-        monkeypatch.setattr(worker, "write_state", full)
-        progress("Encoding", 0, 100)
-        pytest.fail("the work went on")
-
-    with pytest.raises(StorageError):
-        run_worker(monkeypatch, task, perform)
-    said = [line.split("  ", 1)[1] for line in capsys.readouterr().err.splitlines()]
-    assert said[-2:] == [
-        "Failed after 1 s: No space left. Free some.",
-        "This could not be recorded: No space left. Free some.",
-    ]
-    assert queue.list()[0].status == "interrupted"
 
 
 def test_a_job_waits_for_what_runs_and_for_what_was_asked_for_before_it() -> None:

@@ -1,4 +1,4 @@
-"""A run is renamed, deleted, purged or replaced while a job works on it: the job ends with one line, what was done to
+"""A run is deleted or replaced while a job works on it: the job ends with one line, what was done to
 the run stays done, and nothing of it comes back."""
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -38,17 +37,8 @@ PATIENCE_S = 0.3
 TASKS = [NeighboursTask("study", ks=(3,)), PrecomputeTask("study"), MapTask("study")]
 
 
-def renamed(other: Path) -> None:
-    RunStore().describe("study", name="Another name")
-
-
 def deleted(other: Path) -> None:
     RunStore().delete("study")
-
-
-def purged(other: Path) -> None:
-    RunStore().delete("study")
-    RunStore().purge()
 
 
 def replaced(other: Path) -> None:
@@ -111,14 +101,12 @@ def require_nothing_left(job: JobState, act: Act) -> None:
     assert [path for path in store.root.rglob(".*") if path.name != ".bin"] == []
     assert store.damaged() == {}
     listed = {line.id: line for line in store.list()}
-    assert [*listed] == ([] if act in (deleted, purged) else ["study"])
-    if act is renamed:
-        assert listed["study"].name == "Another name"
+    assert [*listed] == ([] if act is deleted else ["study"])
     if act is replaced:
         run = store.load("study")
         kept = run.attachment("neighbours")
         assert kept is None or kept["settings"]["texts"]["human"] == run.comparison.human.n
-    assert len(store.deleted()) == (act in (deleted, replaced))
+    assert len(store.deleted()) == 1
     assert "\n" not in job.message
     gone = "deleted or replaced", "No run has the id", "replaced meanwhile"
     assert job.status == "done" or any(said in job.message for said in gone), job
@@ -137,7 +125,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.mark.trial
-@pytest.mark.parametrize("act", [renamed, deleted, purged, replaced])
+@pytest.mark.parametrize("act", [deleted, replaced])
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.kind)
 def test_taken_away(
     task: RunTask,
@@ -159,9 +147,8 @@ def test_taken_away(
         require_nothing_left(done(point), act)
 
 
-@pytest.mark.parametrize(("task", "module"), [(TASKS[0], runs), (TASKS[1], precomputed)], ids=["result", "prepared"])
 def test_deleted_as_something_is_added(
-    task: RunTask, module: ModuleType, study: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the look whether the run is there and the making of a folder in it."""
     monkeypatch.setenv(HOME_VARIABLE, str(shutil.copytree(study[0], tmp_path / "copy")))
@@ -173,8 +160,8 @@ def test_deleted_as_something_is_added(
             threads[0].join(PATIENCE_S)
         write_atomically(path, *how)
 
-    monkeypatch.setattr(module, "write_atomically", write)
-    job = queue.start(task)
+    monkeypatch.setattr(runs, "write_atomically", write)
+    job = queue.start(TASKS[0])
     threads[0].join()
     require_nothing_left(job, deleted)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.jobs import queue, waiting
 from mauve_core.jobs.state import CANCEL
 from tests.job_folders import job
@@ -19,8 +18,7 @@ LONGEST_S = 20
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "INTERVAL_S", 0.01)
 
 

@@ -14,6 +14,7 @@ from tests.servers.stub import Stub, serving
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.01)
     monkeypatch.setattr(client, "MOST_PAUSE_S", 0.05)
+    monkeypatch.setattr(client, "CONNECT_S", 120.0)  # a busy machine may start a thread of either side late
     monkeypatch.setattr(client, "_never", False)  # tests of pages in this process leave it at what pages need
     for variable in ("OPENAI_API_KEY", "MAUVE_LENS_API_KEY"):
         monkeypatch.delenv(variable, raising=False)

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from mauve_core.__main__ import main
 from mauve_core.analysis.findings import finding
-from mauve_core.analysis.findings.asking import ChatModel, Question, json_of
+from mauve_core.analysis.findings.asking import json_of
 from mauve_core.analysis.findings.finding import Finding, find
 from mauve_core.analysis.findings.judged import JUDGE, LEAST_KAPPA, LONGEST, PROPOSALS, REPEATED, Judge, read_proposals
 from mauve_core.analysis.findings.sides import Sides
@@ -29,6 +29,12 @@ from tests.synthetic import make_run
 
 N = 45
 ALL = 1 + 2 * N + REPEATED
+
+
+@pytest.fixture(autouse=True)
+def quick_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answer is flushed, which takes half of the time."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
 
 
 def planted(seed: int, n: int = N) -> Sides:
@@ -58,10 +64,7 @@ def statements(stub: Stub, folder: Path, sides: Sides) -> dict[str, list[bool]]:
 
 
 @pytest.mark.trial
-def test_of_twenty_proposals_the_fifteen_false_ones_are_not_found(
-    stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.fsync", lambda _: None)  # half of the time
+def test_of_twenty_proposals_the_fifteen_false_ones_are_not_found(stub: Stub, tmp_path: Path) -> None:
     stub.usual = chat_model()
     runs, q = 50, 0.05
     wrong, untested, right = 0, 0, 0
@@ -174,16 +177,7 @@ def test_a_judge_that_answers_at_random_is_not_believed(stub: Stub, tmp_path: Pa
     assert len(stub.requests) == 1 + 2 * REPEATED  # about the others nothing is asked
 
 
-def test_only_conditions_on_which_the_judge_agrees_with_itself_are_asked_about_further(
-    stub: Stub, tmp_path: Path
-) -> None:
-    stub.usual = chat_model(lambda *asked: by_chance(*asked) if asked[1] in FALSE else by_text(*asked))
-    assert conditions_of(judged(stub, tmp_path, planted(1))) == set(TRUE)
-    sizes = Counter(len(data_of(body).get("conditions", ())) for body in stub.bodies())
-    assert sizes == {0: 1, 20: 2 * REPEATED, 5: 2 * N - REPEATED}
-
-
-@pytest.mark.parametrize("said", ["I cannot do that.", '{"a": 1}', "[1, 2]", '["a"] and ["b"]', "[" * 9000 + "]", None])
+@pytest.mark.parametrize("said", ["I cannot do that.", "[" * 9000 + "]", None])
 def test_proposals_that_are_no_list_of_strings_are_refused(stub: Stub, tmp_path: Path, said: str | None) -> None:
     stub.usual = saying(said)
     with pytest.raises(InputError, match=r"proposals cannot be used.*Allowed: a JSON list of strings"):
@@ -199,9 +193,7 @@ def test_proposals_are_tidied_and_bounded() -> None:
     assert read_proposals(json.dumps(many)) == many[:PROPOSALS]
 
 
-@pytest.mark.parametrize(
-    "answer", ['["a"]', ' ["a"]\n', '```json\n["a"]\n```', '<think>[so]</think>\n["a"]', '<think>x</think>```["a"]```']
-)
+@pytest.mark.parametrize("answer", ['```json\n["a"]\n```', '<think>[so]</think>\n["a"]'])
 def test_json_may_stand_in_a_fence_or_after_reasoning(answer: str) -> None:
     assert json_of(answer) == ["a"]
 
@@ -236,15 +228,6 @@ def test_what_was_answered_is_not_asked_again(stub: Stub, tmp_path: Path) -> Non
     assert len(stub.requests) == ALL + 1
 
 
-@pytest.mark.parametrize(
-    ("status", "said"), [(500, "answers with status 500"), (401, "needs an API key"), (404, "refuses a request")]
-)
-def test_a_server_that_fails_is_told(stub: Stub, tmp_path: Path, status: int, said: str) -> None:
-    stub.usual = failing(status)
-    with pytest.raises(ModelUnavailableError, match=said):
-        judged(stub, tmp_path, planted(1))
-
-
 def test_a_model_with_one_temperature_is_asked_without(stub: Stub, tmp_path: Path) -> None:
     usual = chat_model()
     stub.usual, stub.replies = usual, [failing(400, b'{"error": {"message": "temperature: only 1 is supported"}}')]
@@ -256,20 +239,6 @@ def test_too_many_requests_are_refused_before_any(stub: Stub, tmp_path: Path) ->
     with pytest.raises(InputError, match=rf"--max-requests.*Allowed: {ALL - 1}\. Received: {ALL}"):
         judged(stub, tmp_path, planted(1), options=ServerOptions(max_requests=ALL - 1))
     assert stub.requests == []
-
-
-def test_equal_questions_are_asked_once_each_time(stub: Stub, tmp_path: Path) -> None:
-    stub.usual = saying("[]")
-    model = ChatModel(f"openai:{stub.url}#tiny", folder=tmp_path)
-    questions = [Question("ask", {"text": text}, json_of, time) for text in ("a", "a", "b") for time in range(2)]
-    assert [each.value for each in model.answers(questions, "asking")] == [[]] * 6
-    assert len(stub.requests) == 4
-
-
-@pytest.mark.parametrize("name", ["gpt-5", "http://localhost:8000/v1#tiny", "openai-chat:nowhere"])
-def test_only_servers_are_asked(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="openai"):
-        find(planted(1), more=Judge(name, folder=tmp_path))
 
 
 @pytest.fixture
@@ -310,8 +279,6 @@ def test_the_command_tells_what_it_asks_and_what_was_judged(
     [
         (["--max-requests", "9"], "--max-requests does not apply without --ask"),
         (["--ask", "gpt-5"], "not that of one behind a server"),
-        (["--ask", "openai-chat:http://localhost:1/v1#tiny", "--max-parallel", "0"], "max_parallel"),
-        (["--ask", "openai-chat:http://localhost:1/v1#tiny"], "cannot be reached"),
     ],
 )
 def test_options_that_cannot_be_are_refused(

@@ -5,34 +5,29 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mauve_core import compute_mauve
 from mauve_core.__main__ import main
 from mauve_core.base.config import EncoderConfig
-from mauve_core.base.errors import CancelledError, InputError, ModelUnavailableError
+from mauve_core.base.errors import CancelledError, InputError, MauveLensError, ModelUnavailableError
 from mauve_core.encoders import PrefixEncoder, encode, feature_key
 from mauve_core.encoders import served as served_module
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.encoders.models import load_model
 from mauve_core.encoders.servers import client
-from mauve_core.experiments.encoders.request import encoder_titles, parse_encoder, written
-from mauve_core.jobs import queue
-from mauve_core.jobs.state import JobState
+from mauve_core.jobs import memory, queue, worker
 from tests.files_on_disk import make_task, write_study
 from tests.servers.killing import killed_once
 from tests.servers.stub import KEY, Handler, Reply, Stub, answer, cut_off, embedding, embeddings_of, failing, held
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 TEXTS = [f"The {number}th text is about a river." for number in range(23)]
 OWN = np.stack([embedding(text) for text in TEXTS])
 
@@ -107,30 +102,22 @@ def compressed(handler: Handler, body: dict[str, Any]) -> None:
     handler.send_bytes(b"\x1f\x8b", headers=[("Content-Encoding", "gzip")])
 
 
-def timed_out(handler: Handler, body: dict[str, Any]) -> None:
-    time.sleep(0.5)
-    handler.close_connection = True
-
-
 PASSING: dict[str, list[Reply]] = {
     "too many requests": [failing(429, b"{}", [("Retry-After", "0")]), failing(429, b"{}", [("Retry-After", "soon")])],
     "a long pause asked for": [failing(429, b"{}", [("Retry-After", "86400")])],
-    "a date long past": [failing(503, b"{}", [("Retry-After", "Wed, 21 Oct 2015 07:28:00 GMT")])],
     "faults": [failing(500), failing(502), failing(503), failing(504)],
-    "no answer in time": [timed_out],
+    "no answer in time": [held],
     "cut off": [cut_off, cut_off],
-    "hung up": [lambda handler, body: setattr(handler, "close_connection", True)],
 }
 
 
 @pytest.mark.parametrize("trouble", PASSING)
-@pytest.mark.parametrize("before", [0, 2])
 def test_what_passes_loses_nothing_and_asks_nothing_twice(
-    stub: Stub, trouble: str, before: int, monkeypatch: pytest.MonkeyPatch
+    stub: Stub, trouble: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "DEADLINE_S", 0.3)
-    replies: list[Reply] = [answer] * before
-    stub.replies = replies + PASSING[trouble]
+    if trouble == "no answer in time":  # short for a request that is held, long for those that are answered
+        monkeypatch.setattr(client, "DEADLINE_S", 1.0)
+    stub.replies = [answer, answer, *PASSING[trouble]]
     features = encode(TEXTS, config_of(stub))
     np.testing.assert_array_equal(features.array, OWN)
     assert stub.answered == Counter(TEXTS)
@@ -178,27 +165,14 @@ def embed(values: dict[str, Any], value: object) -> None:
 
 MALFORMED: dict[str, tuple[Reply, str]] = {
     "fewer": (broken(lambda v: v["data"].pop()), r"another number .* Allowed: 4\. Received: 3"),
-    "more": (broken(lambda v: v["data"].append(v["data"][0])), "another number"),
-    "no data": (broken(dict.clear), "no list named data"),
-    "a list": (lambda handler, body: handler.send_json([]), "no list named data"),
-    "one index twice": (broken(lambda v: v["data"][0].update(index=0)), "each index from 0 to 3 once"),
     "no index": (broken(lambda v: v["data"][0].pop("index")), "each index from 0 to 3 once"),
-    "index True": (broken(lambda v: v["data"][2].update(index=True)), "each index from 0 to 3 once"),
-    "no embedding": (broken(lambda v: v["data"][0].pop("embedding")), "neither base64 nor"),
-    "empty": (broken(lambda v: embed(v, [])), "neither base64 nor"),
     "words": (broken(lambda v: embed(v, ["1.0"] * 8)), "neither base64 nor"),
-    "nested": (broken(lambda v: embed(v, [[1.0]] * 8)), "neither base64 nor"),
     "dimension": (broken(lambda v: embed(v, [1.0] * 7)), r"differ in dimension.*7, 8"),
     "NaN": (broken(lambda v: embed(v, [float("nan")] * 8)), "NaN"),
-    "too large": (broken(lambda v: embed(v, [1e39] * 8)), "NaN"),
     "far too large": (broken(lambda v: embed(v, [10**400] * 8)), "NaN"),
     "base64 cut": (broken(lambda v: embed(v, "AAAAAAA=")), "cut off"),
-    "no base64": (broken(lambda v: embed(v, "!!!!")), "not base64"),
-    "base64 NaN": (broken(lambda v: embed(v, "AADAfwAAwH8AAMB/AADAfwAAwH8AAMB/AADAfwAAwH8=")), "NaN"),
-    "cut JSON": (lambda handler, body: handler.send_bytes(b'{"data": [{"index'), "not JSON"),
     "no JSON": (lambda handler, body: handler.send_bytes(b"<html>"), "not JSON"),
     "deep JSON": (lambda handler, body: handler.send_bytes(b"[" * 200_000), "nested too deeply"),
-    "no text": (lambda handler, body: handler.send_bytes(b"\xff\xfe\xfd"), "not JSON"),
     "compressed": (compressed, "compressed"),
     "redirect": (failing(307, b"", [("Location", "http://127.0.0.2:1/v1/embeddings")]), "redirects"),
     "unknown model": (failing(404, b'{"error": {"message": "no such model"}}'), "no such model"),
@@ -257,13 +231,6 @@ def dripping(handler: Handler, body: dict[str, Any]) -> None:
         time.sleep(0.02)
 
 
-def dripping_headers(handler: Handler, body: dict[str, Any]) -> None:
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
-    for number in range(200):
-        handler.wfile.write(b"X-%d: y\r\n" % number)
-        time.sleep(0.02)
-
-
 def test_of_a_huge_answer_no_more_is_read_than_allowed(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "MOST_BYTES", 10**6)
     stub.usual = huge
@@ -271,11 +238,10 @@ def test_of_a_huge_answer_no_more_is_read_than_allowed(stub: Stub, monkeypatch: 
         encode(TEXTS, config_of(stub))
 
 
-@pytest.mark.parametrize("drip", [dripping, dripping_headers])
-def test_a_slow_drip_ends_at_the_deadline(stub: Stub, drip: Reply, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_drip_ends_at_the_deadline(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "DEADLINE_S", 0.2)
     monkeypatch.setattr(client, "ATTEMPTS", 2)
-    stub.usual = drip
+    stub.usual = dripping
     with pytest.raises(ModelUnavailableError, match=r"did not answer within 0\.2 s \(2 attempts\)"):
         encode(TEXTS, config_of(stub))
 
@@ -367,31 +333,31 @@ encode(Path(file).read_text().splitlines(), EncoderConfig(model), store=FeatureS
 
 def test_a_kill_loses_nothing_that_was_answered(stub: Stub, tmp_path: Path) -> None:
     file, root = tmp_path / "texts", tmp_path / "features"
-    file.write_text("\n".join(TEXTS))
+    texts = TEXTS[:20]  # five full batches: the last one may overtake others, and any three hold 12 texts
+    file.write_text("\n".join(texts))
     stub.replies, stub.usual = [answer] * 3, held
-    store, key = FeatureStore(root), feature_key(TEXTS, config_of(stub))
+    store, key = FeatureStore(root), feature_key(texts, config_of(stub))
 
     def is_time() -> bool:
-        return sum(len(part.indices) for part in store.parts(key, len(TEXTS))) >= 12
+        """Three answers are stored, and none of the other requests is still on its way."""
+        return len(store.parts(key, len(texts))) == 3 and len(stub.requests) == 5
 
     killed_once(is_time, WORKER, config_of(stub).model, str(root), str(file))
     assert stub.answered.total() == 12
     stub.usual = answer
     stub.released.set()
-    features = encode(TEXTS, config_of(stub), store=store)
-    np.testing.assert_array_equal(features.array, OWN)
-    assert stub.answered == Counter(TEXTS)
+    features = encode(texts, config_of(stub), store=store)
+    np.testing.assert_array_equal(features.array, OWN[:20])
+    assert stub.answered == Counter(texts)
 
 
 def test_a_stop_is_heeded_while_the_server_is_silent(stub: Stub, tmp_path: Path) -> None:
-    store, calls = FeatureStore(tmp_path), 0
+    store = FeatureStore(tmp_path)
     stub.replies, stub.usual = [answer], held
 
     def progress(stage: str, done: int, total: int) -> None:
         assert stage == "Encoding words"
-        nonlocal calls
-        calls += 1
-        if calls > 4:
+        if len(stub.requests) == 1 + served_module.PARALLEL:
             raise CancelledError("Stopped on request")
 
     with pytest.raises(CancelledError):
@@ -405,21 +371,6 @@ def test_a_stop_is_heeded_while_the_server_is_silent(stub: Stub, tmp_path: Path)
 # The roads to it
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"pooling": "mean"}, "pooling does not apply"),
-        ({"layer": 0}, "layer does not apply"),
-        ({"dtype": "bfloat16"}, "dtype does not apply"),
-        ({"revision": "main"}, "revision does not apply"),
-    ],
-)
-def test_settings_that_the_server_decides_are_refused(stub: Stub, settings: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        encode(TEXTS, config_of(stub, **settings))
-    assert stub.requests == []
-
-
 def test_what_a_server_cannot_be_is_refused(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="asked by chat gives no features"):
         encode(TEXTS, EncoderConfig(f"openai-chat:{stub.url}#m"))
@@ -431,39 +382,6 @@ def test_what_a_server_cannot_be_is_refused(stub: Stub, monkeypatch: pytest.Monk
     with pytest.raises(InputError, match="Pages ask no other machine"):
         encode(TEXTS, config_of(stub))
     assert stub.requests == []
-
-
-def test_a_process_of_pages_asks_no_server() -> None:
-    script = """
-from mauve_core.encoders import hub
-from mauve_core.encoders.servers import client
-hub.never_ask()
-print(client._never)
-"""
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "True"
-
-
-def test_a_comparison_of_encoders_names_it_briefly(stub: Stub) -> None:
-    name = f"openai:{stub.url}#org/bge-m3:latest"
-    own = EncoderConfig(dtype="bfloat16", max_tokens=99)
-    read = parse_encoder(name, own)
-    assert (read.model, read.max_tokens, read.dtype) == (name, 99, "float32")
-    assert written(read, own) == name
-    assert encoder_titles([own, read])[1] == "org/bge-m3:latest"
-
-
-def test_compute_mauve_keeps_what_was_answered(stub: Stub) -> None:
-    ours, theirs = [f"{text} Ours." for text in TEXTS * 5], [f"{text} Theirs." for text in TEXTS * 5]
-    for _ in range(2):
-        result = compute_mauve(
-            p_text=[f"{n} {t}" for n, t in enumerate(ours)],
-            q_text=[f"{n} {t}" for n, t in enumerate(theirs)],
-            featurize_model_name=config_of(stub).model,
-        )
-        assert 0 < result.mauve <= 1
-    assert set(stub.answered.values()) == {1}
-    assert len(stub.answered) == 230
 
 
 FAST = ("--seeds", "2", "--bootstrap", "100", "--k", "4", "--no-map", "--json")
@@ -504,25 +422,28 @@ def test_the_command_line_records_the_origin_and_never_the_key(
 
 @pytest.mark.slow
 def test_a_job_asks_with_the_key_and_stores_it_nowhere(
-    stub: Stub, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch
+    stub: Stub, tmp_path: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    def work(folder: Path, lock: int) -> None:  # as a worker does, in this process
+        with suppress(MauveLensError):
+            worker.work(folder)
+
+    monkeypatch.setattr(os, "nice", lambda more: 0)
+    monkeypatch.setattr(memory, "limit_mb", lambda: None)
+    monkeypatch.setattr(queue, "_spawn", work)
     monkeypatch.setenv("MAUVE_LENS_API_KEY", KEY)
     given = make_task(tmp_path / "files")
     files = {name: dataclasses.replace(file, features=None) for name, file in given.files.items()}
     config = dataclasses.replace(given.config, encoder=config_of(stub))
     plain = dataclasses.replace(given, human=files.pop("human"), candidates=files, config=config)
-    done = ended(queue.start(plain))
+    done = queue.status(queue.start(plain).id)
     assert done.status == "done"
     stub.usual = repeating
     config = dataclasses.replace(config, encoder=EncoderConfig(f"openai:{stub.url}#other"))
-    failed = ended(queue.start(dataclasses.replace(plain, config=config, name="other")))
+    failed = queue.status(queue.start(dataclasses.replace(plain, config=config, name="other")).id)
     assert failed.status == "failed"
-    assert "(API key)" in "".join(queue.log_lines(failed.id)) + str(failed)
+    said = capfd.readouterr()
+    assert "(API key)" in said.err
+    assert KEY not in said.out + said.err + str(failed)
     assert all(headers["Authorization"] == f"Bearer {KEY}" for _, headers, _ in stub.requests)
     assert files_with_key(own_home, tmp_path) == []
-
-
-def ended(job: JobState) -> JobState:
-    """The job's state once its worker has ended."""
-    queue._children.pop(job.id).wait(120)
-    return queue.status(job.id)

@@ -11,19 +11,17 @@ import pytest
 
 from mauve_core.__main__ import build_parser, main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
-from mauve_core.base.errors import InputError, ModelUnavailableError
+from mauve_core.base.errors import InputError
 from mauve_core.cli import studying
 from mauve_core.decoding import GenerationSettings, parse_decoder
 from mauve_core.decoding.served import ServerOptions
-from mauve_core.encoders import models
 from mauve_core.encoders.models import load_tokenizer
 from mauve_core.experiments.text_measures import MEASURES
 from mauve_core.experiments.text_measures.stored import stored_measurements
-from mauve_core.store import Run, RunStore
-from mauve_core.tasks.comparison import ComparisonTask, TextFile
+from mauve_core.store import RunStore
+from mauve_core.tasks.comparison import TextFile
 from mauve_core.tasks.study import StudyTask
-from tests.servers.killing import killed_once
-from tests.servers.stub import KEY, Handler, Reply, Stub, answer, completion_of, failing, held, serving
+from tests.servers.stub import KEY, Stub
 from tests.tiny_models import SENTENCES, make_gpt2, make_llama
 
 DECODERS = ("greedy", "nucleus:p=0.9")
@@ -106,178 +104,6 @@ def test_both_sides_are_cut_at_the_same_number_of_tokens(task: StudyTask, stub: 
         assert set(found.metadata["finish_reason"]) == {"length"}
 
 
-def test_notes_say_what_was_cut_and_what_is_not_known(task: StudyTask, llama: str) -> None:
-    run = task.make()
-    (greedy, nucleus), human = run.comparison.candidates, run.comparison.human
-    assert f"Prompts and texts were cut in tokens of {llama}; the server does not show those of its model." in (
-        human.notes
-    )
-    for source in (greedy.source, nucleus.source):
-        assert f"Texts were cut at {MOST} tokens of {llama}, as the human texts were; {N} of {N} were longer." in (
-            source.notes
-        )
-        assert any("cannot be checked" in note for note in source.notes)
-        assert any("Truncation and penalties" in note for note in source.notes)
-    sent = [any("A seed was sent" in note for note in each.source.notes) for each in (greedy, nucleus)]
-    assert sent == [False, True], "greedy texts have no seed"
-
-
-def test_answers_to_given_prompts_are_cut_in_every_generation(
-    task: StudyTask, stub: Stub, llama: str, tmp_path: Path
-) -> None:
-    rows = [{"prompt": f"Say {i}:", "text": f" {SENTENCES[i % 5]}"} for i in range(N)]
-    (tmp_path / "prompted.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    run = replace(
-        task,
-        human=TextFile(str(tmp_path / "prompted.jsonl")),
-        model=f"openai-chat:{stub.url}#tiny",
-        decoders=("ancestral",),
-        settings=replace(task.settings, repeats=2),
-        prompt_tokens=None,
-    ).make()
-    assert {body["messages"][0]["content"] for body in stub.bodies()} == {row["prompt"] for row in rows}
-    people, answers, tokenizer = run.corpora[HUMAN], run.corpora["ancestral"], load_tokenizer(llama)
-    assert people.texts == tuple(cut_by_hand(tokenizer, row["prompt"], row["text"]) for row in rows)
-    assert (len(answers), set(answers.generations)) == (2 * N, {"0", "1"})
-    for prompt, text in zip(answers.prompts or (), answers.texts, strict=True):
-        assert cut_by_hand(tokenizer, prompt, f"{text} more of it") == text
-    source = run.comparison.candidates[0].source
-    assert any("sent as messages of a user" in note for note in source.notes)
-    assert any(note.startswith(f"Texts were cut in tokens of {llama}") for note in run.comparison.human.notes)
-
-
-def test_texts_that_the_server_had_to_end_early_are_counted(task: StudyTask, stub: Stub, llama: str) -> None:
-    def short(handler: Handler, body: dict[str, Any]) -> None:
-        said = completion_of(handler.path, body)
-        at_its_own_end = body["prompt"].startswith("1")  # 1 and 10 to 19
-        said["choices"][0] |= {"text": " at noon", "finish_reason": "stop" if at_its_own_end else "length"}
-        handler.send_json(said)
-
-    stub.usual = short
-    (candidate,) = replace(task, decoders=("greedy",)).make().comparison.candidates
-    tokens = len(load_tokenizer(llama)(" at noon", add_special_tokens=False)["input_ids"])
-    assert 1 < tokens < MOST
-    (note,) = [note for note in candidate.source.notes if "shorter than human texts" in note]
-    assert note.startswith(
-        f"13 of {N} texts, which the server ended at {MOST} tokens of its own, have only {tokens} to {tokens} tokens"
-    )
-    assert any(f"0 of {N} were longer" in note for note in candidate.source.notes)
-
-
-def test_only_the_tokenizer_is_loaded(task: StudyTask, monkeypatch: pytest.MonkeyPatch, llama: str) -> None:
-    loaded = []
-    real = models.load_weights
-
-    def counted(folder: Path, name: str, *others: Any, **more: Any) -> Any:
-        loaded.append(name)
-        return real(folder, name, *others, **more)
-
-    monkeypatch.setattr(models, "load_weights", counted)
-    task.make()
-    assert llama not in loaded
-    assert loaded, "the encoder is loaded, so that what is not would be noticed"
-
-
-# By hand, and in parts
-
-
-@pytest.mark.slow
-def test_the_scores_are_those_of_generate_and_compare_by_hand(
-    task: StudyTask, human: str, tmp_path: Path, llama: str, stub: Stub
-) -> None:
-    run = task.make()
-    prompts, out = tmp_path / "prompts.jsonl", tmp_path / "texts"
-    people = run.corpora[HUMAN]
-    given = zip(people.ids, people.prompts or (), strict=True)
-    prompts.write_text("\n".join(json.dumps({"id": own, "prompt": text}) for own, text in given))
-    command = ["generate", "--model", task.model, "--prompts", str(prompts), "--out", str(out), "--seed", "3"]
-    command += ["--max-new-tokens", str(MOST), "--quiet"]
-    assert main([*command, *(part for spec in DECODERS for part in ("--decoder", spec))]) == 0
-    for path in out.glob("*.jsonl"):
-        assert rows_of(path) == rows_of(task.folder / path.name), "the whole answers stay in the study's folder"
-    tokenizer = load_tokenizer(llama)
-    files = {}
-    for spec, name in json.loads((out / "manifest.json").read_text())["decoders"].items():
-        rows = rows_of(out / name)
-        for row in rows:
-            row["text"] = cut_by_hand(tokenizer, row["prompt"], row["text"])
-        path = tmp_path / f"cut-{name}"
-        path.write_text("\n".join(map(json.dumps, rows)))
-        files[spec] = TextFile(str(path))
-    rows = [{"id": own, "text": text} for own, text in zip(people.ids, people.texts, strict=True)]
-    (tmp_path / "people.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    by_hand = ComparisonTask("by hand", TextFile(str(tmp_path / "people.jsonl")), files, task.config, "cpu").make()
-    assert scores_of(by_hand) == scores_of(run)
-
-
-def scores_of(run: Run) -> dict[str, dict[str, float]]:
-    return {each.name: {name: score.mean for name, score in each.scores.items()} for each in run.comparison.candidates}
-
-
-WORKER = """
-import json, sys
-from mauve_core.tasks.study import StudyTask
-StudyTask.from_json(json.loads(sys.argv[1])).perform()
-"""
-
-
-@pytest.mark.slow
-def test_a_kill_in_between_asks_nothing_twice(
-    task: StudyTask, stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
-    stub.replies, stub.usual = [answer] * 30, held
-    killed_once(lambda: len(list(task.folder.glob(".nucleus*/*.json"))) >= 30 - N, WORKER, json.dumps(task.to_json()))
-    assert stub.answered.total() == 30
-    stub.usual = answer
-    stub.released.set()
-    said: list[str] = []
-    run = task.make(tell=said.append)
-    assert stub.answered.total() == len(stub.answered) == 2 * N
-    assert said[0].startswith(f"Requests: {2 * N - 30} (30 of {2 * N} texts are kept from before)")
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "other"))
-    with serving() as calm:
-        other = replace(task, model=f"openai:{calm.url}#tiny").make()
-    assert {name: corpus.texts for name, corpus in other.corpora.items()} == {
-        name: corpus.texts for name, corpus in run.corpora.items()
-    }
-
-
-def test_what_passes_is_tried_again(task: StudyTask, stub: Stub) -> None:
-    troubles: list[Reply] = [failing(429, b"", [("Retry-After", "0")]), failing(500)]
-    stub.replies = [answer, *troubles]
-    task.make()
-    assert stub.answered.total() == len(stub.answered) == 2 * N
-    assert len(stub.requests) == 2 * N + len(troubles)
-
-
-def test_a_job_tells_what_it_will_ask_as_a_stage(task: StudyTask, stub: Stub) -> None:
-    stages: list[str] = []
-
-    def progress(stage: str, done: int, total: int) -> None:
-        if stage.startswith("Requests"):
-            assert stub.requests == []
-        stages.append(stage)
-
-    task.perform(progress)
-    assert [stage for stage in stages if stage.startswith(f"Requests: {2 * N} (0 of {2 * N}")]
-
-
-def test_an_answer_that_is_blank_where_it_is_cut_is_left_out_and_counted(task: StudyTask, stub: Stub) -> None:
-    def blank(handler: Handler, body: dict[str, Any]) -> None:
-        said = completion_of(handler.path, body)
-        if body["prompt"].startswith("7"):
-            said["choices"][0]["text"] = "\n\t" * MOST + "late"
-        handler.send_json(said)
-
-    stub.usual = blank
-    run = replace(task, decoders=("greedy",)).make()
-    assert "t7" not in run.corpora["greedy"].ids
-    assert len(run.corpora["greedy"]) == N - 1
-    notes = run.comparison.candidates[0].source.notes
-    assert f"1 texts that are blank in their first {MOST} tokens were left out" in notes
-
-
 # What is stored
 
 
@@ -290,14 +116,6 @@ def test_a_task_is_stored_with_its_server_and_its_folder_depends_on_texts_alone(
     assert replace(task, server=ServerOptions(sampling_fields=True)).folder != task.folder
     assert replace(task, tokenizer="gpt2").folder != task.folder
     assert replace(task, model=task.model.replace("openai:", "openai-chat:")).folder != task.folder
-
-
-def test_two_paces_give_no_estimate_for_each_other(task: StudyTask) -> None:
-    amount, faster = task.amount(48), replace(task, server=ServerOptions(max_parallel=9)).amount(48)
-    assert amount is not None
-    assert faster is not None
-    assert amount.size == faster.size == 48 * MOST
-    assert amount.like != faster.like
 
 
 # The command line
@@ -348,16 +166,9 @@ def test_the_command_measures_what_it_can_and_stores_no_key(
     ("more", "said"),
     [
         ([], "which a server does not show. Allowed: with a server, a tokenizer"),
-        ([], "Name that of the server's model (--tokenizer NAME); its weights are not needed"),
         (["--tokenizer", "openai:http://u:hunter2@h/v1#m"], "which a server does not show"),
-        (["--tokenizer", "no/such/folder"], "No model named 'no/such/folder'"),
         (["--tokenizer", "LLAMA", "--max-requests", str(2 * N - 1)], f"none was sent. Allowed: {2 * N - 1}. Received"),
-        (["--tokenizer", "LLAMA", "--decoder", "adversarial"], "shows no likelihoods"),
-        (["--tokenizer", "LLAMA", "--decoder", "adversarial:ppl=20"], "cannot be asked for the decoder adversarial"),
         (["--tokenizer", "LLAMA", "--decoder", "beam"], "cannot be asked for the decoder beam"),
-        (["--tokenizer", "LLAMA", "--decoder", "top-k:k=5"], "top-k with --sampling-fields"),
-        (["--tokenizer", "LLAMA", "--min-new-tokens", "3"], "at least so many tokens"),
-        (["--tokenizer", "LLAMA", "--max-parallel", "0"], "max_parallel"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_first_request(
@@ -371,33 +182,7 @@ def test_what_cannot_be_is_refused_before_the_first_request(
     assert stub.requests == []
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        (["--tokenizer", "gpt2"], "A tokenizer of its own is only for a study of a model behind a server"),
-        (["--max-requests", "3"], "--max-requests does not apply to a model on this machine"),
-        (["--sampling-fields"], "--sampling-fields does not apply to a model on this machine"),
-    ],
-)
-def test_options_of_servers_are_not_for_models_of_this_machine(
-    task: StudyTask, gpt2: str, more: list[str], said: str, capfd: pytest.CaptureFixture[str]
-) -> None:
-    assert main(command(replace(task, model=gpt2, tokenizer=None), *more)) == 2
-    assert said in capfd.readouterr().err
-
-
-def test_a_task_for_this_machine_takes_no_settings_of_a_server(task: StudyTask, gpt2: str) -> None:
-    with pytest.raises(InputError, match="Settings of a server are only for"):
-        replace(task, model=gpt2, tokenizer=None, server=ServerOptions())
-
-
 def test_a_name_that_holds_a_password_is_not_repeated(task: StudyTask) -> None:
     with pytest.raises(InputError, match="holds a user or a password") as raised:
         replace(task, model="openai:http://u:hunter2@h/v1#m")
     assert "hunter2" not in str(raised.value)
-
-
-def test_a_server_that_is_gone_stops_the_study(task: StudyTask, stub: Stub) -> None:
-    stub.usual = failing(404)
-    with pytest.raises(ModelUnavailableError, match="status 404"):
-        task.make()

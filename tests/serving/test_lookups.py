@@ -12,19 +12,14 @@ from threading import Event
 import pytest
 
 from mauve_core import EncoderConfig, compute_mauve
-from mauve_core.__main__ import main
 from mauve_core.base.config import DEFAULT_MODEL, PAPERS_MODEL
 from mauve_core.base.errors import ModelUnavailableError
-from mauve_core.cli import options
-from mauve_core.cli.parser import Parser
 from mauve_core.encoders import hub
 from mauve_core.encoders.catalogue import (
     PACKAGED,
-    available_models,
     check_model,
     identify,
     must_be_fetched,
-    with_weights,
 )
 from mauve_core.experiments.text_measures import MeasureContext
 from tests.files_on_disk import write_study
@@ -69,45 +64,11 @@ def test_a_named_hub_model_is_looked_up(tmp_path: Path, files: list[str]) -> Non
     assert SAID not in result.stderr
 
 
-def test_a_packaged_models_description_says_what_its_weights_are() -> None:
-    described = {model.name: model.description for model in available_models()}
-    for name, model in PACKAGED.items():
-        assert with_weights(name) == f"{name} ({model.weights})"
-        assert described[name].startswith(f"{model.weights}, ")
-    assert "4-bit quantized" in described[DEFAULT_MODEL]
-    assert with_weights(PAPERS_MODEL) == PAPERS_MODEL
-
-
 def test_there_is_one_default() -> None:
     assert DEFAULT_MODEL in PACKAGED
     assert EncoderConfig().model == MeasureContext().tokenizer == DEFAULT_MODEL
     taken = inspect.signature(compute_mauve).parameters["featurize_model_name"].default
     assert taken == PAPERS_MODEL == "gpt2-large", "the reference package's signature"
-
-
-@pytest.mark.parametrize("command", [["compare"], ["encode"], ["study"]])
-def test_help_names_the_default(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main([*command, "--help"])
-    said = " ".join(capsys.readouterr().out.split())
-    assert f"default: {DEFAULT}, included with the program; the papers use {PAPERS_MODEL}, fetched" in said
-
-
-@pytest.mark.parametrize(
-    ("more", "expected"), [([], f"{SAID}, which is fetched from the Hugging Face hub\n"), (["--quiet"], "")]
-)
-def test_a_default_is_said_unless_quiet(more: list[str], expected: str, capsys: pytest.CaptureFixture[str]) -> None:
-    parser = Parser()
-    options.add_encoder_options(parser)
-    options.add_output_options(parser)
-    taken = parser.parse_args(more)
-    assert options.encoder_config(taken) == EncoderConfig()
-    options.name_default_encoder(taken)
-    assert capsys.readouterr().err == expected
-    named = parser.parse_args(["--encoder", "minilm"])
-    assert options.encoder_config(named) == EncoderConfig("minilm")
-    options.name_default_encoder(named)
-    assert capsys.readouterr().err == ""
 
 
 # The hub
@@ -144,9 +105,11 @@ def test_pages_do_not_ask_and_their_workers_may(tmp_path: Path) -> None:
     script = """
 import subprocess, sys
 from mauve_core.encoders import hub, check_model, identify
+from mauve_core.encoders.servers import client
 from mauve_core.base.errors import ModelUnavailableError
 hub.never_ask()
 hub.never_ask()
+print(client._never)
 check_model("nobody/nothing")  # whether there is one, the worker finds out
 for name in ("nobody/nothing", "no such model"):
     try:
@@ -159,7 +122,8 @@ subprocess.run([sys.executable, "-c", started], check=True)
     command = [sys.executable, "-u", "-c", script]
     result = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=watched(log), check=True)
     assert looked_up(log) == []
-    first, second, started = result.stdout.splitlines()
+    asks_no_server, first, second, started = result.stdout.splitlines()
+    assert asks_no_server == "True"
     assert started == "False"
     assert "is not on this machine, and pages do not download models" in first
     assert "nor a hub id" in second
@@ -170,9 +134,7 @@ def test_offline_mode_is_said_at_once() -> None:
         check_model("nobody/nothing")
 
 
-@pytest.mark.parametrize(
-    "name", ["a--b", "name.", "a..b", "gpt2.git", "x" * 300, "x" * 300 + ".vec", "~nobody-here/x", "a\0b", "/", "a/b/c"]
-)
+@pytest.mark.parametrize("name", ["a--b", "~nobody-here/x", "a\0b", "/"])
 def test_a_name_that_can_be_no_model_is_refused(name: str) -> None:
     assert not must_be_fetched(name)
     with pytest.raises(ModelUnavailableError):

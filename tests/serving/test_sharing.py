@@ -11,11 +11,9 @@ import pytest
 
 from mauve_core.__main__ import main
 from mauve_core.base.errors import InputError
-from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.cli import serving
 from mauve_core.cli.serving import SharingOptions
 from mauve_core.corpus import limits
-from mauve_core.numerics.feature_space.stacked import COLUMNS_VARIABLE
 from mauve_core.serving import sharing
 from mauve_core.serving.passwords import hashed, parse_hash
 from mauve_core.serving.sharing import SignIn
@@ -35,7 +33,7 @@ def write_secrets(home: Path, text: str = AUTH) -> None:
     (home / sharing.SECRETS).chmod(0o600)
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "localhost", "127.9.9.9"])
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost"])
 def test_this_machine_needs_no_sign_in(address: str) -> None:
     sharing.require_protection(address, SignIn(), without_sign_in=False)
 
@@ -55,19 +53,12 @@ def test_an_address_tells_who_can_reach_it(reach: sharing.Reach, names: tuple[st
     assert {name: sharing.reach_of(name) for name in names} == dict.fromkeys(names, reach)
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0", "::", "192.168.1.5", "lab.example.org", ""])
+@pytest.mark.parametrize("address", ["0.0.0.0", "lab.example.org", ""])
 def test_other_machines_do(address: str) -> None:
     with pytest.raises(InputError, match="--without-sign-in"):
         sharing.require_protection(address, SignIn(), without_sign_in=False)
     sharing.require_protection(address, SignIn(), without_sign_in=True)
     sharing.require_protection(address, SignIn(password=hashed("long enough")), without_sign_in=False)
-
-
-def test_the_command_refuses_and_says_how(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["app", "--host", "0.0.0.0", "--no-demo"]) == 2
-    said = capsys.readouterr().err
-    assert sharing.PASSWORD_HASH in said
-    assert "mauve-lens password" in said
 
 
 def test_the_command_tells_the_server() -> None:
@@ -78,25 +69,14 @@ def test_the_command_tells_the_server() -> None:
     assert sharing.READ_ONLY not in command.environment
 
 
-def test_a_run_to_show_must_exist() -> None:
-    with pytest.raises(InputError, match="No run has the id 'nothing'"):
-        serving.app_command(8600, SharingOptions(read_only=("nothing",)))
-
-
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
-        (limits.UPLOAD_DAYS_VARIABLE, "-1"),
         (limits.UPLOAD_VARIABLE, "1e400"),
-        (limits.CACHE_VARIABLE, "nan"),
-        (limits.MEMORY_VARIABLE, "much"),
         (limits.ROWS_VARIABLE, "9" * 4301),
-        (COLUMNS_VARIABLE, "9" * 4301),
         (sharing.WITHOUT_SIGN_IN, "maybe"),
-        (sharing.HOST_NAMES, "\x1b[2J,,"),
         (sharing.HOST_NAMES, "lens.lab, lens.lab:8501"),
         (sharing.PASSWORD_HASH, "word"),
-        (HOME_VARIABLE, "~nobodyxyz/x"),
     ],
 )
 def test_every_setting_is_checked_before_the_app_starts(
@@ -118,7 +98,7 @@ def test_runs_to_show_must_exist_also_in_the_environment(own_home: Path, monkeyp
     serving.app_command(8600)
 
 
-@pytest.mark.parametrize("value", ["", "0", "No", "off", "FALSE"])
+@pytest.mark.parametrize("value", ["", "FALSE"])
 def test_what_says_no_does_not_open_the_app(value: str, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(sharing.WITHOUT_SIGN_IN, value)
     assert serving.app_command(8600).environment[sharing.WITHOUT_SIGN_IN] == ""
@@ -131,7 +111,7 @@ def test_what_says_yes_is_a_switch_like_the_option(own_home: Path, monkeypatch: 
     assert serving.app_command(8600, SharingOptions("0.0.0.0")).environment[sharing.WITHOUT_SIGN_IN] == "1"
 
 
-@pytest.mark.parametrize("name", ["\x1b[2J", "a b", "lens.lab/x", "lens,lab", "", "fe80::1%\x1b[2J"])
+@pytest.mark.parametrize("name", ["\x1b[2J", "lens.lab/x", ""])
 def test_a_name_that_no_host_has_is_refused(name: str, own_home: Path) -> None:
     with pytest.raises(InputError, match="--name is not the name of a host"):
         serving.app_command(8600, SharingOptions(names=(name,)))
@@ -140,7 +120,7 @@ def test_a_name_that_no_host_has_is_refused(name: str, own_home: Path) -> None:
             serving.app_command(8600, SharingOptions(host=name))
 
 
-@pytest.mark.parametrize("name", ["lens.lab", "LENS-1.lab.", "host_1", "10.1.2.3", "::1", "[fd00::1]"])
+@pytest.mark.parametrize("name", ["lens.lab", "[fd00::1]"])
 def test_a_name_that_a_host_has_is_taken(name: str, own_home: Path) -> None:
     serving.app_command(8600, SharingOptions(names=(name,)))
 
@@ -151,12 +131,6 @@ def test_secrets_are_in_a_file(make: Callable[[Path], None], own_home: Path) -> 
     make(own_home / sharing.SECRETS)
     with pytest.raises(InputError, match="Allowed: a regular file"):
         sharing.sign_in({})
-
-
-def test_the_refusal_is_short_and_without_a_gap() -> None:
-    with pytest.raises(InputError, match="at every address without a sign-in") as caught:
-        sharing.require_protection("", SignIn(), without_sign_in=False)
-    assert len(str(caught.value)) < 300
 
 
 def test_a_password_that_never_ends_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:

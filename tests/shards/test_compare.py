@@ -7,37 +7,33 @@ import io
 import itertools
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mauve_core.base.config import HUMAN, CompareConfig, ScoreConfig
-from mauve_core.base.errors import InputError, StorageError
-from mauve_core.base.progress import silent
+from mauve_core.base.config import HUMAN, CompareConfig
+from mauve_core.base.errors import InputError
 from mauve_core.numerics.kmeans.clustering import kmeans
 from mauve_core.scoring.compare import compare
-from mauve_core.shards import clustering, partitioning, passes
-from mauve_core.shards.compare import compare_shards, encode_tasks, plan_of
-from mauve_core.shards.engines import MOST_DEATHS, Done, LocalEngine, engine_for
+from mauve_core.shards import clustering, partitioning
+from mauve_core.shards.compare import compare_shards, encode_tasks
+from mauve_core.shards.engines import MOST_DEATHS, LocalEngine, engine_for
 from mauve_core.shards.plan import Plan, Work
 from mauve_core.shards.result import ShardedComparison
 from mauve_core.shards.tasks import Task, remaining
-from tests.sharded import SCORE, Inline, MadeUp, carried_out, made_sides, written_features
+from tests.sharded import SCORE, Inline, MadeUp, carried_out
 
 
-@pytest.mark.parametrize("unit_rows", ["before", "after"])
-def test_scores_are_those_in_memory(made_up: MadeUp, tmp_path: Path, unit_rows: str) -> None:
-    score = dataclasses.replace(SCORE, unit_rows=unit_rows)  # type: ignore[arg-type]
+def test_scores_are_those_in_memory(made_up: MadeUp, tmp_path: Path) -> None:
+    score = dataclasses.replace(SCORE, unit_rows="after")  # type: ignore[arg-type]
     found = carried_out(dataclasses.replace(made_up.plan, score=score), tmp_path / "work")["model"]
     texts = {name: [f"{name} {row}" for row in range(len(x))] for name, x in made_up.sides.items()}
     config = CompareConfig(encoder=None, score=score)
@@ -49,23 +45,6 @@ def test_scores_are_those_in_memory(made_up: MadeUp, tmp_path: Path, unit_rows: 
         width, ours = estimate.high - estimate.low, found.scores[name].high - found.scores[name].low
         assert ours == pytest.approx(width, rel=0.3)
     assert found.k == plain.partitions[0].k
-
-
-def test_default_settings_are_those_in_memory(tmp_path: Path) -> None:
-    sides = made_sides(300)
-    places = written_features(tmp_path / "features", sides)
-    found = carried_out(plan_of(places[HUMAN], {"model": places["model"]}, encoder=None), tmp_path / "work")["model"]
-    texts = {name: [f"{name} {row}" for row in range(len(x))] for name, x in sides.items()}
-    plain = compare(
-        texts[HUMAN],
-        {"model": texts["model"]},
-        CompareConfig(encoder=None),
-        features=sides,
-        draw_map=False,
-        progress="none",
-    )["model"]
-    for name, estimate in plain.scores.items():
-        assert found.scores[name].values == pytest.approx(estimate.values, abs=1e-12)
 
 
 def test_iterations_over_shards_lower_the_objective_of_a_sample(made_up: MadeUp, tmp_path: Path) -> None:
@@ -118,9 +97,13 @@ def test_an_empty_cluster_keeps_its_center() -> None:
     assert (moved.iteration, moved.iterations.tolist(), moved.finished.tolist()) == (1, [1], [False])
 
 
-def test_digests_are_equal_for_any_number_of_workers_and_parts(made_up: MadeUp, tmp_path: Path) -> None:
-    alone = made_up.compared(tmp_path / "1")
-    assert made_up.compared(tmp_path / "2", workers=2).digest() == alone.digest()
+@pytest.fixture(scope="module")
+def alone(made_up: MadeUp, tmp_path_factory: pytest.TempPathFactory) -> ShardedComparison:
+    """The comparison in one process, undisturbed."""
+    return made_up.compared(tmp_path_factory.mktemp("alone") / "work")
+
+
+def test_digests_are_equal_for_any_number_of_parts(made_up: MadeUp, alone: ShardedComparison, tmp_path: Path) -> None:
     for part in ((1, 3), (0, 3), (2, 3)):
         work = Work.begin(tmp_path / "parts", made_up.plan)
         Inline(part[0]).run(work.folder, remaining(encode_tasks(work, part=part)), lambda task, memory: None)
@@ -132,7 +115,7 @@ def test_digests_are_equal_for_any_number_of_workers_and_parts(made_up: MadeUp, 
 
 
 def test_many_shards_are_added_up_in_batches(made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = dataclasses.replace(made_up.plan, sample_rows=100)
+    plan = dataclasses.replace(made_up.plan, sample_rows=100, score=dataclasses.replace(SCORE, max_iterations=3))
     alone = carried_out(plan, tmp_path / "alone")
     assert _summed(alone) == 8 * max(alone["model"].iterations)
     monkeypatch.setattr(clustering, "MOST_SUMS", 3)  # of three, three and two shards, one of both sides
@@ -143,23 +126,20 @@ def test_many_shards_are_added_up_in_batches(made_up: MadeUp, tmp_path: Path, mo
     assert _summed(found) == 3 * max(found["model"].iterations)
     assert found["model"].counts == alone["model"].counts
     assert found["model"].objectives == pytest.approx(alone["model"].objectives, rel=1e-12)
-    assert carried_out(plan, tmp_path / "2", workers=2).digest() == found.digest()
 
 
 def _summed(found: ShardedComparison) -> int:
     return next(one.tasks for one in found.passes if one.name == "sum")
 
 
-@pytest.mark.parametrize("pass_name", ["encode", "sum"])
-def test_a_killed_worker_changes_nothing(
-    made_up: MadeUp, tmp_path: Path, pass_name: str, caplog: pytest.LogCaptureFixture
+def test_workers_of_which_one_is_killed_give_the_same(
+    made_up: MadeUp, alone: ShardedComparison, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    expected = made_up.compared(tmp_path / "undisturbed").digest()
     engine, killed = LocalEngine(2), []
 
     def kill(name: str, done: int, total: int) -> None:
-        busy = engine.processes  # none if the first two tasks end together
-        if name == pass_name and busy and not killed:
+        busy = engine.processes  # none if two tasks end together
+        if busy and not killed:
             killed.extend(busy)
             os.kill(busy[0], signal.SIGKILL)
 
@@ -168,38 +148,24 @@ def test_a_killed_worker_changes_nothing(
     assert killed
     assert "The worker of " in caplog.text
     assert "SIGKILL" in caplog.text
-    assert found.digest() == expected
+    assert found.digest() == alone.digest()
 
 
-@pytest.mark.parametrize(
-    ("program", "how"),
-    [("import os; os.kill(os.getpid(), 9)", "SIGKILL"), ("raise SystemExit(7)", "exit status 7")],
-)
 def test_a_task_that_kills_its_workers_ends_with_an_error(
-    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, how: str
+    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mauve_core.shards.engines.COMMAND", ("-c", f"import sys; sys.stdin.read(1); {program}"))
+    program = "import os, sys; sys.stdin.read(1); os.kill(os.getpid(), 9)"
+    monkeypatch.setattr("mauve_core.shards.engines.COMMAND", ("-c", program))
     engine = LocalEngine(1)
     with pytest.raises(InputError) as caught:
         engine.run(tmp_path, encode_tasks(Work.begin(tmp_path / "work", made_up.plan)), lambda task, memory: None)
     engine.close()
     assert str(caught.value).startswith(f"The worker of shard {made_up.plan.sides[HUMAN][0]} died {MOST_DEATHS} times")
-    assert str(caught.value).count(how) == MOST_DEATHS
+    assert str(caught.value).count("SIGKILL") == MOST_DEATHS
 
 
-def test_the_program_that_asks_does_not_run_again_in_its_workers(
-    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Streamlit puts the page it shows in the place of the main module; a script may have no guard."""
-    script = types.ModuleType("__main__")
-    script.__file__ = str(tmp_path / "gone.py")
-    monkeypatch.setitem(sys.modules, "__main__", script)
-    assert made_up.compared(tmp_path / "work", workers=1)["model"].k == SCORE.k
-
-
-@pytest.mark.parametrize("workers", [2, pytest.param(6, marks=pytest.mark.trial)])
-def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path, workers: int) -> None:
-    engine, seen = LocalEngine(workers), []
+def test_an_interruption_ends_the_workers(made_up: MadeUp, alone: ShardedComparison, tmp_path: Path) -> None:
+    engine, seen = LocalEngine(2), []
 
     def interrupt(name: str, done: int, total: int) -> None:
         seen.extend(engine.processes)
@@ -214,9 +180,10 @@ def test_an_interruption_ends_the_workers(made_up: MadeUp, tmp_path: Path, worke
             os.kill(process, 0)
     found = compare_shards(Work.begin(tmp_path / "work", made_up.plan), engine)
     engine.close()
-    assert found.digest() == made_up.compared(tmp_path / "undisturbed").digest()
+    assert found.digest() == alone.digest()
 
 
+@pytest.mark.trial
 def test_an_interruption_ends_a_worker_that_has_just_answered(
     made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,58 +242,18 @@ worker.main()
     assert done.stderr.decode().count("loading ...") == 3
 
 
-@pytest.mark.parametrize(
-    "lost", ["encoded/*.json", "*/*/partitions/00001/start/00000.npy", "*/*/partitions/00001/labels/00001/00002.npz"]
-)
-def test_what_is_finished_is_not_done_again(made_up: MadeUp, tmp_path: Path, lost: str) -> None:
+def test_what_is_finished_is_not_done_again(made_up: MadeUp, tmp_path: Path) -> None:
+    """And what killed workers were writing goes once it is old."""
+    work = Work.begin(tmp_path / "work", made_up.plan)
     first = made_up.compared(tmp_path / "work")
-    next((tmp_path / "work").glob(lost)).unlink()
-    again = made_up.compared(tmp_path / "work")
-    assert again.digest() == first.digest()
-    assert sum(one.tasks - one.done_before for one in again.passes) == 1
-
-
-@pytest.mark.parametrize("engine", [LocalEngine(1), Inline()], ids=["local", "inline"])
-def test_nothing_to_do_is_done(tmp_path: Path, engine: LocalEngine | Inline) -> None:
-    done: list[Task] = []
-    engine.run(tmp_path, [], lambda task, memory: done.append(task))
-    engine.close()
-    assert done == []
-    assert list(tmp_path.iterdir()) == []
-
-
-class Late(Inline):
-    """What it writes is seen a while later, as over a network."""
-
-    def run(self, folder: Path, tasks: Sequence[Task], done: Done) -> None:
-        super().run(folder, tasks, done)
-        hidden = [(task.output, task.output.rename(task.output.with_suffix(".late"))) for task in tasks]
-        self.timer = threading.Timer(1.0, lambda: [late.rename(output) for output, late in hidden])
-        self.timer.start()
-
-
-def test_what_another_machine_has_written_is_waited_for(
-    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    work = Work.begin(tmp_path / "work", made_up.plan)
-    passes.Passes(work, Late(), silent).run("encode", encode_tasks(work))
-    assert not remaining(encode_tasks(work))
-    monkeypatch.setattr(passes, "SEEN_S", 0.2)
-    shutil.rmtree(work.root / "encoded")
-    engine = Late()
-    with pytest.raises(StorageError, match=r"written by another machine.*under one path"):
-        passes.Passes(work, engine, silent).run("encode", encode_tasks(work))
-    engine.timer.join()
-
-
-def test_partial_files_of_killed_workers_are_removed_once_they_are_old(made_up: MadeUp, tmp_path: Path) -> None:
-    work = Work.begin(tmp_path / "work", made_up.plan)
-    made_up.compared(tmp_path / "work")
+    next((tmp_path / "work").glob("*/*/partitions/00001/labels/00001/00002.npz")).unlink()
     old, new = ((work.root / "encoded" / f".one.npy.{digit * 16}") for digit in "01")
     for path in (old, new):
         path.write_bytes(b"half")
     os.utime(old, (time.time() - 3 * 86_400,) * 2)
-    made_up.compared(tmp_path / "work")
+    again = made_up.compared(tmp_path / "work")
+    assert again.digest() == first.digest()
+    assert sum(one.tasks - one.done_before for one in again.passes) == 1
     assert (old.exists(), new.exists()) == (False, True)
 
 
@@ -349,9 +276,14 @@ def test_an_interrupted_iteration_goes_on(made_up: MadeUp, tmp_path: Path) -> No
     assert found["model"].iterations == expected["model"].iterations
 
 
-def test_texts_give_the_scores_in_memory(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
+def test_texts_give_the_scores_in_memory_however_they_are_divided(
+    text_plan: Callable[..., Plan], tmp_path: Path
+) -> None:
     plan = text_plan(3)
     found = carried_out(plan, tmp_path / "work")
+    many = carried_out(text_plan(5), tmp_path / "many")["model"]
+    assert many.counts == found["model"].counts
+    assert many.scores["mauve"].mean == pytest.approx(found["model"].scores["mauve"].mean, abs=1e-12)
     rows = {name: [dict(line) for line in _rows(plan, name)] for name in plan.sources}
     assert plan.encoder is not None
     plain = compare(
@@ -385,30 +317,8 @@ def _rows(plan: Plan, name: str) -> list[dict[str, str]]:
     return [json.loads(line) for shard in plan.sides[name] for line in Path(shard).read_text().splitlines()]
 
 
-def test_sharding_changes_neither_counts_nor_scores_by_more_than_rounding(
-    text_plan: Callable[..., Plan], tmp_path: Path
-) -> None:
-    few, many = (carried_out(text_plan(shards), tmp_path / str(shards)) for shards in (2, 5))
-    assert few["model"].counts == many["model"].counts
-    assert few["model"].scores["mauve"].mean == pytest.approx(many["model"].scores["mauve"].mean, abs=1e-12)
-
-
-def test_a_side_that_is_too_small_is_refused(tmp_path: Path) -> None:
-    places = written_features(tmp_path / "features", made_sides(12), shards=2)
-    plan = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=ScoreConfig(k=2))
-    with pytest.raises(InputError, match="'human' has too few texts"):
-        carried_out(plan, tmp_path / "work")
-
-
 def test_engines_by_name() -> None:
     assert engine_for("local", 3).name == "local, 3 workers"
     for unknown in ("dask", "local:here", ""):
         with pytest.raises(InputError, match="engine is unknown"):
             engine_for(unknown)
-
-
-def test_an_error_in_a_worker_is_raised_as_it_is(made_up: MadeUp, tmp_path: Path) -> None:
-    sides = {**made_up.plan.sides, "model": (*made_up.plan.sides["model"], str(tmp_path / "gone.npy"))}
-    with pytest.raises(InputError, match=r"gone\.npy cannot be read") as caught:
-        carried_out(dataclasses.replace(made_up.plan, sides=sides), tmp_path / "work", workers=1)
-    assert caught.value.allowed == "a .npy file of numbers"

@@ -6,27 +6,19 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 from urllib.request import Request, urlopen
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
 from mauve_core.base.config import HUMAN, EncoderConfig
 from mauve_core.base.errors import InputError
-from mauve_core.shards import checking, texts
-from mauve_core.shards.checking import require_readable
 from mauve_core.shards.compare import encode_tasks, plan_of
-from mauve_core.shards.estimate import estimate
 from mauve_core.shards.places import list_shards, opened_shard
 from mauve_core.shards.plan import Plan, Work
-from mauve_core.shards.sizes import first_rows, rows_of, sizes_of
 from mauve_core.shards.tasks import remaining
-from tests.sharded import SCORE, Inline, carried_out, made_texts, written_features, written_texts
-from tests.sharded import made_sides as made_features
+from tests.sharded import SCORE, Inline, carried_out, made_texts, written_texts
 from tests.word_files import by_topic
 
 KEY, SECRET = "AKIAEXAMPLEKEY", "example-secret-that-nobody-may-see"
@@ -102,70 +94,6 @@ def test_a_comparison_reads_texts_from_a_store(
         assert secret.encode() not in written
 
 
-def test_an_estimate_lists_a_folder_once_and_opens_what_it_samples(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    places = written_texts(tmp_path / "texts", made_texts(), 12)
-    for name, folder in places.items():
-        store.put(folder, name)
-    plan = plan_of(
-        store.url("human"), {"model": store.url("model")}, encoder=EncoderConfig(str(by_topic(tmp_path / "words.txt")))
-    )
-    on_disk = [path.stat().st_size for folder in places.values() for path in sorted(folder.iterdir())]
-    assert sizes_of([shard for source in plan.sources for shard in plan.sides[source]]) == on_disk
-    opened = []
-    monkeypatch.setattr(texts, "opened_shard", lambda shard: opened.append(shard) or opened_shard(shard))
-    work = Work.begin(tmp_path / "work", plan)
-    found = estimate(work, Inline(), encode_tasks(work), always=True)
-    assert found is not None
-    assert found.texts.value == pytest.approx(480, rel=0.03)
-    assert len(opened) == 8
-    store.system.delete_file("texts/model/03.jsonl")
-    with pytest.raises(InputError, match=r"model/03\.jsonl\S* is not there any more"):
-        sizes_of(plan.sides["model"])
-
-
-def test_rows_of_features_in_a_store(store: Store, tmp_path: Path) -> None:
-    places = written_features(tmp_path / "features", made_features(200), 2)
-    store.put(places[HUMAN], HUMAN)
-    shard = store.url("human/00.npy")
-    assert rows_of(shard, 0) == 100
-    assert (first_rows(shard, 7) == made_features(200)[HUMAN][:7]).all()
-
-
-def test_a_comparison_reads_features_from_a_store(store: Store, tmp_path: Path) -> None:
-    places = written_features(tmp_path / "features", made_features(200), 2)
-    for name, folder in places.items():
-        store.put(folder, name)
-    here = plan_of(places[HUMAN], {"model": places["model"]}, encoder=None, score=SCORE)
-    there = plan_of(store.url("human"), {"model": store.url("model")}, encoder=None, score=SCORE)
-    assert carried_out(there, tmp_path / "there").digest() == carried_out(here, tmp_path / "here").digest()
-
-
-def test_only_the_ranges_that_are_read_travel(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from moto.s3.responses import S3Response
-
-    rows = [{"text": f"text number {number}", "other": "x" * 1000 + str(number)} for number in range(4000)]
-    (tmp_path / "one").mkdir()
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "one/big.parquet", row_group_size=500, compression="none")
-    store.put(tmp_path / "one", "one")
-    ranges = []
-    answered = S3Response._handle_range_header
-
-    def spy(self: Any, request: Any, *rest: Any) -> Any:
-        ranges.append(request.headers["range"])
-        return answered(self, request, *rest)
-
-    monkeypatch.setattr(S3Response, "_handle_range_header", spy)
-    with opened_shard(store.url("one/big.parquet")) as stream:
-        table = pq.ParquetFile(stream).read_row_group(0, columns=["text"])
-    assert table.num_rows == 500
-    sizes = [int(end) - int(start) + 1 for start, end in (one.removeprefix("bytes=").split("-") for one in ranges)]
-    size = (tmp_path / "one/big.parquet").stat().st_size
-    assert sizes
-    assert sum(sizes) < size / 10
-
-
 def test_a_vanished_shard_is_named_and_nothing_is_lost(store: Store, tmp_path: Path) -> None:
     words = by_topic(tmp_path / "words.txt")
     places = written_texts(tmp_path / "texts", made_texts(), 3)
@@ -192,53 +120,7 @@ def test_a_vanished_shard_is_named_and_nothing_is_lost(store: Store, tmp_path: P
     assert found.digest() == carried_out(planned(), tmp_path / "again").digest()
 
 
-def test_damaged_shards_of_a_store_are_named_together(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from moto.s3.responses import S3Response
-
-    ranges: list[str] = []
-    answered = S3Response._handle_range_header
-
-    def spy(self: Any, request: Any, *rest: Any) -> Any:
-        ranges.append(request.headers["range"])
-        return answered(self, request, *rest)
-
-    rows = [{"text": f"text number {number}", "other": "x" * 1000 + str(number)} for number in range(2000)]
-    (tmp_path / "in").mkdir()
-    for index in range(4):
-        pq.write_table(pa.Table.from_pylist(rows), tmp_path / f"in/{index}.parquet", compression="none")
-    size = (tmp_path / "in/0.parquet").stat().st_size
-    for index in (1, 3):
-        path = tmp_path / f"in/{index}.parquet"
-        path.write_bytes(path.read_bytes()[:-100])
-    store.put(tmp_path / "in", "one")
-    store.put(tmp_path / "in", "two")
-    encoder = EncoderConfig(str(by_topic(tmp_path / "words.txt")))
-    work = Work.begin(tmp_path / "work", plan_of(store.url("one"), {"model": store.url("two")}, encoder=encoder))
-    monkeypatch.setattr(S3Response, "_handle_range_header", spy)
-    monkeypatch.setattr(checking, "AT_ONCE", 1)
-    with pytest.raises(InputError, match=r"^4 of 8 .*one/1\.parquet .*one/3\.parquet .*two/1.*two/3") as caught:
-        require_readable(work, encode_tasks(work))
-    assert SECRET not in str(caught.value)
-    ends = [one.removeprefix("bytes=").split("-") for one in ranges]
-    assert sum(int(end) - int(start) + 1 for start, end in ends) < 2 * size, "the first rows of one, footers of all"
-
-
-def test_features_of_a_store_that_are_cut_off(store: Store, tmp_path: Path) -> None:
-    places = written_features(tmp_path / "features", made_features(200), 2)
-    for name, folder in places.items():
-        for path in folder.iterdir():
-            path.write_bytes(path.read_bytes()[: None if path.stem == "00" else -1])
-        store.put(folder, name)
-    work = Work.begin(
-        tmp_path / "work", plan_of(store.url("human"), {"model": store.url("model")}, encoder=None, score=SCORE)
-    )
-    with pytest.raises(InputError, match=r"^2 of 4 .*human/01\.npy\S* is cut off \(received: 3,327\)") as caught:
-        require_readable(work, encode_tasks(work))
-    assert caught.value.allowed == "3,328 bytes"
-
-
+@pytest.mark.trial
 def test_a_store_that_refuses_is_named_without_the_key(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = f"s3://texts/human/00.jsonl?endpoint_override={quote('http://127.0.0.1:1', safe='')}&region=us-east-1"
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")

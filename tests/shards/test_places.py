@@ -21,21 +21,10 @@ def tree(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("where", "expected"),
-    [
-        ("", ["a.jsonl.gz", "b.jsonl", "inner/c.parquet", "inner/d.jsonl"]),
-        ("*.jsonl", ["b.jsonl"]),
-        ("**/*.jsonl", ["b.jsonl", "inner/d.jsonl"]),
-        ("inn*/*", ["inner/c.parquet", "inner/d.jsonl"]),
-        ("b.jsonl", ["b.jsonl"]),
-    ],
+    [("", ["a.jsonl.gz", "b.jsonl", "inner/c.parquet", "inner/d.jsonl"]), ("**/*.jsonl", ["b.jsonl", "inner/d.jsonl"])],
 )
 def test_shards_are_listed_by_name(tree: Path, where: str, expected: list[str]) -> None:
     assert list_shards(tree / where) == tuple(str(tree / name) for name in expected)
-
-
-def test_a_relative_place_becomes_absolute(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tree)
-    assert list_shards("*.jsonl") == (str(tree / "b.jsonl"),)
 
 
 def test_a_manifest_has_its_own_order(tree: Path) -> None:
@@ -46,12 +35,7 @@ def test_a_manifest_has_its_own_order(tree: Path) -> None:
 
 @pytest.mark.parametrize(
     ("lines", "message"),
-    [
-        ("b.jsonl\nb.jsonl\n", "names shards twice"),
-        ("notes.md\n", "names files that are not shards"),
-        ("s3://key:secret@bucket/e.jsonl\n", "no user and no key"),
-        ("", "There are no shards"),
-    ],
+    [("b.jsonl\nb.jsonl\n", "names shards twice"), ("s3://key:secret@bucket/e.jsonl\n", "no user and no key")],
 )
 def test_a_manifest_that_cannot_be_used(tree: Path, lines: str, message: str) -> None:
     manifest = tree / f"shards{MANIFEST_SUFFIX}"
@@ -66,8 +50,6 @@ def test_a_manifest_that_cannot_be_used(tree: Path, lines: str, message: str) ->
     [
         ("*.csv", "There are no shards"),
         ("missing", "does not exist"),
-        ("notes.md", "is not a shard"),
-        ("s3://key:secret@bucket/*.jsonl", "no user and no key"),
         ("s3://bucket/*.jsonl?secret_key=abc", "no user and no key"),
     ],
 )
@@ -78,7 +60,7 @@ def test_places_without_shards(tree: Path, where: str, message: str) -> None:
     assert "abc" not in str(caught.value)
 
 
-@pytest.mark.parametrize("where", ["a.json", "a.json.gz", "", "*.json*", "all.manifest"])
+@pytest.mark.parametrize("where", ["a.json", ""])
 def test_json_files_are_refused_with_what_to_do(tmp_path: Path, where: str) -> None:
     for name in ("a.json", "a.json.gz"):
         (tmp_path / name).write_text('{"text": "One."}\n')

@@ -44,14 +44,10 @@ SHARED: list[tuple[dict[str, object], bool]] = [
     ({"score": ScoreConfig(seeds=3, k=7, bootstrap=100)}, True),
     ({"sides": {HUMAN: ("/a/1.jsonl",), "other": ("/c/1.jsonl",), "model": ("/b/1.jsonl", "/b/2.jsonl")}}, True),
     ({"sides": {HUMAN: ("/a/1.jsonl",), "model": ("/b/2.jsonl",)}}, True),
-    ({"sample_rows": 10}, True),
     ({"score": ScoreConfig(seed=3)}, False),
-    ({"score": ScoreConfig(unit_rows="after")}, False),
     ({"encoder": EncoderConfig("smollm2-135m")}, False),
-    ({"stored_as": "float32"}, False),
     ({"named": {"model": Named(text="completion")}}, False),
     ({"named": {"model": Named(prompt=""), HUMAN: Named(text="completion")}}, True),
-    ({"run_texts": 5}, False),
     ({"stamps": {"/b/2.jsonl": Stamp(3, 4)}}, False),
     ({"weights": "0" * 64}, False),
 ]
@@ -67,24 +63,6 @@ def test_what_is_encoded_is_shared_by_comparisons_that_encode_alike(
     )
     assert (first == second) is shared
     assert works[0].folder != works[1].folder
-
-
-def test_what_comes_after_encoding_may_change_and_encodes_nothing_again(
-    made_up: MadeUp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, plan = Work.begin(tmp_path, made_up.plan), made_up.plan
-    monkeypatch.setattr("mauve_core.shards.plan.FORMAT", 99)
-    after = Work.begin(tmp_path, plan)
-    assert after.folder != before.folder
-    assert after.shard_path(HUMAN, 0) == before.shard_path(HUMAN, 0)
-
-
-def test_machines_that_begin_at_once_agree(tmp_path: Path) -> None:
-    """Also if another one is just writing the first file."""
-    folder = Work.begin(tmp_path / "work", PLAN).folder
-    (folder / "plan.json").rename(folder / f".plan.json.{'0' * 16}")
-    assert Work.begin(tmp_path / "work", PLAN).folder == folder
-    assert Work.begin(tmp_path / "work", dataclasses.replace(PLAN, run_texts=5)).folder != folder
 
 
 def test_folders_that_cannot_be_used(tmp_path: Path) -> None:
@@ -111,11 +89,9 @@ def test_one_command_at_a_time_works_on_a_comparison(made_up: MadeUp, tmp_path: 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sides": {HUMAN: ("/a/1.jsonl",)}}, "nothing to compare"),
         ({"sides": {HUMAN: ("/a/1.jsonl",), "model": ("/b/1.npy",)}}, "Sides of texts and sides of features"),
         ({"encoder": EncoderConfig("minilm", dtype="auto")}, "precision auto may become another one"),
         ({"encoder": None}, "texts, which need an encoder"),
-        ({"sides": {HUMAN: ("/a/1.npy",), "model": ("/b/1.npy",)}}, "features, which need no encoder"),
     ],
 )
 def test_plans_that_cannot_be_carried_out(change: dict[str, object], message: str) -> None:
@@ -128,22 +104,6 @@ def test_a_name_never_becomes_a_path(made_up: MadeUp, tmp_path: Path) -> None:
     carried_out(dataclasses.replace(made_up.plan, sides=sides), tmp_path / "inner/work")
     assert [path.name for path in (tmp_path / "inner").iterdir()] == ["work"]
     assert not (tmp_path / "outside").exists()
-
-
-def test_features_that_cannot_be_used(made_up: MadeUp, tmp_path: Path) -> None:
-    wrong = {
-        "text.npy": np.array(["a", "b"]),
-        "flat.npy": np.ones(4, np.float32),
-        "zero.npy": np.zeros((4, 8), np.float32),
-        "nan.npy": np.full((4, 8), np.nan, np.float32),
-        "wide.npy": np.ones((40, 9), np.float32),
-    }
-    for name, array in wrong.items():
-        np.save(tmp_path / name, array)
-        sides = {HUMAN: made_up.plan.sides[HUMAN], "model": (*made_up.plan.sides["model"], str(tmp_path / name))}
-        expected = "different width" if name == "wide.npy" else name.replace(".", r"\.")
-        with pytest.raises(InputError, match=expected):
-            carried_out(dataclasses.replace(made_up.plan, sides=sides), tmp_path / f"work-{name}")
 
 
 def test_pickled_features_are_refused(made_up: MadeUp, tmp_path: Path) -> None:

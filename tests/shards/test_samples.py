@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,20 +28,6 @@ def test_the_sample_does_not_depend_on_the_shards(text_plan: Callable[..., Plan]
     for source in few:
         assert [text.id for text in few[source]] == [text.id for text in many[source]]
         assert len(few[source]) == 50
-
-
-def test_both_sides_keep_the_same_prompts(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
-    found = sampled(text_plan(3), tmp_path / "work", 60)
-    human, model = ({text.prompt for text in found[source]} for source in (HUMAN, "model"))
-    assert human == model
-    assert len(human) == 60
-
-
-def test_another_seed_draws_other_texts(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
-    plan = text_plan(3)
-    other = dataclasses.replace(plan, score=dataclasses.replace(plan.score, seed=1))
-    one, two = (sampled(each, tmp_path / str(number), 40)[HUMAN] for number, each in enumerate((plan, other)))
-    assert 0 < len({text.id for text in one} & {text.id for text in two}) < 25
 
 
 def test_rows_of_the_sample_are_those_of_the_features(text_plan: Callable[..., Plan], tmp_path: Path) -> None:
@@ -80,7 +65,6 @@ def test_memory_of_a_keeper_is_bounded() -> None:
 def test_a_run_holds_the_sample_and_the_scores_over_all_texts(
     text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
     plan = text_plan(3, run_texts=100)
     found = carried_out(plan, tmp_path / "work")
     work = Work.open(tmp_path / "work")
@@ -100,7 +84,6 @@ def test_a_run_holds_the_sample_and_the_scores_over_all_texts(
 def test_a_run_of_all_texts_has_the_scores_over_all_texts(
     text_plan: Callable[..., Plan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MAUVE_LENS_HOME", str(tmp_path / "home"))
     found = carried_out(text_plan(3), tmp_path / "work")
     work = Work.open(tmp_path / "work")
     run = store_sample("all", work, found, clusters_over_all(work), projection=False)

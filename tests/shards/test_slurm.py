@@ -23,7 +23,7 @@ from tests.conftest import missing
 from tests.sharded import made_texts, written_texts
 from tests.word_files import by_topic
 
-pytestmark = [pytest.mark.slow, pytest.mark.trial, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.trial, pytest.mark.rare, pytest.mark.timeout(600)]
 
 NO_SLURM = (
     "THE BATCH SCRIPTS DID NOT RUN: no Slurm on this machine (apt-get install slurmctld slurmd slurm-client munge)"

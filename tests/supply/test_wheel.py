@@ -13,7 +13,7 @@ import pytest
 
 from tests.supply.closure import ROOT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.trial]
 
 PARTS = ("app", "data", "mauve_core", "LICENSE", "README.md", "pyproject.toml", "setup.py", "streamlit_config.toml")
 MADE = {"__pycache__", ".build"}

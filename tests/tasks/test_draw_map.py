@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 
 from mauve_core.__main__ import main
-from mauve_core.analysis.precomputed import DERIVED, derive
 from mauve_core.base.errors import CancelledError, InputError
-from mauve_core.base.files import HOME_VARIABLE
-from mauve_core.base.progress import Progress, silent
+from mauve_core.base.progress import Progress
 from mauve_core.jobs import queue, worker
 from mauve_core.jobs.state import CANCEL, TASK, JobState, read_state
 from mauve_core.numerics.feature_space import projection
@@ -24,17 +22,9 @@ from mauve_core.scoring.compare import DRAWING, compare
 from mauve_core.store import Run, RunStore, archive
 from mauve_core.tasks.comparison import ComparisonTask
 from mauve_core.tasks.draw_map import MapTask, with_map
-from mauve_core.tasks.exclude_texts import ExcludeTextsTask
-from mauve_core.tasks.registry import MAKING_RUNS
 from tests.files_on_disk import make_task, write_study
 from tests.job_folders import job
 from tests.synthetic import make_comparison_inputs, make_run
-
-
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "home"))
-    return tmp_path / "home"
 
 
 @pytest.fixture(autouse=True)
@@ -62,10 +52,6 @@ def stop_at(stage: str) -> Progress:
     return progress
 
 
-def files(run: Run) -> dict[str, bytes]:
-    return {str(path.relative_to(run.path)): path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
-
-
 def test_a_run_is_stored_with_its_scores_before_its_map(task: ComparisonTask) -> None:
     seen: list[Run] = []
     stages: list[str] = []
@@ -89,43 +75,14 @@ def test_a_run_is_stored_with_its_scores_before_its_map(task: ComparisonTask) ->
     assert first.digest == opened.digest, "what was precomputed before the map came is still that of this run"
 
 
-def test_the_map_is_the_one_of_the_comparison_in_one_piece(task: ComparisonTask) -> None:
+def test_a_run_whose_map_was_stopped_is_whole_and_gets_the_same_map_later(task: ComparisonTask) -> None:
     human, candidates, features = make_comparison_inputs(40)
     whole = compare(human, candidates, task.config, features=features)
-    made = task.make()
-    np.testing.assert_array_equal(made.comparison.projection, whole.projection)
-    assert compare(human, candidates, task.config, features=features, draw_map=False).projection is None
-
-
-def test_nothing_precomputed_is_computed_again_when_the_map_comes(task: ComparisonTask) -> None:
     with pytest.raises(CancelledError):
         task.make(stop_at(DRAWING))
-    folder = RunStore().load("study").path / DERIVED
-    before = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-    assert before
-    MapTask("study").perform()
-    run = RunStore().load("study")
-    assert run.comparison.projection is not None
-    derive(run)
-    assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
-
-
-def test_a_run_whose_map_was_stopped_is_whole_and_gets_the_same_map_later(task: ComparisonTask) -> None:
-    expected = task.make()
-    for drawing in (
-        lambda run: RunStore().load(MapTask(run.id).perform()),  # on a press
-        lambda run: task.make(job="j"),  # the job is resumed
-    ):
-        with pytest.raises(CancelledError):
-            task.make(stop_at(DRAWING), job="j")
-        newest = max((each.id for each in RunStore().list()), key=len)
-        run = RunStore().load(newest)
-        assert run.comparison.projection is None
-        made = drawing(run)
-        assert made.id == run.id
-        loaded = RunStore().load(run.id)
-        np.testing.assert_array_equal(loaded.comparison.projection, expected.comparison.projection)
-        RunStore().delete(run.id)
+    assert RunStore().load("study").comparison.projection is None
+    assert MapTask("study").perform() == "study"
+    np.testing.assert_array_equal(RunStore().load("study").comparison.projection, whole.projection)
 
 
 def test_a_map_half_written_is_none(task: ComparisonTask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,17 +121,6 @@ def test_a_map_that_comes_during_an_export_leaves_the_archive_whole(
     assert RunStore().load(RunStore().import_(path, name="elsewhere").id).comparison.projection is None
 
 
-def test_a_run_with_a_map_keeps_it(own_home: Path) -> None:
-    run = make_run(own_home, n=40, seeds=2)
-    before = files(run)
-    assert with_map(run) is run
-    bare = dataclasses.replace(run, comparison=dataclasses.replace(run.comparison, projection=None))
-    drawn = dataclasses.replace(run.comparison, projection=run.comparison.projection + 1)  # type: ignore[operator]
-    kept = RunStore().add_map(bare, drawn)
-    np.testing.assert_array_equal(kept.comparison.projection, run.comparison.projection)
-    assert files(run) == before
-
-
 def test_a_map_of_another_run_of_that_id_is_refused(own_home: Path) -> None:
     run = make_run(own_home, n=40, seeds=2, projection=False)
     places = np.zeros((sum(source.n for source in run.comparison.sources), 2), dtype=np.float32)
@@ -187,26 +133,6 @@ def test_a_map_of_another_run_of_that_id_is_refused(own_home: Path) -> None:
     with pytest.raises(InputError, match="was replaced meanwhile"):
         RunStore().add_map(run, drawn)
     assert not (other.path / "projection.npy").exists()
-
-
-def test_a_run_without_a_wish_for_a_map_gets_none_unless_asked(task: ComparisonTask) -> None:
-    plain = dataclasses.replace(task, config=dataclasses.replace(task.config, projection=False))
-    run = RunStore().load(plain.make().id)
-    assert run.comparison.projection is None
-    drawn = RunStore().load(MapTask(run.id).perform())
-    assert drawn.comparison.projection is not None
-    assert drawn.comparison.config.projection
-    assert drawn.digest == run.digest
-
-
-def test_texts_left_out_say_too_that_their_run_is_stored(own_home: Path) -> None:
-    run = make_run(own_home, n=40, seeds=2)
-    seen: list[str] = []
-    made = ExcludeTextsTask("less", run.id, "close", {"close": ("t0000",)}).perform(
-        silent, None, lambda r: seen.append(r.id)
-    )
-    assert seen == [made]
-    assert RunStore().load(made).comparison.projection is not None
 
 
 def test_a_worker_tells_of_the_scores_and_keeps_them_when_it_is_stopped(
@@ -259,32 +185,3 @@ def test_the_command_line_prints_the_scores_before_the_map_is_drawn(
     assert main([*arguments, "--seeds", "2", "--bootstrap", "100", "--out", "as json", "--json", "--quiet"]) == 0
     assert printed[1] == ""
     assert json.loads(capsys.readouterr().out)["run"] == "as-json"
-
-
-def test_the_jobs_that_make_runs_are_those_that_say_so() -> None:
-    assert set(MAKING_RUNS) == {"comparison", "study", "without", "again"}
-
-
-def test_a_resumed_job_finds_its_run_beside_a_damaged_one_of_that_name(task: ComparisonTask) -> None:
-    damaged = task.make(job="another")
-    (damaged.path / "texts-0.parquet").write_bytes(b"no table")
-    made = task.make(job="j")
-    assert task.make(job="j").id == made.id
-
-
-def test_the_map_is_drawn_where_the_run_was_clustered(task: ComparisonTask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the scores and later alike; torch on the CPU stands in for a GPU."""
-    human, candidates, features = make_comparison_inputs(40)
-    monkeypatch.setattr(
-        "mauve_core.scoring.compare.array_device", lambda requested: "cpu" if requested == "cpu" else "torch:cpu"
-    )
-    drawn = {}
-    for device in ("auto", "cpu"):
-        drawn[device] = compare(human, candidates, task.config, features=features, device=device).projection
-        with pytest.raises(CancelledError):
-            dataclasses.replace(task, device=device).make(stop_at(DRAWING))
-        newest = max((each.id for each in RunStore().list()), key=len)
-        later = RunStore().load(MapTask(newest).perform()).comparison.projection
-        np.testing.assert_array_equal(later, drawn[device])
-        RunStore().delete(newest)
-    np.testing.assert_allclose(drawn["auto"] - drawn["cpu"], len("torch:cpu") - len("cpu"), atol=1e-4)

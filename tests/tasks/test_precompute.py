@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mauve_core.__main__ import main
 from mauve_core.analysis.precomputed import DERIVED, derive
-from mauve_core.base.errors import CancelledError, InputError
+from mauve_core.base.errors import CancelledError
 from mauve_core.store import Run, RunStore
 from mauve_core.tasks.precompute import PrecomputeTask
 from mauve_core.tasks.registry import read_task
@@ -55,15 +54,6 @@ def test_the_job_finds_out_what_the_file_left_behind(exported: tuple[Run, Path])
     assert {path: path.stat().st_mtime_ns for path in (came.path / DERIVED).iterdir()} == before
 
 
-def test_the_command_line_prepares_what_it_takes_in(
-    exported: tuple[Run, Path], capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, path = exported
-    assert main(["runs", "import", str(path), "--quiet"]) == 0
-    assert capsys.readouterr().out == "Stored as run synthetic\n"
-    assert_prepared(RunStore().load("synthetic"), run)
-
-
 def test_a_run_stays_when_its_preparation_is_stopped(exported: tuple[Run, Path]) -> None:
     store = RunStore()
     came = store.load(store.import_(exported[1]).id)
@@ -77,14 +67,3 @@ def test_a_run_stays_when_its_preparation_is_stopped(exported: tuple[Run, Path])
     assert 0 < len(kept(came)) < len(kept(exported[0]))
     PrecomputeTask(came.id).perform()
     assert_prepared(came, exported[0])
-
-
-@pytest.mark.parametrize("values", [{}, {"run": ""}, {"run": 3}, {"run": "x", "more": 1}])
-def test_what_is_no_preparation_is_refused(values: dict[str, object]) -> None:
-    with pytest.raises(InputError):
-        read_task("prepare", values)
-
-
-def test_a_run_that_is_gone_is_said() -> None:
-    with pytest.raises(InputError, match="No run has the id 'gone'"):
-        PrecomputeTask("gone").perform()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from mauve_core.__main__ import build_parser, main
 from mauve_core.base.config import HUMAN, CompareConfig, EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
-from mauve_core.cli import measuring, studying
+from mauve_core.cli import studying
 from mauve_core.corpus import corpus_from_texts
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders.models import load_model
@@ -59,15 +56,6 @@ def tokens(loaded, text):
     return loaded.tokenizer(text, add_special_tokens=False)["input_ids"]
 
 
-def test_what_the_model_asks_for_is_a_note_of_every_candidate(task, folder, tmp_path):
-    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
-    (copy / "generation_config.json").write_text('{"repetition_penalty": 5.0}')
-    run = replace(task, model=str(copy), measures=False).make()
-    for candidate in run.comparison.candidates:
-        (note,) = [note for note in candidate.source.notes if "passed over" in note]
-        assert note.endswith("parameters alone: repetition_penalty = 5.0.")
-
-
 def test_prompts_and_texts_are_cut_in_tokens(loaded):
     corpus = corpus_from_texts([f"{text} Number {i}." for i, text in enumerate(SENTENCES)], name=HUMAN)
     cut = cut_texts(corpus, loaded.tokenizer, 5, 8)
@@ -96,26 +84,6 @@ def test_texts_that_are_all_prompt_are_left_out_and_counted(loaded):
         cut_texts(corpus.take([0]), loaded.tokenizer, 10, 8)
     with pytest.raises(InputError, match="have no prompts"):
         cut_texts(corpus, loaded.tokenizer, None, 8)
-
-
-@pytest.mark.parametrize("field", [None, "prompt"])
-def test_a_length_of_prompts_goes_before_a_guessed_field_but_not_before_a_named_one(task, loaded, tmp_path, field):
-    path = tmp_path / "prompted.jsonl"
-    path.write_text(
-        "\n".join(json.dumps({"prompt": "Say:", "text": f"{text} {i}."}) for i, text in enumerate(SENTENCES * 4))
-    )
-    study = replace(task, human=TextFile(str(path), prompt_field=field), decoders=("greedy",), measures=False)
-    if field is not None:
-        with pytest.raises(InputError, match=r"The prompts are given twice.*Leave one of them out"):
-            study.make()
-        return
-    human = study.make().corpora[HUMAN]
-    assert human.prompts == tuple(loaded.tokenizer.decode(tokens(loaded, text)[:5]) for text in corpus_texts(path))
-    assert not any("prompt" in note for note in human.notes)
-
-
-def corpus_texts(path):
-    return [json.loads(line)["text"] for line in path.read_text().splitlines()]
 
 
 def test_the_adversarial_decoder_takes_the_human_perplexity(loaded):
@@ -158,15 +126,6 @@ def test_options_become_the_study(task, folder):
     assert repeated.folder != found.folder
 
 
-def test_a_study_from_before_there_were_repeats_finds_its_texts(task):
-    stored = task.to_json()
-    assert "repeats" not in stored["settings"]
-    assert StudyTask.from_json(stored).folder == task.folder
-    inputs = {name: value for name, value in stored.items() if name not in ("config", "measures", "device")}
-    digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
-    assert task.folder.name == f"my-study-{digest[:12]}"
-
-
 @pytest.mark.slow
 def test_a_study_with_repeats_gives_both_spreads(task, folder, capsys):
     command = ["study", "--human", task.human.path, "--model", folder, "--out", "repeated", "--encoder", folder]
@@ -191,41 +150,15 @@ def test_a_study_with_repeats_gives_both_spreads(task, folder, capsys):
     assert {each.over for each in run_indicators(run)[0].values()} == {"generations"}
 
 
-@pytest.mark.slow
-def test_the_command_prints_scores_and_measures(task, folder, capsys):
-    command = ["study", "--human", task.human.path, "--model", folder, "--out", "by command", "--encoder", folder]
-    command += ["--decoder", "greedy", "--decoder", "adversarial", "--max-new-tokens", "8", "--prompt-tokens", "5"]
-    command += ["--seeds", "2", "--bootstrap", "100", "--no-map", "--device", "cpu", "--quiet"]
-    assert main(command) == 0
-    said = capsys.readouterr().out
-    run = RunStore().load("by-command")
-    names = [candidate.name for candidate in run.comparison.candidates]
-    assert names[0] == "greedy"
-    assert names[1].startswith("adversarial:ppl=")
-    assert "MAUVE" in said
-    assert measuring.table(stored_measurements(run)) in said
-    assert "Stored as run by-command" in said
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"decoders": []}, "decoders cannot be used"),
         ({"decoders": ["greedy", "greedy"]}, "no duplicates"),
         ({"decoders": ["nucleus:p=2"]}, "Invalid setting for the decoder nucleus"),
-        ({"model": " "}, "entry model of the study task"),
-        ({"prompt_tokens": 0}, "entry prompt_tokens of the study task"),
-        ({"settings": {"max_new_tokens": 0}}, "max_new_tokens"),
         ({"settings": {"nonsense": 1}}, "entry settings of the study task .*Received: 'nonsense'"),
-        ({"nonsense": 1}, "study task cannot be used.*Received: 'nonsense'"),
     ],
 )
 def test_a_bad_study_starts_nothing(task, change, message):
     with pytest.raises(InputError, match=message):
         queue.start(read_task("study", {**task.to_json(), **change}))
     assert queue.list() == ()
-
-
-def test_there_is_no_other_kind_of_work(task):
-    with pytest.raises(InputError, match=r"comparison, measures, neighbours, lengths, sweep, methods, .*study"):
-        read_task("nonsense", task.to_json())

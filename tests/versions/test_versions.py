@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from packaging.version import Version
 
 from tests.supply.closure import ROOT, pinned
 from tests.versions.__main__ import ROWS
-from tests.versions.environments import TESTED, constraints_beside, largest_difference
+from tests.versions.environments import constraints_beside, largest_difference
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 OWN = ("torch", "transformers", "tokenizers", "numpy", "huggingface-hub")
@@ -46,17 +45,6 @@ def test_every_row_is_within_the_ranges_and_the_newest_is_no_older_than_what_is_
             assert declared()[canonicalize_name(name)].specifier.contains(version), (name, version)
     for name, version in ROWS["newest"].items():
         assert Version(version) >= Version(pinned("constraints.txt")[canonicalize_name(name)])
-
-
-def test_the_documentation_names_the_oldest_and_the_newest() -> None:
-    page = " ".join((ROOT / "docs/installation.md").read_text(encoding="utf-8").split())
-    for name in ("torch", "transformers"):
-        oldest, newest = (ROWS[row][name] for row in ("oldest", "newest"))
-        assert re.search(rf"{name} {re.escape(oldest)} to {re.escape(newest)}\b", page), name
-
-
-def test_the_tested_files_exist() -> None:
-    assert [name for name in TESTED if not (ROOT / name).exists()] == []
 
 
 def test_nothing_that_is_there_is_constrained(tmp_path: Path) -> None:
