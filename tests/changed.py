@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -44,10 +45,13 @@ def _git(*arguments: str) -> str:
 
 
 def nearest_tests(changed: Iterable[str], *, root: Path) -> list[str]:
-    """Test files for these changed files: themselves, those of the same name, those of the same package, the core."""
+    """Test files for these changed files: themselves, those of the same name, those that name the module, those of the
+    same package, the core.
+    """
     paths = sorted(map(PurePosixPath, changed))
     wanted: list[str] = [str(path) for path in paths if path.match("tests/**/test_*.py")]
     wanted += [test for path in paths for test in _of_same_name(path, root)]
+    wanted += _naming(paths, root)
     wanted += [str(folder) for path in paths for folder in _folders(path)]
     return list(dict.fromkeys(file for name in (*wanted, *CORE) for file in _files(name, root)))
 
@@ -60,6 +64,20 @@ def _of_same_name(path: PurePosixPath, root: Path) -> Iterator[str]:
             name = PurePosixPath(test).stem.removeprefix("test_")
             if name in names or name.removesuffix("_view") in names:
                 yield test
+
+
+def _naming(paths: Iterable[PurePosixPath], root: Path) -> list[str]:
+    """Test files that import one of these modules or have its name in a text, those of its own package first."""
+    texts = {test: (root / test).read_text(encoding="utf-8") for test in _files("tests", root)}
+    found = []
+    for path in paths:
+        parts = [part for part in path.with_suffix("").parts if part not in ("app", "__init__")]
+        if path.suffix == ".py" and parts[0] in ("mauve_core", "mauve_app"):
+            above, name = re.escape(".".join(parts[:-1])), re.escape(parts[-1])
+            named = re.compile(rf"\b{above}\.{name}(?![\w.])|\bfrom {above} import [^\n]*\b{name}\b")
+            own = tuple(f"{folder}/" for folder in _folders(path))
+            found += sorted((test for test in texts if named.search(texts[test])), key=lambda t: not t.startswith(own))
+    return found
 
 
 def _folders(path: PurePosixPath) -> list[PurePosixPath]:
