@@ -44,6 +44,7 @@ BUDGET_S = 40
 
 FIRST = 5
 """Test files that are tried before all the others."""
+EARLIER = 12
 
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile", "ci", "--no-header")
 FAST = ("-m", "not slow and not browser and not trial")
@@ -177,10 +178,9 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     elif isinstance(node, ast.If) and len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and not node.orelse:
         yield "Guard", ast.Pass()
     elif isinstance(node, ast.Call) and _called(node) in TAKES:
-        if kept := [each for each in node.keywords if each.arg not in ARGUMENTS]:
+        kept = [each for each in node.keywords if each.arg not in ARGUMENTS]
+        if len(kept) < len(node.keywords):
             yield "Argument", _with(node, keywords=kept)
-        elif node.keywords:
-            yield "Argument", _with(node, keywords=[])
         elif _called(node) == "sorted" and len(node.args) == 1:
             yield "Sort", _with(node, func=ast.Name("list"))
 
@@ -223,10 +223,11 @@ def _order(key: str) -> str:
 
 
 def ranked_tests(mutant: Mutant, root: Path) -> list[str]:
-    """The nearest test files, those before the others that name what is changed."""
-    name = re.compile(rf"\b{re.escape(mutant.name.split('.')[-1].removeprefix('__'))}\b")
+    """The nearest test files; those that name what is changed come before as many as EARLIER that do not."""
+    name = re.compile(rf"\b{re.escape(mutant.name.split('.')[-1])}\b")
     files = [file for file in nearest_tests([mutant.file], root=root) if not file.startswith("tests/browser/")]
-    return sorted(files, key=lambda file: not name.search((root / file).read_text(encoding="utf-8")))
+    named = {file for file in files if name.search((root / file).read_text(encoding="utf-8"))}
+    return sorted(files, key=lambda file: files.index(file) - (EARLIER if file in named else 0))
 
 
 def tried(mutant: Mutant, folder: Path) -> dict[str, object]:
