@@ -69,7 +69,7 @@ def test_those_that_name_the_module_come_before_its_package(root: Path, core: li
     for name, text in imports.items():
         (root / name).write_text(text)
     found = nearest_tests(["mauve_core/numerics/divergences/kl.py"], root=root)
-    assert found[:2] == list(imports)[:2]
+    assert found[:3] == ["tests/numerics/test_divergences.py", *list(imports)[:2]]
     assert "tests/app/test_gap_view.py" not in found
 
 

@@ -41,7 +41,10 @@ def neutral(value: Any, folders: Mapping[str, str]) -> Any:
 def folder_differences(before: Path, after: Path) -> dict[str, list[str]]:
     """Differences by item; an item that only one of the folders has is one."""
     found = {}
-    for name in sorted({str(path.relative_to(side)) for side in (before, after) for path in side.rglob("*.*")}):
+    files = {
+        path.relative_to(side).as_posix() for side in (before, after) for path in side.rglob("*") if path.is_file()
+    }
+    for name in sorted(files):
         if not (before / name).exists() or not (after / name).exists():
             found[name] = ["new" if (after / name).exists() else "gone"]
         elif (before / name).read_bytes() != (after / name).read_bytes():

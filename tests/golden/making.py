@@ -30,8 +30,8 @@ from tests.golden.pages import pages
 from tests.golden.studies import FEW, SCORES, repeated_study, study, write_files
 
 STORED = (
-    *(f"compare --human human.jsonl --model close=close.jsonl {FEW} --encoder topics.txt --k 4 --seed {s} --out {name}"
-      for s, name in enumerate(("one", "two", "gone"))),
+    *(f"compare --human {human}.jsonl --model close=close.jsonl {FEW} --encoder topics.txt --k 4 --out {name}"
+      for name, human in {"one": "human", "two": "shifted", "gone": "human"}.items()),
     "runs delete gone",
     "ratings import synthetic ratings.csv",
     "shard-run 1/1 --human shards/human --model model=shards/model --encoder topics.txt --k 4 --work sharded --quiet",
@@ -52,7 +52,7 @@ JSON = (
     "--measure vendi --measure discriminator --quiet",
     "measure repeated --measure length --measure recall --quiet",
     "measure synthetic --neighbors 1,3 --measure recall --quiet",
-    "methods synthetic --preset divergences --preset smoothing --preset bias --method drmm --method knn --method kde "
+    "methods synthetic --preset divergences --preset smoothing --preset bias --preset iclr --method drmm --method knn --method kde "
     "--method classifier --method gaussian --method frechet --method mmd --method transport --seeds 2 --quiet",
     "methods repeated --method kmeans --method strings --method kid --seeds 2 --permutations 19 --quiet",
     "encoders one --encoder other.txt --quiet",
@@ -98,7 +98,7 @@ class Items:
     def add(self, name: str, value: Any) -> None:
         path = self._folder / re.sub(r"[^\w.,=/-]+", "_", name)
         text = neutral(value, self._folders)
-        if not isinstance(text, str):
+        if path.suffix != ".html":
             path = path.with_name(f"{path.name}.json")
             text = json.dumps(text, ensure_ascii=False, indent=1, default=repr)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,11 +155,13 @@ def call(items: Items, line: str, folder: str, *, codes: tuple[int, ...] = (0,))
     if code not in codes:
         items.failed.append(f"{line}: exit code {code}, {said.strip()}")
     printed = json.loads(out) if "--json" in line and out else out
-    items.add(f"{folder}/{line.replace('--', '')[:150]}", {"call": line, "code": code, "printed": printed})
+    name = line.replace("--", "").replace("/", " of ")[:150]
+    items.add(f"{folder}/{name}", {"call": line, "code": code, "printed": printed})
 
 
 def scores(items: Items) -> None:
     """Comparisons to the last bit; two of them are stored."""
+    warnings.simplefilter("ignore")  # that these are few texts
     store = mauve_core.RunStore()
     for name, (corpora, features) in {"synthetic": study(60), "repeated": repeated_study(40)}.items():
         sides = {each: corpus for each, corpus in corpora.items() if each != "human"}

@@ -58,11 +58,12 @@ def _titles(group: Any) -> Any:
 def _explored(app: AppTest, name: str, seen: set[str] | None) -> Iterator[tuple[str, Told]]:
     """The page as it is, and with each other choice of each control that was not there before."""
     yield name, told(app)
-    for key, options, chosen in _controls(app) if seen is not None else ():
-        if key in seen:
-            continue
-        seen.add(key)
-        for title in options:
+    if seen is None:
+        return
+    new = [each for each in _controls(app) if each[0] not in seen]
+    seen.update(key for key, *_ in new)
+    for key, titles, chosen in new:
+        for title in titles:
             if title != chosen and _choose(app, key, title):
                 yield from _explored(_unfolded(app), f"{name} {title}", seen)
         _choose(app, key, chosen)
