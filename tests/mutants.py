@@ -39,11 +39,16 @@ SEED = "1"
 DRAWN = {"numerics": 24, "scoring": 20, "store": 16, "others": 60}
 """Mutants of these packages, one a function at most. What kills those of the first three must go on killing them."""
 
-BUDGET_S = 40
-"""A mutant that lives so long lives."""
-
+BUDGETS_S = (20, 20)
+"""Seconds on a processor, whatever else the machine does, for the first test files and for all others. What lives so
+long lives.
+"""
 FIRST = 5
 """Test files that are tried before all the others."""
+PATIENCE = 6
+"""So many times as long may it take by the clock."""
+MEMORY_KB = 24_000_000
+"""Address space of the tests; a size that a mutant has changed must not take the machine down."""
 EARLIER = 12
 
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile", "ci", "--no-header")
@@ -67,6 +72,9 @@ UNSEEN = {
 }  # fmt: skip
 """Arguments about looks and words, or that change nothing where all is well."""
 SAYING = {"warn", "write", "caption", "markdown", "info", "warning", "error", "debug", "log", "TypeVar", "plural"}
+
+NONE_CHOSEN = 5
+"""Exit code of pytest where all tests are of other kinds."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -237,24 +245,25 @@ def tried(mutant: Mutant, folder: Path) -> dict[str, object]:
     path.write_bytes(original[: mutant.begin] + mutant.now.encode() + original[mutant.end :])
     tests, by = ranked_tests(mutant, folder), ""
     try:
-        for files in filter(None, (tests[:FIRST], tests[FIRST:])):
-            by = by or _first_failure(folder, files, begun + BUDGET_S - time.monotonic())
+        for files, seconds in zip((tests[:FIRST], tests[FIRST:]), BUDGETS_S, strict=True):
+            by = by or (first_failure(folder, files, seconds) if files else "")
     finally:
         path.write_bytes(original)
-    seconds = round(time.monotonic() - begun, 1)
-    return {"killed": bool(by), "by": by, "seconds": seconds, "package": mutant.package, **asdict(mutant)}
+    took = round(time.monotonic() - begun, 1)
+    return {"killed": bool(by), "by": by, "seconds": took, "package": mutant.package, **asdict(mutant)}
 
 
-def _first_failure(folder: Path, tests: list[str], seconds: float) -> str:
+def first_failure(folder: Path, tests: list[str], seconds: int) -> str:
     """The first test that fails in so many seconds; an error at the start is one."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'app'}"}
-    command = [sys.executable, *PYTEST, *FAST, "--basetemp", str(folder.parent / "pytest"), *tests]
+    limited = ("sh", "-c", f'ulimit -t {seconds} && ulimit -v {MEMORY_KB} && exec "$@"', "sh")
+    command = [*limited, sys.executable, *PYTEST, *FAST, "--basetemp", str(folder.parent / "pytest"), *tests]
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
             command, cwd=folder, env=environment, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
         )
         try:
-            code = process.wait(max(seconds, 0))
+            code = process.wait(PATIENCE * seconds)
         except subprocess.TimeoutExpired:
             return ""
         finally:
@@ -263,7 +272,7 @@ def _first_failure(folder: Path, tests: list[str], seconds: float) -> str:
                 process.wait()
         said.seek(0)
         lines = said.read().splitlines()
-    if code in (0, 5):  # 5: no test was chosen
+    if code in (0, NONE_CHOSEN, -signal.SIGKILL, -signal.SIGXCPU):
         return ""
     return next((line for line in lines if line.startswith(("FAILED", "ERROR"))), f"exit code {code}")[:200]
 

@@ -99,4 +99,4 @@ def test_a_failing_test_kills_and_a_passing_one_does_not(tmp_path: Path, code: s
     folder = tmp_path / "checkout"
     folder.mkdir()
     (folder / "test_it.py").write_text(f"def test_it():\n    {code}\n")
-    assert mutants._first_failure(folder, ["test_it.py"], 60).partition(" - ")[0] == found
+    assert mutants.first_failure(folder, ["test_it.py"], 60).partition(" - ")[0] == found

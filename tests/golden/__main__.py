@@ -26,7 +26,6 @@ ENVIRONMENT = {
     "NUMBA_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "PYTHONHASHSEED": "0",
-    "STREAMLIT_LOGGER_LEVEL": "error",
     "TZ": "UTC",
 }
 

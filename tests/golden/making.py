@@ -38,9 +38,7 @@ STORED = (
 )  # fmt: skip
 """What the home folder holds, besides the runs ``synthetic`` and ``repeated``."""
 
-GATED = (
-    "--reference human.jsonl --baseline close=close.jsonl --candidate collapsed=collapsed.jsonl --encoder topics.txt"
-)
+GATED = "--reference human.jsonl --baseline close.jsonl --candidate collapsed.jsonl --encoder topics.txt"
 
 JSON = (
     "compare --human human.jsonl --model collapsed=collapsed.jsonl --features human=human.npy "
@@ -52,8 +50,9 @@ JSON = (
     "--measure vendi --measure discriminator --quiet",
     "measure repeated --measure length --measure recall --quiet",
     "measure synthetic --neighbors 1,3 --measure recall --quiet",
-    "methods synthetic --preset divergences --preset smoothing --preset bias --preset iclr --method drmm --method knn --method kde "
-    "--method classifier --method gaussian --method frechet --method mmd --method transport --seeds 2 --quiet",
+    "methods synthetic --preset divergences --preset smoothing --preset bias --preset iclr --method drmm --method knn "
+    "--method kde --method classifier --method gaussian --method frechet --method mmd --method transport --seeds 2 "
+    "--quiet",
     "methods repeated --method kmeans --method strings --method kid --seeds 2 --permutations 19 --quiet",
     "encoders one --encoder other.txt --quiet",
     "probe one --perturbation typos --perturbation first-third --splits 2 --quiet",
