@@ -8,12 +8,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-VOLATILE_FIELDS = frozenset({"created", "seconds", "started", "versions"})
-"""Fields of JSON whose values are times, or what is installed: only that they are there is compared."""
+VOLATILE_FIELDS = frozenset({"bytes", "created", "deferred_file_id", "seconds", "started", "token", "versions"})
+"""Fields of JSON whose values are times, sizes of files that hold times, what is installed, or drawn at random: only that
+they are there is compared.
+"""
 
 VOLATILE = (
     (re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?( ?UTC|Z|[+-]\d\d:?\d\d)?)?"), "<date>"),
     (re.compile(r"(\$\$(?:ID|WIDGET_ID|ELEMENT)-)[0-9a-f]{32,64}"), r"\1<digest>"),  # Streamlit's, of all arguments
+    (re.compile(r"\d{8}T\d{12}-[0-9a-f]{8}"), "<token>"),  # of a deleted run
+    (re.compile(r"comparisons/[0-9a-f]{16}"), "comparisons/<digest>"),  # of when shards were written, too
+    (re.compile(r'("seconds": )(\{[^}]*\}|[\d.]+)'), r"\1<seconds>"),
+    (re.compile(r"(>seconds[.\w]*</bdi></th><td><bdi>)[\d.]+"), r"\1<seconds>"),
 )
 """Patterns in texts, and what stands for what they match."""
 

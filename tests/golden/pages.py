@@ -17,6 +17,8 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, ButtonGroup
 
+from tests.golden.differences import VOLATILE_FIELDS
+
 TIMEOUT_S = 120
 OPENINGS = 3
 """Parts folded within folded parts are opened this often."""
@@ -119,7 +121,8 @@ def _content(node: Any) -> Any:
         return None
     content = MessageToDict(node.proto, preserving_proto_field_name=True)
     if node.type in ("table", "dataframe"):
-        content.get("arrow_data", {})["data"] = node.value.to_csv()
+        frame = node.value
+        content["arrow_data"]["data"] = frame.drop(columns=VOLATILE_FIELDS.intersection(frame)).to_csv()
     elif node.type == "plotly_chart" and "spec" in content:
         content["spec"] = json.loads(content["spec"])
     return content
