@@ -284,8 +284,10 @@ def run(out: Path, root: Path, mutants: list[Mutant], jobs: int) -> None:
 
     def one(mutant: Mutant) -> None:
         folder = copies.get()
-        found = tried(mutant, folder)
-        copies.put(folder)
+        try:
+            found = tried(mutant, folder)
+        finally:
+            copies.put(folder)
         with lock:
             known[mutant.key] = found
             partial = out.with_suffix(".partial")

@@ -94,6 +94,27 @@ def test_one_that_lives_now_is_a_failure_in_numbers_alone(
     assert "1 live now, 1 are killed now, 1 are gone, of 3" in capsys.readouterr().out
 
 
+def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def tried(mutant: mutants.Mutant, folder: Path) -> dict[str, object]:
+        asked.append(mutant.key)
+        if len(asked) == 4:
+            raise KeyboardInterrupt
+        return {"killed": True, "by": "", "seconds": 1}
+
+    monkeypatch.setattr(mutants, "tried", tried)
+    monkeypatch.setattr(mutants, "copy_checkout", lambda folder, root: None)
+    found, out = list(mutants.mutants_in(CODE, "mauve_core/a.py")), tmp_path / "out.json"
+    with pytest.raises(KeyboardInterrupt):
+        mutants.run(out, tmp_path, found, jobs=1)
+    known = set(mutants._read(out))
+    mutants.run(out, tmp_path, found, jobs=2)
+    assert 3 <= len(known) < len(found)
+    assert set(mutants._read(out)) == {each.key for each in found}
+    assert len(asked) == len(found) + 1
+
+
 @pytest.mark.parametrize(("code", "found"), [("assert 1 < 2", ""), ("assert 1 < 1", "FAILED test_it.py::test_it")])
 def test_a_failing_test_kills_and_a_passing_one_does_not(tmp_path: Path, code: str, found: str) -> None:
     folder = tmp_path / "checkout"

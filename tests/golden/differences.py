@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 VOLATILE_FIELDS = frozenset({"bytes", "created", "deferred_file_id", "seconds", "started", "token", "versions"})
-"""Fields of JSON whose values are times, sizes of files that hold times, what is installed, or drawn at random: only that
-they are there is compared.
+"""Fields of JSON whose values are times, sizes of files that hold times, what is installed, or random: only that they
+are there is compared.
 """
 
 VOLATILE = (
