@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -12,7 +13,6 @@ from typing import Any
 
 import streamlit
 from google.protobuf.json_format import MessageToDict
-from streamlit import logger
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Block, ButtonGroup
@@ -31,7 +31,7 @@ Told = list[list[Any]]
 
 def pages(run_id: str, *, deep: bool) -> Iterator[tuple[str, Told]]:
     """Name and content of each page of a run; ``deep``, also under each tab and section."""
-    logger.set_log_level("ERROR")  # else it says again and again that there is no server
+    logging.disable(logging.WARNING)  # Streamlit's, again and again, that there is no server
     manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)  # of all packages
     ButtonGroup.formatted_values = property(_titles)  # type: ignore[method-assign]
     script = _script()
