@@ -39,12 +39,10 @@ SEED = "1"
 DRAWN = {"numerics": 24, "scoring": 20, "store": 16, "others": 60}
 """Mutants of these packages, one a function at most. What kills those of the first three must go on killing them."""
 
-BUDGETS_S = (20, 20)
-"""Seconds on a processor, whatever else the machine does, for the first test files and for all others. What lives so
-long lives.
+STAGES = ((5, 16), (15, 14), (1000, 10))
+"""So many test files, the nearest first, for so many seconds on a processor, whatever else the machine does; 40 in all.
+What lives so long lives.
 """
-FIRST = 5
-"""Test files that are tried before all the others."""
 PATIENCE = 6
 """So many times as long may it take by the clock."""
 MEMORY_KB = 24_000_000
@@ -245,7 +243,8 @@ def tried(mutant: Mutant, folder: Path) -> dict[str, object]:
     path.write_bytes(original[: mutant.begin] + mutant.now.encode() + original[mutant.end :])
     tests, by = ranked_tests(mutant, folder), ""
     try:
-        for files, seconds in zip((tests[:FIRST], tests[FIRST:]), BUDGETS_S, strict=True):
+        for many, seconds in STAGES:
+            files, tests = tests[:many], tests[many:]
             by = by or (first_failure(folder, files, seconds) if files else "")
     finally:
         path.write_bytes(original)

@@ -73,6 +73,15 @@ def test_those_that_name_the_module_come_before_its_package(root: Path, core: li
     assert "tests/app/test_gap_view.py" not in found
 
 
+def test_those_that_name_a_module_that_imports_it_come_next(root: Path) -> None:
+    user = root / "mauve_core" / "numerics" / "ratios" / "log_ratios.py"
+    user.parent.mkdir(parents=True)
+    user.write_text("from mauve_core.numerics.checks import numbers\n")
+    (root / "tests/experiments/test_sweeps.py").write_text("from mauve_core.numerics.ratios import log_ratios\n")
+    found = nearest_tests(["mauve_core/numerics/checks.py"], root=root)
+    assert found[:2] == ["tests/experiments/test_sweeps.py", "tests/numerics/test_clustering.py"]
+
+
 def test_a_deleted_test_is_not_asked_for(root: Path, core: list[str]) -> None:
     assert "tests/base/test_gone.py" not in nearest_tests(["tests/base/test_gone.py"], root=root)
 

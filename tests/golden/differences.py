@@ -18,6 +18,7 @@ VOLATILE = (
     (re.compile(r"(\$\$(?:ID|WIDGET_ID|ELEMENT)-)[0-9a-f]{32,64}"), r"\1<digest>"),  # Streamlit's, of all arguments
     (re.compile(r"\d{8}T\d{12}-[0-9a-f]{8}"), "<token>"),  # of a deleted run
     (re.compile(r"comparisons/[0-9a-f]{16}"), "comparisons/<digest>"),  # of when shards were written, too
+    (re.compile(r"About [\d.]+ \w+ \(last time [\d.]+ \w+"), "About <time> (last time <time>"),  # of a job
     (re.compile(r'("seconds": )(\{[^}]*\}|[\d.]+)'), r"\1<seconds>"),
     (re.compile(r"(>seconds[.\w]*</bdi></th><td><bdi>)[\d.]+"), r"\1<seconds>"),
 )
