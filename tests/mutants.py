@@ -43,7 +43,7 @@ STAGES = ((5, 16), (15, 14), (1000, 10))
 """So many test files, the nearest first, for so many seconds on a processor, whatever else the machine does; 40 in all.
 What lives so long lives.
 """
-PATIENCE = 6
+PATIENCE = 30
 """So many times as long may it take by the clock."""
 MEMORY_KB = 24_000_000
 """Address space of the tests; a size that a mutant has changed must not take the machine down."""
