@@ -62,7 +62,7 @@ golden: setup-dev
 	$(BIN)/python -m tests.golden compare $(GUARDED)/golden
 
 mutants: setup-dev
-	rm -rf $(GUARDED)/before && mkdir -p $(GUARDED)
+	rm -rf $(GUARDED)/before* $(GUARDED)/after* && mkdir -p $(GUARDED)
 	git worktree prune && git worktree add --force --detach $(GUARDED)/before HEAD~1
 	$(BIN)/python -m tests.mutants run $(GUARDED)/before.json --root $(GUARDED)/before --jobs 2
 	$(BIN)/python -m tests.mutants run $(GUARDED)/after.json --like $(GUARDED)/before.json --jobs 2
