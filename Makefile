@@ -13,7 +13,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 FAST := not slow and not browser and not trial
 
-.PHONY: app test trials versions fuzz soak check quick docs format demo clean setup setup-dev browser latex slurm
+.PHONY: app test trials versions fuzz soak check quick golden mutants docs format demo clean setup setup-dev browser latex slurm
 
 app: setup
 	$(BIN)/mauve-lens demo
@@ -53,6 +53,21 @@ check: setup-dev lint
 QUICK_S := 30
 quick: setup-dev lint
 	$(PYTEST) -q -m "$(FAST)" --within $(QUICK_S) $$($(BIN)/python -m tests.changed)
+
+# For changes of code that must change nothing else: what the last commit makes against what these files make, and which
+# planted faults the last commit's tests notice against which these tests do. Both take many minutes.
+GUARDED := .cache/guarded
+golden: setup-dev
+	rm -rf $(GUARDED)/golden
+	$(BIN)/python -m tests.golden make $(GUARDED)/golden --commit HEAD~1
+	$(BIN)/python -m tests.golden compare $(GUARDED)/golden
+
+mutants: setup-dev
+	rm -rf $(GUARDED)/before* $(GUARDED)/after* && mkdir -p $(GUARDED)
+	git worktree prune && git worktree add --force --detach $(GUARDED)/before HEAD~1
+	$(BIN)/python -m tests.mutants run $(GUARDED)/before.json --root $(GUARDED)/before --jobs 2
+	$(BIN)/python -m tests.mutants run $(GUARDED)/after.json --like $(GUARDED)/before.json --jobs 2
+	$(BIN)/python -m tests.mutants compare $(GUARDED)/before.json $(GUARDED)/after.json
 
 # The documentation site in docs/_build: the demo with something to see on every page, pictures of it, and Sphinx with
 # warnings as errors.

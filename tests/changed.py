@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,10 +45,15 @@ def _git(*arguments: str) -> str:
 
 
 def nearest_tests(changed: Iterable[str], *, root: Path) -> list[str]:
-    """Test files for these changed files: themselves, those of the same name, those of the same package, the core."""
+    """Test files for these changed files: themselves, those of the same name, those that name the module, those that
+    name one of its package that imports it, those of the same package, the core.
+    """
     paths = sorted(map(PurePosixPath, changed))
+    texts = {test: (root / test).read_text(encoding="utf-8") for test in _files("tests", root)}
     wanted: list[str] = [str(path) for path in paths if path.match("tests/**/test_*.py")]
     wanted += [test for path in paths for test in _of_same_name(path, root)]
+    wanted += [test for path in paths for test in _naming(path, texts)]
+    wanted += [test for path in paths for user in _users(path, root) for test in _naming(user, texts)]
     wanted += [str(folder) for path in paths for folder in _folders(path)]
     return list(dict.fromkeys(file for name in (*wanted, *CORE) for file in _files(name, root)))
 
@@ -60,6 +66,25 @@ def _of_same_name(path: PurePosixPath, root: Path) -> Iterator[str]:
             name = PurePosixPath(test).stem.removeprefix("test_")
             if name in names or name.removesuffix("_view") in names:
                 yield test
+
+
+def _naming(path: PurePosixPath, texts: Mapping[str, str]) -> list[str]:
+    """Of these files, those that import that file's module or have its name in a text; those of its package first."""
+    parts = [part for part in path.with_suffix("").parts if part not in ("app", "__init__")]
+    if path.suffix != ".py" or path.parts[0] not in ("mauve_core", "app"):
+        return []
+    above, name, own = ".".join(parts[:-1]), parts[-1], tuple(f"{folder}/" for folder in _folders(path))
+    named = re.compile(rf"{re.escape(above)}(\.{name}(?![\w.])| import [^\n]*\b{name}\b)")
+    found = (file for file, text in texts.items() if above in text and named.search(text))
+    return sorted(found, key=lambda file: not file.startswith(own))
+
+
+def _users(path: PurePosixPath, root: Path) -> list[PurePosixPath]:
+    """Modules of the same package that import that file's module."""
+    folder = root / PurePosixPath(*path.parts[:2])
+    files = sorted(folder.rglob("*.py")) if path.suffix == ".py" else []
+    texts = {file.relative_to(root).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    return list(map(PurePosixPath, _naming(path, texts)))
 
 
 def _folders(path: PurePosixPath) -> list[PurePosixPath]:

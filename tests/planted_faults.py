@@ -115,18 +115,19 @@ def check_command() -> list[str]:
     return [sys.executable, *words[words.index("-m") :]]
 
 
-def copy_checkout(folder: Path) -> None:
+def copy_checkout(folder: Path, root: Path = ROOT) -> None:
     """Every file that git knows, as it is now."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout
     for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
+        if (root / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+            shutil.copy2(root / name, folder / name)
 
 
 def first_failure(folder: Path, command: list[str], tests: list[str]) -> str | None:
     """The first test of these (all, where none are named) that fails in the copy; None where all pass."""
-    environment = {**os.environ, "PYTHONPATH": str(folder), "OMP_NUM_THREADS": "1", "CI": "true"}
+    paths = os.pathsep.join((str(folder), str(folder / "app")))
+    environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "CI": "true"}
     result = subprocess.run(
         [*command, "-x", "-p", "no:cacheprovider", "--basetemp", str(folder.parent / "pytest"), *tests],
         cwd=folder, env=environment, capture_output=True, text=True, check=False,
