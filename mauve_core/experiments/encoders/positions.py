@@ -70,8 +70,6 @@ class EncoderPositions:
         counts = {len(each.values) for each in (self.untouched, self.beginning, self.end)}
         if len(counts) > 1:
             raise InputError("The divergences of an encoder are not those of the same seeds")
-        for each in (self.untouched, self.beginning, self.end):
-            each.check(POSITION_SCORE, FIVE_BOUNDS[POSITION_SCORE])
 
     @property
     def reads_the_end(self) -> bool:
