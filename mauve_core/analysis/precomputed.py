@@ -47,7 +47,7 @@ from mauve_core.store import Run
 from mauve_core.store.placing import locked
 
 DERIVED = "derived"
-FORMAT = 7
+FORMAT = 1
 """Version of the files; other versions are computed again."""
 
 ABOUT = "about"

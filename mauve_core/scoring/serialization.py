@@ -146,19 +146,12 @@ class ComparisonRecord:
         return (self.human, *(candidate.source for candidate in self.candidates))
 
     @property
-    def label_keys(self) -> list[str]:
-        """Keys of the arrays of labels."""
-        keys = [JOINT] if self.joint else []
-        keys += [_pairwise(index) for index in range(len(self.candidates))]
-        return keys + ([HALVES] if self.halves else [])
-
-    @property
     def array_keys(self) -> list[str]:
         """Keys of the arrays that belong to the record."""
-        keys = self.label_keys
-        keys += [PROJECTION] if self.projection else []
-        keys += [PROMPTS] if self.prompts else []
-        return keys + ([GENERATIONS] if self.generations else [])
+        keys = [JOINT] if self.joint else []
+        keys += [_pairwise(index) for index in range(len(self.candidates))]
+        exist = {HALVES: self.halves, PROJECTION: self.projection, PROMPTS: self.prompts, GENERATIONS: self.generations}
+        return keys + [key for key, part in exist.items() if part]
 
 
 def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArray[Any]]) -> Comparison:

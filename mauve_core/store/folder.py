@@ -215,14 +215,6 @@ class Run(RunViews):
                     f"{what} does not belong to run {self.id}", allowed=", ".join(known), received=repr(name)[:80]
                 )
 
-    def require_texts(self, counts: Iterable[int], what: str) -> None:
-        """Raise InputError unless all counts, of texts or of their clusters, are possible in this run."""
-        most = sum(item.n for item in self.comparison.sources)
-        for count in counts:
-            if not 1 <= count <= most:
-                allowed = f"counts from 1 to {most:,}"
-                raise InputError(f"{what} does not belong to run {self.id}", allowed=allowed, received=str(count))
-
     @property
     def ratings_path(self) -> Path:
         """Path of people's ratings of this run's texts; the file need not exist yet."""

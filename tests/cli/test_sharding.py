@@ -280,7 +280,7 @@ def test_an_estimate_before_the_merge(folder: Path, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert main(["shard-merge", "--work", "work", "--estimate", "--json", "--quiet"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["shards"], found["finished"], found["schema"]) == (6, 3, "mauve-lens/shard-run/2")
+    assert (found["shards"], found["finished"], found["schema"]) == (6, 3, "mauve-lens/shard-run/1")
 
 
 def test_what_is_to_come_is_said_before_it_begins(

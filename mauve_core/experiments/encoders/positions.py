@@ -178,9 +178,7 @@ def stored_positions(run: Run) -> PositionTable | None:
     values = run.attachment(ATTACHMENT)
     if values is None:
         return None
-    table = from_json(PositionTable, values)
-    run.require_texts([table.n], "The table of positions")
-    return table
+    return from_json(PositionTable, values)
 
 
 def _drawn(run: Run, texts: int) -> tuple[Rows, Split]:

@@ -178,5 +178,4 @@ def stored_encoders(run: Run) -> EncoderTable | None:
         return None
     table = from_json(EncoderTable, values)
     run.require_sources(table.candidates, "The table of encoders")
-    run.require_texts((max(each.cut, 1) for each in table.results), "The table of encoders")
     return table

@@ -203,5 +203,7 @@ def stored_probes(run: Run) -> ProbeTable | None:
     if table.kind != kind:
         raise InputError("These probes are of items of another kind than the run", allowed=kind, received=table.kind)
     run.require_sources([table.source, *(line.name for line in table.lines if line.kind == "source")], "The table")
-    run.require_texts((count for line in table.lines for count in (line.n, line.k)), "The table of probes")
+    most = sum(source.n for source in run.comparison.sources)
+    if any(line.flow is not None and line.flow.k > most for line in table.lines):  # transitions have k x k numbers
+        raise InputError("These probes have more clusters than the run has texts", allowed=f"up to {most:,}")
     return table

@@ -220,7 +220,6 @@ def stored_estimator_sweep(run: Run, over: EstimatorAxis) -> EstimatorSweep | No
         return None
     sweep = from_json(EstimatorSweep, values)
     run.require_sources(sweep.candidates, "The sweep")
-    run.require_texts((point.score.n for point in sweep.points), "The sweep")
     if sweep.over != over or not sweep.points:
         raise InputError("The sweep is over a different setting", allowed=over, received=sweep.over)
     return sweep

@@ -54,8 +54,6 @@ class SweepPoint:
     def __post_init__(self) -> None:
         if not set(SCORES) <= set(self.scores):
             raise InputError("A point of a sweep lacks scores", allowed=", ".join(SCORES))
-        if len({len(self.scores[name].values) for name in SCORES}) > 1:
-            raise InputError("The scores of a point of a sweep are not those of the same seeds")
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,6 @@ def stored_sweep(run: Run, over: Over) -> Sweep | None:
         return None
     sweep = from_json(Sweep, values)
     run.require_sources((point.source for point in sweep.points), "The sweep")
-    run.require_texts((count for point in sweep.points for count in (point.n, point.k)), "The sweep")
     if sweep.over != over or not sweep.points:
         raise InputError("The sweep is over a different setting", allowed=over, received=sweep.over)
     if over != "decoder":  # its lines are named after decoder families
