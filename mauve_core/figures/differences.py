@@ -101,7 +101,8 @@ class Scale:
 def ranked_pairs(comparison: Comparison, score: str) -> list[Difference]:
     """The tests of every two candidates under one score, each seen from the better-placed one, the best pairs first."""
     tests = {frozenset((each.first, each.second)): each for each in comparison.differences if each.score == score}
-    return [tests[frozenset(pair)].seen_from(pair[0]) for pair in combinations(_order(comparison, score), 2)]
+    pairs = combinations(_order(comparison, score), 2)
+    return [tests[frozenset(pair)].seen_from(pair[0]) for pair in pairs if frozenset(pair) in tests]
 
 
 def differences_frame(comparison: Comparison) -> pd.DataFrame:

@@ -133,7 +133,7 @@ class ComparisonRecord:
                 raise InputError(f"The candidate {candidate.source.name} lacks scores of the joint partitions")
             _require_values(candidate.joint_scores, self.joint)
         tested = [(each.first, each.second, each.score) for each in self.differences if each.score in SCORES]
-        if tested != [(*pair, score) for pair in combinations(names[1:], 2) for score in SCORES]:
+        if tested and tested != [(*pair, score) for pair in combinations(names[1:], 2) for score in SCORES]:
             raise InputError("The tested differences are not those of every two candidates' scores, in order")
         repeated = any(candidate.source.generations > 1 for candidate in self.candidates)
         if repeated != self.generations or self.human.generations > 1:

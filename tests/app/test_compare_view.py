@@ -147,17 +147,9 @@ def test_every_candidate_is_shown_like_for_like_under_the_leaderboard(open_page:
     table = next(each.value for each in app.table if column in each.value)
     cells = {row["Candidate"].strip("*"): row[column].replace(UNBROKEN, " ") for _, row in table.iterrows()}
     halves = {escaped(HUMAN_VS_HUMAN): comparison.halves.scores["mauve"]}
-    alike = {each.candidate: each.scores["mauve"] for each in comparison.like_for_like or ()}
+    alike = {each.candidate: each.scores["mauve"] for each in comparison.like_for_like}
     assert cells == {name: shown(found).replace("**", "") for name, found in (alike | halves).items()}
     assert len(cells) == 1 + len(comparison.candidates)
-
-
-def test_a_run_from_before_has_no_scores_like_for_like(open_page: OpenPage, stored_run: Run) -> None:
-    before = dataclasses.replace(stored_run.comparison, like_for_like=None)
-    app = open_page(run=saved_as(stored_run, before).id)
-    assert not app.exception
-    assert "Like for like with human vs. human" not in expanders(app)
-    assert escaped(HUMAN_VS_HUMAN) in leaderboard(app)
 
 
 def figure_of(app: AppTest, key: str) -> dict[str, Any] | None:
@@ -251,17 +243,6 @@ def test_one_candidate_has_no_differences(open_page: OpenPage, own_home: Path) -
     captions = " ".join(caption.value for caption in app.caption)
     assert "Differences" not in captions
     assert "tied" not in captions
-
-
-def test_a_run_made_before_there_were_tests_says_so(open_page: OpenPage, stored_run: Run) -> None:
-    run = saved_as(stored_run, dataclasses.replace(stored_run.comparison, differences=None))
-    app = open_page(scale="2")
-    assert not app.exception
-    (said,) = [caption.value for caption in app.caption if "were not tested when this run was made" in caption.value]
-    assert f"mauve-lens test {run.id}" in said
-    assert not any("Differences" in label for label in expanders(app))
-    assert figure_of(app, "differences_chart") is None
-    assert any("Gray bracket: tied, the intervals overlap." in caption.value for caption in app.caption)
 
 
 @pytest.mark.usefixtures("run_home")

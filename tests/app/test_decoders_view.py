@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import fcntl
 import json
 import math
@@ -22,7 +21,6 @@ from mauve_core.analysis.verdict import verdict
 from mauve_core.base.config import HUMAN, SCORES
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.formatting import UNBROKEN, with_plain_spaces
-from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.decoding import GenerationSettings
 from mauve_core.encoders import AvailableModel, text_kind
 from mauve_core.experiments.methods import ESTIMATORS
@@ -262,17 +260,6 @@ def test_ties_come_from_tests_and_the_matrix_is_folded_below(
     apart = sum(each.told_apart for each in tests)
     assert f"Differences: {apart} of {len(tests)} pairs told apart" in [item.label for item in app.expander]
     assert measure_tests_sentence(tests) in said(app)
-
-
-def test_measures_from_before_there_were_tests_say_how_to_get_them(
-    open_page: OpenPage, run: Run, measured: Measurements
-) -> None:
-    RunStore().attach(run.id, ATTACHMENT, dataclass_to_json(dataclasses.replace(measured, differences=None)))
-    app = open_page(VIEW, measure="recall")
-    assert not app.exception
-    assert f"`mauve-lens measure {run.id} --measure recall`" in said(app)
-    assert "= where intervals of gaps overlap" in said(app)
-    assert not any("told apart" in item.label for item in app.expander)
 
 
 @pytest.mark.usefixtures("measured")

@@ -294,18 +294,6 @@ def test_detected_and_not(open_page: OpenPage, run: Run) -> None:
     assert shown["p"].tolist() == ["0.008", "0.6"]  # Holm: twice 2 x 0.002; 2 x 0.3
 
 
-def test_probes_without_a_test_are_not_called_anything(open_page: OpenPage, run: Run) -> None:
-    values = dataclass_to_json(table_of(run, {"typos": {}}))
-    for line in values["lines"]:
-        line.pop("p_values", None)
-    RunStore().attach(run.id, ATTACHMENT, values)
-    app = open_page(VIEW)
-    assert not app.exception
-    assert answers_of(app)["outcome"].tolist() == ["not tested"]
-    assert "probe again to learn what MAUVE detects" in said(app)
-    assert "detected)" not in said(app)
-
-
 @pytest.mark.usefixtures("table")
 def test_the_chosen_perturbations_texts_stand_side_by_side(open_page: OpenPage, run: Run, table: ProbeTable) -> None:
     flow = table.line("typos").flow

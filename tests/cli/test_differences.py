@@ -1,8 +1,7 @@
-"""``mauve-lens test``: a table, JSON, what is refused, and runs and measures stored before there were tests."""
+"""``mauve-lens test``: a table, JSON, and what is refused."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from itertools import combinations
@@ -13,12 +12,11 @@ import pytest
 
 from mauve_core.__main__ import DONE, WRONG_INPUT, main
 from mauve_core.base.config import SCORES
-from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.experiments.text_measures import Measurements
 from mauve_core.experiments.text_measures.ranking import closest_sentence, measure_standings
 from mauve_core.experiments.text_measures.stored import measure_run, stored_measurements
 from mauve_core.scoring.result import Comparison
-from mauve_core.store import COMPARISON, Run, RunStore
+from mauve_core.store import Run, RunStore
 from tests.handmade import make_comparison, make_corpora, with_tests
 from tests.synthetic import make_run
 
@@ -56,16 +54,6 @@ def found_in(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 def test_the_table_says_how_texts_are_paired(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     paired = "Resampled by prompt: 60 prompts shared with the human texts, matched by equal prompts."
     assert paired in " ".join(said(capsys, run.id).split())
-    make_older(run)
-    assert "Resampled" not in said(capsys, run.id)
-
-
-def make_older(run: Run) -> None:
-    """What the run would hold if it had been stored before there were prompts and tests."""
-    meta = json.loads((run.path / COMPARISON).read_text())
-    del meta["comparison"]["prompts"], meta["comparison"]["differences"]
-    (run.path / COMPARISON).write_text(json.dumps(meta))
-    (run.path / "prompts.npy").unlink()
 
 
 def test_every_pair_is_listed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,9 +74,6 @@ def test_a_run_as_json_holds_the_same_tests(run: Run, capsys: pytest.CaptureFixt
     assert main(["runs", "show", run.id, "--json"]) == DONE
     shown = json.loads(capsys.readouterr().out)["differences"]
     assert [each for each in shown if each["score"] == "mauve"] == found_in(capsys, run.id)
-    make_older(run)
-    assert main(["runs", "show", run.id, "--json"]) == DONE
-    assert json.loads(capsys.readouterr().out)["differences"] is None
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -138,24 +123,10 @@ def test_the_table_says_that_the_test_decides_where_an_interval_suggests_otherwi
         assert ("does not tell the two apart (1 pair), the test decides:" in told) == disagrees
 
 
-def test_a_run_stored_before_is_tested_now(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [[run.id, "--score", score] for score in SCORES] + [[run.id, "--a", "shifted", "--b", "close"]]
-    expected = [found_in(capsys, *arguments) for arguments in asked]
-    make_older(run)
-    older = RunStore().load(run.id).comparison
-    assert (older.differences, older.prompts) == (None, None)
-    assert [found_in(capsys, *arguments) for arguments in asked] == expected
-    assert RunStore().load(run.id).comparison.differences is None, "nothing is written"
-
-
 def test_a_run_with_one_candidate_has_no_pair(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = make_run(own_home, n=40, seeds=1, projection=False, names=["close"])
     assert run.comparison.differences == ()
     assert "one candidate, so there is no pair to test" in said(capsys, run.id)
-    assert found_in(capsys, run.id) == []
-    make_older(run)
-    for path in run.path.glob("features-*.npy"):
-        path.unlink()
     assert found_in(capsys, run.id) == []
 
 
@@ -174,15 +145,6 @@ def test_what_cannot_be_tested_is_refused(run: Run, capsys: pytest.CaptureFixtur
         assert line.count("\n") == 1
         assert message in line
     assert "No run has the id 'none'" in said(capsys, "none", code=WRONG_INPUT)
-
-
-def test_a_run_from_before_without_features_cannot_be_tested(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    make_older(run)
-    for path in run.path.glob("features-*.npy"):
-        path.unlink()
-    message = said(capsys, run.id, code=WRONG_INPUT)
-    assert "features of 'human' were not stored with run synthetic" in message
-    assert "Compare the texts again" in message
 
 
 def test_a_tested_run_needs_no_features(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
@@ -300,9 +262,8 @@ def test_measure_as_json_holds_the_tests_and_its_table_the_ranks(run: Run, capsy
     assert f"mauve-lens test {run.id} --measure NAME" in table
 
 
-def test_a_measure_without_tests_says_how_to_get_them(
-    run: Run, measured: Measurements, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.usefixtures("measured")
+def test_a_measure_without_tests_says_how_to_get_them(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     for arguments, message in (
         (["--measure", "bleu"], "No measure is named 'bleu'. Allowed: perplexity, zipf"),
         (["--measure", "recall"], f"not computed for run {run.id}. Run mauve-lens measure {run.id} --measure recall"),
@@ -311,13 +272,6 @@ def test_a_measure_without_tests_says_how_to_get_them(
         (["--measure", "length", "--score", "mid"], "not allowed with"),
     ):
         assert message in said(capsys, run.id, *arguments, "--json", code=WRONG_INPUT)
-    older = dataclasses.replace(measured, differences=None)
-    RunStore().attach(run.id, "measures", dataclass_to_json(older))
-    message = said(capsys, run.id, "--measure", "length", code=WRONG_INPUT)
-    assert f"before there were tests. Run mauve-lens measure {run.id} --measure length" in message
-    measure_run(run, ["length"])
-    assert len(found_in(capsys, run.id, "--measure", "length")) == 3
-    assert "before there were tests" in said(capsys, run.id, "--measure", "precision", code=WRONG_INPUT)
 
 
 def _renamed(mapping: Any, name: str) -> dict[str, Any]:

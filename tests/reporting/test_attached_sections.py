@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections import Counter
@@ -204,7 +203,3 @@ def test_gaps_have_ranks_from_tests_and_the_tests_are_folded_below(run: Run) -> 
     assert [(row[1], row[2], row[6]) for row in tests.rows] == [
         (each.first, each.second, "yes" if each.told_apart else "no") for each in expected
     ]
-    older = dataclasses.replace(measured, differences=None)
-    (alone,) = measure_rankings(older, order)
-    assert isinstance(alone, Table)
-    assert "intervals overlap" in alone.note

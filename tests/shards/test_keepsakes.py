@@ -231,7 +231,6 @@ def test_a_shard_that_has_vanished_is_named_and_nothing_is_lost(
     for ours, theirs in zip(kept_clusters(done, "model")[1], kept_clusters(work, "model")[1], strict=True):
         assert (ours.number, ours.human.n, ours.model.n) == (theirs.number, theirs.human.n, theirs.model.n)
         assert theirs.human.random == theirs.human.nearest == theirs.model.random == ()
-    clusters_over_all(work).check(found)
     shutil.move(tmp_path / "away.jsonl", shard)
     again = carried_out(plan, tmp_path / "work")
     assert not again.texts_missing
@@ -342,7 +341,6 @@ def test_features_give_counts_without_texts(made_up: MadeUp, tmp_path: Path) -> 
     found = made_up.compared(tmp_path / "work")
     assert {"keep", "fetch", "count"}.isdisjoint(one.name for one in found.passes)
     clusters = clusters_over_all(Work.open(tmp_path / "work"))
-    clusters.check(found)
     own = clusters["model"].clusters
     assert sum(cluster.human.n for cluster in own) == found.sides[0].n
     assert not any(cluster.human.sampled or cluster.model.phrases for cluster in own)
@@ -350,9 +348,8 @@ def test_features_give_counts_without_texts(made_up: MadeUp, tmp_path: Path) -> 
 
 
 def test_names_and_phrases_say_what_is_in_a_cluster(done: Work) -> None:
-    found = carried_out(done.plan, done.folder)
+    carried_out(done.plan, done.folder)
     clusters = clusters_over_all(done)
-    clusters.check(found)
     words = {row["text"].split()[0]: row for source in done.plan.sources for row in rows_of(done.plan, source)}
     for cluster in clusters["model"].clusters:
         assert set(cluster.name.split(", ")) & {word.lower() for word in words}

@@ -184,7 +184,6 @@ def test_a_shard_that_vanishes_before_it_is_counted_leaves_texts_without_phrases
     for cluster in clusters_over_all(work)["ours"].clusters:
         assert cluster.human.random
         assert not cluster.model.phrases
-    clusters_over_all(work).check(found)
     shutil.move(tmp_path / "away.jsonl", shard)
     again = carried_out(plan, tmp_path / "work")
     assert not again.texts_missing

@@ -25,7 +25,7 @@ from mauve_core.experiments.methods import (
     parse_method,
     score_of,
 )
-from mauve_core.experiments.methods.ranks import MARK, about_ranks
+from mauve_core.experiments.methods.ranks import MARK
 from mauve_core.figures.agreement import answer
 from mauve_core.figures.methods import bump_figure, scores_frame
 from mauve_core.numerics.divergences.generators import GENERATORS
@@ -95,16 +95,6 @@ def test_a_score_without_intervals_has_no_question_mark(run: Run) -> None:
     bare = MethodResult(Method(), {name: MethodScore(0.5, None, None, None, None, 60) for name in names}, None, 0.0)
     assert labels(bare, run) == on_leaderboard(run, "mauve")
     assert set(labels(dataclasses.replace(bare, method=Method("knn")), run).values()) == {"1?", "2?", "3?"}
-
-
-def test_a_run_without_tests_ties_by_the_leaderboard_s_intervals(run: Run, table: MethodTable) -> None:
-    older = dataclasses.replace(run.comparison, differences=None)
-    (first, *_) = table.results
-    found = method_standings(first, table.candidates, older)
-    assert [(each.rank, each.tied) for each in found] == [(each.rank, each.tied) for each in standings(older)]
-    assert {each.joined for each in found} <= {"", "overlap"}
-    assert "by its intervals" in about_ranks(table, older)
-    assert "by tests of differences" in about_ranks(table, run.comparison)
 
 
 def test_which_methods_are_scores_follows_from_their_values(run: Run) -> None:
