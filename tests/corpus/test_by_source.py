@@ -12,12 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.corpus import read_corpus, read_table
 from mauve_core.corpus.by_source import MOST_SOURCES, reference_among, sources_of, split_by
 from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.corpus.table import Table
-from mauve_core.tasks.comparison import TextFile
 
 
 def lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
@@ -90,23 +88,3 @@ def test_the_reference_is_guessed_only_if_one_value_looks_human(tmp_path: Path) 
     for names, given in ((("human", "gold"), None), (("a", "b", "b"), None), (("a", "human"), "c")):
         with pytest.raises(InputError, match=rf"'{names[0]}' \(1\), '{names[1]}' \("):
             reference_among(sources(*names), given)
-
-
-def test_a_stored_file_without_a_source_stays_as_it_is() -> None:
-    old = dataclass_to_json(TextFile("/a.jsonl"))
-    assert "by" not in old
-    assert "source" not in old
-    assert from_json(TextFile, old) == TextFile("/a.jsonl")
-    part = TextFile("/a.jsonl", by="g", source="a")
-    assert from_json(TextFile, dataclass_to_json(part)) == part
-
-
-def test_a_source_without_the_chosen_ids_is_numbered() -> None:
-    rows = [{"id": f"t{i}", "text": f"One text {i}.", "g": "a"} for i in range(3)]
-    rows += [{"text": f"Other text {i}.", "g": "b"} for i in range(2)]
-    table = Table(list(enumerate(rows, start=1)), ("id", "text", "g"), Path("all.jsonl"), "jsonl")
-    parts = split_by(table, "g", text_field="text", id_field="id")
-    assert (parts["a"].ids, parts["b"].ids) == (("t0", "t1", "t2"), ("1", "2"))
-    assert "They lack the field 'id' and are numbered instead." in parts["b"].notes
-    with pytest.raises(InputError, match="no field named 'key'"):
-        split_by(table, "g", text_field="text", id_field="key")

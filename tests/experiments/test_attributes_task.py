@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -237,35 +236,6 @@ def test_numbers_that_clusters_do_not_tell_are_explained(tmp_path: Path) -> None
 def test_the_table_survives_json(table: AttributeTable) -> None:
     again = from_json(AttributeTable, json.loads(json.dumps(dataclass_to_json(table), allow_nan=False)))
     assert again == replace(table, settings=json.loads(json.dumps(table.settings)))
-
-
-def change(path: tuple[str | int, ...], value: object) -> Callable[[dict[str, Any]], None]:
-    def apply(values: Any) -> None:
-        for step in path[:-1]:
-            values = values[step]
-        values[path[-1]] = value
-
-    return apply
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda values: values.pop("rows"),
-        change(("rows",), 3),
-        change(("rows", 0, "kind"), "colour"),
-        change(("rows", 0, "k"), None),
-        change(("rows", 0, "scores"), {}),
-        change(("rows", 0, "scores", "ami", "values"), ["x"]),
-        change(("rows", 0, "by_value"), [{}]),
-        change(("notes",), None),
-    ],
-)
-def test_a_damaged_table_is_refused(table: AttributeTable, damage: Callable[[dict[str, Any]], object]) -> None:
-    values = json.loads(json.dumps(dataclass_to_json(table)))
-    damage(values)
-    with pytest.raises(InputError):
-        from_json(AttributeTable, values)
 
 
 def test_the_task_keeps_its_table_beside_the_run(run: Run) -> None:

@@ -91,7 +91,7 @@ def test_jobs_are_too(own_home: Path) -> None:
     assert open_below(own_home) == {}
 
 
-def test_a_home_that_an_older_version_left_open_is_closed_when_it_is_used(own_home: Path) -> None:
+def test_a_home_that_stands_open_is_closed_when_it_is_used(own_home: Path) -> None:
     fill()
     link = own_home / "uploads" / "link"
     outside = own_home.parent / "outside"

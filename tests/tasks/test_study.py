@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -156,15 +155,6 @@ def test_options_become_the_study(task, folder):
     repeated = studying.task_of(build_parser().parse_args([*command, "--repeats", "3"]))
     assert repeated.settings.repeats == 3
     assert repeated.folder != found.folder
-
-
-def test_a_study_from_before_there_were_repeats_finds_its_texts(task):
-    stored = task.to_json()
-    assert "repeats" not in stored["settings"]
-    assert StudyTask.from_json(stored).folder == task.folder
-    inputs = {name: value for name, value in stored.items() if name not in ("config", "measures", "device")}
-    digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
-    assert task.folder.name == f"my-study-{digest[:12]}"
 
 
 @pytest.mark.slow

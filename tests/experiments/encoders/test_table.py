@@ -78,14 +78,6 @@ def test_what_only_one_encoder_tells_apart_is_no_contradiction():
     assert not any(each.told_apart for each in found)
 
 
-def test_a_run_without_tests_tells_apart_by_intervals():
-    means = {"a": 0.5, "b": 0.485, "c": 0.4}
-    result = result_of("x", means, None, half=0.01)
-    assert not result.told_apart("mauve", "a", "b")
-    assert result.told_apart("mauve", "b", "c")
-    assert result.ranks("mauve") == {"a": (1, True), "b": (1, True), "c": (3, False)}
-
-
 def test_ranks_are_shared_unless_the_first_of_a_group_is_told_apart():
     first = example().results[0]
     assert first.ranks("mauve") == {"a": (1, True), "b": (1, True), "c": (3, True), "d": (3, True)}

@@ -283,15 +283,6 @@ def test_wrong_options_end_with_one_line(run, wrong, capsys):
     assert stored_lengths(run) is None
 
 
-def test_a_damaged_table_is_refused(run):
-    values = dataclass_to_json(lengths_run(run, [4, 8], ["length"]))
-    row = values["rows"][0]
-    for wrong in ({"rows": 3}, {"rows": [{**row, "length": 0}]}, {"rows": [{**row, "length": None}]}, {"more": 1}):
-        with pytest.raises(InputError):
-            from_json(LengthTable, {**values, **wrong})
-    assert dataclasses.replace(from_json(LengthTable, values), notes=()).lengths == (4, 8)
-
-
 def test_generations_are_cut_apart_and_meet_the_measures_where_whole(run, gpt2):
     texts = {name: run.corpora[name].texts for name in (HUMAN, "other")}
     human = Collection(HUMAN, tuple(f"t{i}" for i in range(N)), texts[HUMAN])

@@ -246,7 +246,7 @@ def test_the_figure_has_a_line_and_a_band_per_candidate_and_the_halves():
     assert list(shown) == ["k", HUMAN_HALVES, "r", "<q>"]
 
 
-def test_a_table_from_elsewhere_is_drawn_or_refused():
+def test_a_table_from_elsewhere_is_drawn():
     values = dataclass_to_json(neighbours(side(HUMAN), {"q": side("q"), "r": side("rr")}, [1, 5], ["recall"]))
     odd = from_json(NeighbourTable, json.loads(json.dumps({**values, "settings": {}, "rows": values["rows"][1:]})))
     renamed = dataclasses.replace(odd, rows=(dataclasses.replace(odd.rows[0], measure="new"), *odd.rows[1:]))
@@ -257,6 +257,3 @@ def test_a_table_from_elsewhere_is_drawn_or_refused():
             for measure in table.measures:
                 shown_table(table, measure, order)
                 order_sentence(table, measure)
-    for wrong in ({"rows": 3}, {"rows": [{**values["rows"][0], "k": 0}]}, {"settings": {"own_neighbours": "5"}}):
-        with pytest.raises(InputError):
-            from_json(NeighbourTable, {**values, **wrong})
