@@ -26,7 +26,7 @@ NONE = "Human texts and candidates share no prompts: texts are resampled one by 
 FIRST, SECOND = list(N)[1:]
 
 
-def matched(by: MatchedBy | None) -> Comparison:
+def matched(by: MatchedBy) -> Comparison:
     """By hand: human prompts 0 to 3, and each candidate 0 to 2."""
     return dataclasses.replace(with_tests(make_comparison()), prompts_by=by)
 
@@ -40,14 +40,9 @@ def matched(by: MatchedBy | None) -> Comparison:
             "prompts (3 prompts shared with the human texts, matched by equal prompts) drawn with replacement",
         ),
         ("ids", "Resampled by id: 3 ids shared with the human texts.", "ids (3 ids shared with the human texts) drawn"),
-        (
-            None,
-            "Resampled by prompt: 3 prompts shared with the human texts.",
-            "prompts (3 prompts shared with the human texts) drawn",
-        ),
     ],
 )
-def test_the_rule_and_the_number(by: MatchedBy | None, said: str, methods: str) -> None:
+def test_the_rule_and_the_number(by: MatchedBy, said: str, methods: str) -> None:
     comparison = matched(by)
     assert pairing_sentence(comparison) == said
     assert f"\n{said}\n" in to_table(comparison)

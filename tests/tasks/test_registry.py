@@ -18,7 +18,7 @@ SIDES = {
     "config": {"encoder": None, "score": {"k": 9}},
 }
 TASKS: dict[str, dict[str, Any]] = {
-    "comparison": {"name": "study", **SIDES, "normalize": ["whitespace"]},
+    "comparison": {"name": "study", **SIDES},
     "measures": {"run": "demo", "measures": ["length"]},
     "neighbours": {"run": "demo", "ks": [1, 5], "measures": ["recall"]},
     "lengths": {"run": "demo", "lengths": [32], "model": "gpt2"},
