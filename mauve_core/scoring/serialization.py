@@ -138,7 +138,7 @@ class ComparisonRecord:
         repeated = any(candidate.source.generations > 1 for candidate in self.candidates)
         if repeated != self.generations or self.human.generations > 1:
             raise InputError("The sources do not say which candidates have several generations")
-        if self.prompts != (self.prompts_by is not None):
+        if self.prompts and self.prompts_by is None:
             raise InputError("The prompts lack what tells which texts belong to one")
 
     @property
@@ -183,7 +183,7 @@ def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArra
         map_fitted=record.map_fitted,
         prompts=_prompts(arrays[PROMPTS], record.sources) if record.prompts else None,
         differences=tuple(each for each in record.differences if each.score in SCORES),
-        prompts_by=record.prompts_by,
+        prompts_by=record.prompts_by if record.prompts else None,
         like_for_like=record.like_for_like,
         generations=_generations(arrays[GENERATIONS], record.sources) if record.generations else {},
     )
