@@ -32,7 +32,6 @@ import numpy as np
 from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
-from mauve_core.analysis.precomputed import run_differences
 from mauve_core.base.config import HUMAN, SCORES, ScoreConfig
 from mauve_core.base.files import write_atomically
 from mauve_core.numerics.feature_space.reduction import reduce_features
@@ -188,7 +187,7 @@ def run_table(options: argparse.Namespace, run: Run) -> str:
     estimates = {each.name: each.scores["mauve"] for each in comparison.candidates}
     intervals = {name: (each.low, each.high) for name, each in estimates.items()}
     plain = {name: plain_interval(two_sides(comparison, "pairwise", name)) for name in estimates}
-    tested = [each for each in run_differences(run) if each.score == "mauve"]
+    tested = [each for each in run.comparison.differences if each.score == "mauve"]
     rows, told = [], np.zeros(3, dtype=np.intp)
     for each in sorted(tested, key=lambda each: each.p_value):
         found = each if each.difference >= 0 else each.seen_from(each.second)

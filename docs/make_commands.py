@@ -21,7 +21,7 @@ stopped; `gate` has its own. Results go to standard output, progress and message
 
 Scripts read what `--json` prints: one value, with nothing else on standard output. `mauve-lens schema COMMAND` prints
 its JSON Schema (draft 2020-12): types, ranges, what may be null, and what each field means. The output names the schema
-and its version in its first field, such as `"schema": "mauve-lens/compare/3"`; `test` prints a list of pairs, or one of
+and its version in its first field, such as `"schema": "mauve-lens/compare/1"`; `test` prints a list of pairs, or one of
 its objects, and has no such field. The number rises with every change of the fields, their types or their ranges, and
 the changelog says what changed. Commands that print the same, such as `compare` and `runs show`, share a schema.
 

@@ -15,30 +15,28 @@ from mauve_core.scoring.spread import Estimate, SeedSpread
 def result_of(
     model: str | None,
     means: Mapping[str, float],
-    apart: Collection[frozenset[str]] | None = (),
+    apart: Collection[frozenset[str]] = (),
     *,
     half: float = 0.01,
     ceiling: float | None = None,
     notes: tuple[str, ...] = (),
 ) -> EncoderResult:
-    """Every score has these means, which lie in [0, 0.6]; ``apart`` are the pairs told apart, None for no tests."""
+    """Every score has these means, which lie in [0, 0.6]; ``apart`` are the pairs told apart."""
 
     def estimates(mean: float) -> dict[str, Estimate]:
         low, high = max(0.0, mean - half), mean + half
         spread = SeedSpread.of((mean - 0.008, mean + 0.008))
         return {score: Estimate(spread.mean, spread.sd, low, high, spread.values) for score in SCORES}
 
-    differences = None
-    if apart is not None:
-        differences = tuple(
-            Difference(score, one, other, gap, gap, gap, gap, 0.01, p, True, 30)
-            for one, other in combinations(means, 2)
-            for gap, p in [(means[one] - means[other], 0.02 if frozenset((one, other)) in apart else 0.4)]
-            for score in SCORES
-        )
+    differences = tuple(
+        Difference(score, one, other, gap, gap, gap, gap, 0.01, p, True, 30)
+        for one, other in combinations(means, 2)
+        for gap, p in [(means[one] - means[other], 0.02 if frozenset((one, other)) in apart else 0.4)]
+        for score in SCORES
+    )
     encoder = None if model is None else EncoderConfig(model)
     scores = {name: estimates(mean) for name, mean in means.items()}
-    own = {} if ceiling is None else estimates(ceiling)
+    own = None if ceiling is None else estimates(ceiling)
     return EncoderResult(encoder, scores, own, differences, 8, 20.0, 3, notes)
 
 

@@ -119,4 +119,4 @@ def with_tests(comparison: Comparison, *, p_adjusted: float = 0.03) -> Compariso
         difference = one - other
         low, high = np.nextafter(difference, -1), np.nextafter(difference, 1)
         found.append(Difference(score, first, second, difference, low, high, difference / 3, 0.01, p_adjusted, True, 3))
-    return dataclasses.replace(comparison, prompts=prompts, differences=tuple(found))
+    return dataclasses.replace(comparison, prompts=prompts, prompts_by="prompts", differences=tuple(found))

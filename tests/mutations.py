@@ -88,7 +88,7 @@ def over_shards_example(run: Run) -> ShardedComparison:
         for each in comparison.candidates
     )
     passes = (Pass("encode", 2, 0, 1.5, 2**20),)
-    settings, tested = comparison.config.score, comparison.differences or ()
+    settings, tested = comparison.config.score, comparison.differences
     return ShardedComparison(sides, candidates, None, settings, "local, 2 workers", passes, tested)
 
 
@@ -118,6 +118,13 @@ def leaves(value: Any, place: Place = ()) -> Iterator[Place]:
             yield from leaves(value[key], (*place, key))
     else:
         yield place
+
+
+def value_at(values: Any, place: Place) -> Any:
+    """What stands at that place."""
+    for key in place:
+        values = values[key]
+    return values
 
 
 def swapped(values: Any, place: Place, leaf: Any) -> Any:

@@ -153,15 +153,7 @@ def rewritten(run: Run, payloads: Sequence[str], run_id: str, home: Path) -> Run
         side["notes"] = ["a note"]
     comparison["config"]["encoder"] = dataclass_to_json(EncoderConfig("an encoder", revision="a revision"))
     comparison["warnings"] = ["a warning"]
-    record = filled(RunRecord, record, fill)
-    filled_in = record["comparison"]
-    record["summary"] |= {
-        "name": record["name"],
-        "human": filled_in["human"]["origin"],
-        "candidates": [each["source"]["name"] for each in filled_in["candidates"]],
-        "encoder": filled_in["config"]["encoder"]["model"],
-    }
-    (folder / "comparison.json").write_text(json.dumps(record))
+    (folder / "comparison.json").write_text(json.dumps(filled(RunRecord, record, fill)))
     about = {"name": "a name", "tags": ["a tag"] * MAX_TAGS, "notes": "notes"}
     (folder / "about.json").write_text(json.dumps(filled(About, about, fill)))
     for path in sorted((folder / ATTACHED).glob("*.json")):

@@ -36,7 +36,7 @@ def line_of(
 ) -> ProbeLine:
     changed = {"control": 0.0, "perturbation": 0.9, "source": 1.0}[kind]
     notes = ("3 of 40 chosen texts stayed as they were.",) if kind == "perturbation" else ()
-    p_values = None if kind != "perturbation" else (0.001, 0.003) if divergence >= NOTICED else (0.2, 0.4)
+    p_values = () if kind != "perturbation" else (0.001, 0.003) if divergence >= NOTICED else (0.2, 0.4)
     return ProbeLine(kind, name, 30, 6, changed, scores_of(divergence, repeats), flow, notes, p_values)
 
 

@@ -12,7 +12,7 @@ from mauve_core.agents.parts import candidate_of, named, numbers_of, rounded, sc
 from mauve_core.agents.quoting import NOTES, cut, in_our_words, without_words
 from mauve_core.analysis.closest import difference_in_words
 from mauve_core.analysis.main_reason import Reason
-from mauve_core.analysis.precomputed import run_differences, run_gap_test, run_main_reason, run_preflight
+from mauve_core.analysis.precomputed import run_gap_test, run_main_reason, run_preflight
 from mauve_core.analysis.verdict import verdict_of
 from mauve_core.base.formatting import with_plain_spaces
 from mauve_core.scoring.reference import human_vs_human_sentence
@@ -66,7 +66,7 @@ def verdict(access: Access, run_id: str) -> Verdict:
         run=run.id,
         closest=in_our_words(found.closest, numbers),
         leaders=[numbers[name] for name in found.leaders],
-        closest_told_apart=len(found.leaders) == 1 < len(numbers) and comparison.differences is not None,
+        closest_told_apart=len(found.leaders) == 1 < len(numbers),
         too_few_texts=None if found.few is None else in_our_words(found.few, numbers),
         formats_differ=None if found.format is None else in_our_words(found.format, numbers),
         main_reason=reason,
@@ -107,7 +107,7 @@ def test_candidates(access: Access, run_id: str, first: int | str, second: int |
         raise CallError("A candidate cannot be tested against itself", allowed="two different candidates")
     found = next(
         each.seen_from(one.name)
-        for each in run_differences(run)
+        for each in run.comparison.differences
         if each.score == score and {each.first, each.second} == {one.name, other.name}
     )
     notes = (

@@ -37,7 +37,6 @@ SURFACE = ("length", "stop_words", "punctuation")
 
 CATEGORICAL = ("accuracy", "baseline", "ami", "v_measure", "purity")
 NUMERIC = ("r2",)
-_BOUNDS = {**dict.fromkeys(CATEGORICAL, (0.0, 1.0)), "ami": (-1.0, 1.0), "r2": (-np.inf, 1.0)}
 
 MOST_DISTINCT = 0.5
 """A text column with more distinct values than this share of its texts names texts rather than sorts them. Texts of
@@ -72,9 +71,6 @@ class ValuePurity:
     share: Share
     purity: SeedSpread
 
-    def __post_init__(self) -> None:
-        self.purity.check("purity", (0.0, 1.0))
-
 
 @dataclass(frozen=True)
 class Attribute:
@@ -107,12 +103,8 @@ class Attribute:
 
     def __post_init__(self) -> None:
         names = CATEGORICAL if self.kind == "category" else NUMERIC
-        if self.k < 1 or not set(names) <= set(self.scores):
+        if not set(names) <= set(self.scores):
             raise InputError("A column lacks scores", allowed=", ".join(names), received=", ".join(self.scores))
-        for name in names:
-            self.scores[name].check(name, _BOUNDS[name])
-        if self.n + self.missing < self.k or sum(each.n for each in self.by_value) > self.n:
-            raise InputError(f"The values of the column {self.column!r} are not those of its texts")
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def closest_of(
     tied: Sequence[Ranked],
     behind: Sequence[Ranked],
     test: Callable[[str, str], Difference | None],
-    untested: str | None,
+    untested: str | None = None,
 ) -> Parts:
     """Say who is closest, or who cannot be told apart.
 
@@ -51,7 +51,7 @@ def closest_of(
         The others that are not told apart from it, and those that are, the best first; at least one in all.
     test : callable
         Two candidates -> their difference, seen from either.
-    untested : str or None
+    untested : str, optional
         Why differences were not tested, if they were not: then intervals decide who is told apart.
     """
     if untested is not None:

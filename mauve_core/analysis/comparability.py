@@ -131,9 +131,9 @@ def one_leaderboard(left: Comparison, right: Comparison, titles: tuple[str, str]
         projection=None,
         map_fitted=None,
         prompts=None,
-        differences=None,
+        differences=(),
         prompts_by=None,
-        like_for_like=None if left.like_for_like is None else (),
+        like_for_like=(),
         generations={},
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,6 @@ from mauve_core.analysis.gap_table import DIRECTIONS, MOST_SHOWN, TOGETHER, ledg
 from mauve_core.analysis.gap_test import gap_test
 from mauve_core.analysis.precomputed import (
     run_cluster_names,
-    run_differences,
     run_exchange_rate,
     run_gap_test,
     run_why_source,
@@ -24,7 +22,7 @@ from mauve_core.analysis.precomputed import (
 from mauve_core.base.config import HUMAN, SCORES, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.corpus.metadata import python_values
-from mauve_core.scoring.result import Comparison, Difference, Partition
+from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.store import Run
 
 if TYPE_CHECKING:
@@ -91,20 +89,14 @@ def pairs(run: Run) -> pd.DataFrame:
         first, second, score, difference (first minus second), low, high, p_value, p_adjusted (Holm, over the pairs),
         told_apart, paired (whether texts were exchanged within prompts), n (prompts or texts exchanged).
     """
-    return _pairs(run_differences(run))
+    return pairs_of_comparison(run.comparison)
 
 
 def pairs_of_comparison(comparison: Comparison) -> pd.DataFrame:
-    """As :func:`pairs`, of a comparison that is not stored; InputError if its differences were not tested."""
-    if comparison.differences is None:
-        raise InputError("The differences of this comparison were not tested", todo="Compare the texts again")
-    return _pairs(comparison.differences)
-
-
-def _pairs(tested: Iterable[Difference]) -> pd.DataFrame:
+    """As :func:`pairs`, of a comparison that is not stored."""
     import pandas as pd
 
-    rows = [{name: getattr(each, name) for name in PAIRS} for each in tested]
+    rows = [{name: getattr(each, name) for name in PAIRS} for each in comparison.differences]
     return pd.DataFrame(rows, columns=list(PAIRS))
 
 

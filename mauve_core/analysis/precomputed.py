@@ -36,22 +36,18 @@ from mauve_core.base.files import write_atomically
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
 from mauve_core.corpus.kinds import kind_of
-from mauve_core.corpus.pairing import shared_prompts
 from mauve_core.numerics.divergences.frontier import REFERENCE_WEIGHTS, Frontier
 from mauve_core.numerics.resampling.sampling_clusters import ClusterAdvice, merged, recommend_clusters
 from mauve_core.numerics.resampling.sampling_error import SamplingError
 from mauve_core.numerics.resampling.sampling_texts import Slope, TextAdvice, recommend_texts
 from mauve_core.numerics.resampling.stability import Stability
-from mauve_core.scoring.differences import differences_of
 from mauve_core.scoring.estimates import ScoreBasis, Spread, score_basis
-from mauve_core.scoring.partitioning import measured, pair_partitions
-from mauve_core.scoring.result import Difference, Partition
+from mauve_core.scoring.result import Partition
 from mauve_core.store import Run
-from mauve_core.store.features import stored_features
 from mauve_core.store.placing import locked
 
 DERIVED = "derived"
-FORMAT = 7
+FORMAT = 1
 """Version of the files; other versions are computed again."""
 
 ABOUT = "about"
@@ -120,19 +116,6 @@ def run_basis(run: Run, kind: PartitionKind, smoothing: Smoothing) -> dict[str, 
     arrays = cached(run, f"basis-{kind}-{smoothing}", make)
     repeats = {candidate.name: candidate.source.generations for candidate in run.comparison.candidates}
     return {name: _basis(arrays, index, repeats.get(name, 1)) for index, name in enumerate(names)}
-
-
-def run_differences(run: Run) -> tuple[Difference, ...]:
-    """Differences of every two candidates: those of the comparison, or, in a run without, tested now."""
-    if run.comparison.differences is not None:
-        return run.comparison.differences
-    if len(run.comparison.candidates) < 2:
-        return ()  # needs no features
-    matched = shared_prompts(run.corpora)
-    comparison = dataclasses.replace(run.comparison, prompts=None if matched is None else matched.codes)
-    score, texts = comparison.config.score, {source.name: source.n_scored for source in comparison.sources}
-    partitions = pair_partitions(measured(stored_features(run), score), score, texts=texts)
-    return differences_of(comparison, partitions, score_basis(comparison, "pairwise", "none"))
 
 
 def run_preflight(run: Run) -> Preflight:

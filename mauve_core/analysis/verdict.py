@@ -35,8 +35,6 @@ from mauve_core.store import Run
 
 TOO_FEW = "Too few texts: {} per side and cluster, so the scores are mostly noise; take {} or more."
 
-UNTESTED = "differences were not tested when this run was made; compare its texts again"
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -157,16 +155,14 @@ def _subject(comparison: Comparison) -> Sentence:
     each = " each" if len(candidates) > 1 else ""
     config = comparison.config
     encoded = config.made_by if config.encoder is None else f"encoder {with_weights(config.encoder.model)}"
-    paired = pairing_in_words(comparison)
-    if not paired and (comparison.prompts is not None or comparison.differences is not None):
-        paired = "no prompts shared with the human texts"  # unknown in a run stored before texts were matched
+    paired = pairing_in_words(comparison) or "no prompts shared with the human texts"
     return sentence(
         "{} ({} texts{}) compared with {} human texts: {}.",
         who,
         sizes_of([_ranked(each) for each in candidates]),
         each,
         f"{comparison.human.n:,}",
-        "; ".join(filter(None, (paired, encoded))),
+        f"{paired}; {encoded}",
     )
 
 
@@ -190,9 +186,8 @@ def _closest(
     if len(ordered) == 1:
         parts = _alone(leader, tested)
     else:
-        untested = UNTESTED if comparison.differences is None else None
         near, far = ([_ranked(each) for each in group] for group in (tied, behind))
-        parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE), untested)
+        parts = closest_of(_ranked(leader), near, far, partial(comparison.difference, SCORE))
     if len(ordered) > 1 and not tested.explains:
         parts += filled(
             " The gap between {} and the human texts could be one between human texts (p = {}).",

@@ -16,7 +16,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import check_fields, dataclass_to_json, from_json
 from mauve_core.base.names import require_text
 from mauve_core.base.server_names import names_server, parse_server_name
-from mauve_core.base.validation import Holds, Later, NotBlank, Seeds, Within
+from mauve_core.base.validation import Holds, NotBlank, Seeds, Within
 
 Pooling = Literal["auto", "last", "first", "mean"]
 Precision = Literal["float32", "tf32", "bfloat16", "float16"]
@@ -64,7 +64,7 @@ class _Settings:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the settings that ``as_dict`` wrote; an unknown name is an error."""
-        return from_json(cls, values)
+        return from_json(cls, values, strict=True)
 
     def digest(self) -> str:
         """Return the SHA-256 of the settings in hexadecimal: equal settings, equal digest."""
@@ -181,7 +181,7 @@ class CompareConfig(_Settings):
     encoder: EncoderConfig | None = field(default_factory=EncoderConfig)
     score: ScoreConfig = field(default_factory=ScoreConfig)
     projection: bool = True
-    features_from: Annotated[NotBlank | None, Later()] = None
+    features_from: NotBlank | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.encoder, str):

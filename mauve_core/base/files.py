@@ -150,7 +150,7 @@ def _close(path: str | Path) -> None:
 
 @cache
 def _close_home(folder: Path) -> None:
-    """Close a home folder that an older version left open, once per process.
+    """Close a home folder that stands open to others, once per process.
 
     If ``MAUVE_LENS_HOME`` names a folder that holds other things, only the program's own folders in it are closed.
     """

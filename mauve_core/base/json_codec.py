@@ -30,7 +30,7 @@ from typing import (
 import numpy as np
 
 from mauve_core.base.errors import InputError
-from mauve_core.base.validation import As, Holds, Later, Within, Written
+from mauve_core.base.validation import As, Holds, Within, Written
 
 _T = TypeVar("_T")
 
@@ -43,38 +43,39 @@ MAX_DEPTH = 20
 
 
 def dataclass_to_json(instance: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as plain JSON values, in order; :func:`from_json` reads them back.
-
-    A field marked ``Later`` is left out while it has its default.
-    """
+    """Return the fields of a dataclass as plain JSON values, in order; :func:`from_json` reads them back."""
     hints = _hints(instance.__class__)
     return {
         item.name: _plain(getattr(instance, item.name), hints[item.name])
         for item in dataclasses.fields(instance)
-        if item.init and not (marks(hints[item.name], Later) and getattr(instance, item.name) == item.default)
+        if item.init
     }
 
 
-def from_json(kind: type[_T], values: object, what: str = "") -> _T:
+def from_json(kind: type[_T], values: object, what: str = "", *, strict: bool = False) -> _T:
     """Build a dataclass from plain JSON values.
 
     Parameters
     ----------
     kind : type
-        A dataclass. Fields with a default may be missing, as in files of an older version; so may fields that can be
-        None. Lists and texts that are empty by default may not. Unknown entries are refused.
+        A dataclass. Fields with a default may be missing.
     values : object
         As ``json.loads`` returns it.
     what : str
         Name for the message; default: the words of the class name.
+    strict : bool
+        Refuse unknown entries, as in what a person asks for. A stored document may have those of a later version.
 
     Raises
     ------
     InputError
-        An entry is unknown, missing, of the wrong type or out of range; the message says where it is.
+        An entry is missing, of the wrong type, out of range or unknown; the message says where it is.
     """
     with _worded(what or _words(kind)):
-        return cast(_T, _read(kind, values, ""))
+        found = cast(_T, _read(kind, values, ""))
+        if strict:
+            _require_known(values, dataclass_to_json(found), "")
+        return found
 
 
 def check_fields(instance: Any, noun: str = "entry") -> None:
@@ -211,20 +212,26 @@ def _array(arguments: tuple[Any, ...], value: Any, path: str) -> Any:
 def _fields(kind: type, value: Any, path: str) -> Any:
     entries = dict(_object(value, path))
     known = {item.name: item for item in dataclasses.fields(kind) if item.init}
-    needed = {name for name, item in known.items() if _is_needed(item)}
-    if not needed <= set(entries) <= set(known):
-        unknown = [name for name in entries if name not in known]
-        allowed = f"the entries {', '.join(known)}; required: {', '.join(sorted(needed)) or 'none'}"
-        raise _WrongError(path, allowed, ", ".join(map(str, unknown or entries)))
+    needed = {name for name, item in known.items() if item.default is item.default_factory is dataclasses.MISSING}
+    if not needed <= set(entries):
+        raise _WrongError(path, f"the entries {', '.join(sorted(needed))}", ", ".join(map(str, entries)))
     hints = _hints(kind)
-    return kind(**{name: _read(hints[name], each, _child(path, name)) for name, each in entries.items()})
+    return kind(
+        **{name: _read(hints[name], each, _child(path, name)) for name, each in entries.items() if name in known}
+    )
 
 
-def _is_needed(item: dataclasses.Field[Any]) -> bool:
-    """Return whether a field is always written: it has no default, or is empty by default."""
-    if item.default_factory is not dataclasses.MISSING:
-        return not item.default_factory()
-    return item.default is dataclasses.MISSING or item.default in ((), "")
+def _require_known(values: Any, known: Any, path: str) -> None:
+    """Refuse an entry that is not among those of the same document as it is written."""
+    if isinstance(values, Mapping) and isinstance(known, Mapping):
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise _WrongError(path, f"the entries {', '.join(known)}", ", ".join(map(str, unknown)))
+        for name, each in values.items():
+            _require_known(each, known[name], _child(path, name))
+    elif isinstance(values, list | tuple) and isinstance(known, list):
+        for i, (each, own) in enumerate(zip(values, known, strict=False)):
+            _require_known(each, own, f"{path}[{i}]")
 
 
 def _any(value: Any, path: str, depth: int) -> Any:

@@ -29,8 +29,7 @@ from typing import (
 
 import numpy as np
 
-from mauve_core.base.json_codec import marks
-from mauve_core.base.validation import As, Holds, Joined, Later, Ranged, RangedByName, Within, Written
+from mauve_core.base.validation import As, Holds, Joined, Ranged, RangedByName, Within, Written
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -219,9 +218,7 @@ def _fields(kind: type) -> Iterator[tuple[str, Any, bool]]:
     """Name and annotation of each field, and whether it is always written."""
     hints = get_type_hints(kind, include_extras=True)
     if dataclasses.is_dataclass(kind):
-        for item in dataclasses.fields(kind):
-            if item.init:
-                yield item.name, hints[item.name], not marks(hints[item.name], Later)
+        yield from ((item.name, hints[item.name], True) for item in dataclasses.fields(kind) if item.init)
         return
     for name, hint in hints.items():
         # Not __required_keys__ alone: it cannot read annotations that are kept as text.

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypedDict
-
-from mauve_core.base.errors import InputError
-
-ROUNDING = 1e-9
-"""A stored number may lie outside its range by this much, relative to its size where that is above 1."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +50,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Ranged:
-    """Range of an estimate, for its JSON schema: of its mean, interval and values, not of its standard deviations.
-    Whoever has the field checks it, with the tolerance of :data:`ROUNDING`."""
+    """Range of an estimate, for its JSON schema: of its mean, interval and values, not of its standard deviations."""
 
     low: float
     high: float
@@ -69,17 +63,8 @@ class RangedByName:
     bounds: Mapping[str, tuple[float, float]]
 
 
-@dataclass(frozen=True)
-class Later:
-    """A field that older files lack. It is written only if it differs from its default, so that these files stay as
-    they are when they are written again, and older versions read files that do not need the field."""
-
-
 _MOST_DIGITS = 18
 """Digits of a number that surely fits into 64 bits."""
-
-_LEAST_T, _MOST_T = 1.95, 12.8
-"""A little beyond the quantiles of Student's t at 95 %: 1.96 with many degrees of freedom, 12.7 with one."""
 
 NotBlank = Annotated[str, Holds(lambda text: bool(text.strip()), "text other than blanks")]
 
@@ -180,60 +165,3 @@ def whole_number(text: str) -> int | None:
     """
     usable = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     return int(text) if usable else None
-
-
-def require_within(what: str, numbers: Iterable[float], low: float, high: float) -> None:
-    """Raise InputError unless all numbers lie in a range, ends included."""
-    for number in numbers:
-        if not low - ROUNDING <= number <= high + ROUNDING:
-            raise InputError(f"{what} is out of range", allowed=f"{low:g} to {high:g}", received=f"{number:g}")
-
-
-def require_different(keys: Sequence[Hashable], what: str) -> None:
-    """Raise InputError if two of the keys are equal."""
-    if len(set(keys)) < len(keys):
-        raise InputError(f"{what} stands twice in a table", allowed="each once")
-
-
-def close(one: float, other: float) -> bool:
-    """Whether two numbers are equal up to rounding."""
-    return math.isclose(one, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
-
-
-def require_interval(what: str, low: float | None, high: float | None, value: float | None = None) -> None:
-    """Raise InputError for an interval with one end, that ends before it begins, or that leaves out its value."""
-    if low is None or high is None:
-        if low is not high:
-            raise InputError(f"The interval of {what} has only one end", received=f"{low} to {high}")
-        return
-    slack = ROUNDING * max(1.0, abs(low), abs(high))
-    inside = low if value is None else value
-    if not low - slack <= inside <= high + slack:
-        allowed = "an end after its beginning" if value is None else f"an interval around {value:g}"
-        raise InputError(f"The interval of {what} cannot be used", allowed=allowed, received=f"{low:g} to {high:g}")
-
-
-def check_t_interval(
-    what: str,
-    estimate: float,
-    sd: float | None,
-    low: float | None,
-    high: float | None,
-    bounds: tuple[float, float] = (-math.inf, math.inf),
-) -> None:
-    """Raise InputError unless these may be a 95 % interval by Student's t, cut to the bounds; all may be None."""
-    ends = [each for each in (low, high) if each is not None]
-    require_within(what, (estimate, *ends), *bounds)
-    require_interval(what, low, high, estimate)
-    if low is None or high is None:
-        return
-    if sd is None:
-        raise InputError(f"{what} has an interval without a standard deviation")
-    is_cut = low <= bounds[0] and high >= bounds[1]
-    if (
-        not is_cut
-        and not _LEAST_T * sd <= max(estimate - low, high - estimate) + ROUNDING <= _MOST_T * sd + 2 * ROUNDING
-    ):
-        raise InputError(
-            f"{what} has an interval of another standard deviation", received=f"{low:g} to {high:g}, {sd:g}"
-        )

@@ -7,7 +7,6 @@ import argparse
 import textwrap
 from typing import TypeAlias
 
-from mauve_core.analysis.precomputed import run_differences
 from mauve_core.base.config import SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.formatting import NONE, SCORE_DECIMALS, interval, printable, significant, written
@@ -19,7 +18,6 @@ from mauve_core.experiments.text_measures.differences import difference_json as 
 from mauve_core.experiments.text_measures.ranking import (
     closest_sentence,
     measure_tests_sentence,
-    needs_tests,
     test_decimals,
 )
 from mauve_core.experiments.text_measures.stored import stored_measurements
@@ -69,7 +67,7 @@ def _test(args: argparse.Namespace) -> int:
         run.comparison.candidate(name)  # raises InputError if unknown
     if args.measure is not None:
         return _test_measure(run, args)
-    found = [each for each in run_differences(run) if each.score == args.score]
+    found = [each for each in run.comparison.differences if each.score == args.score]
     if args.a is not None:
         found = [each.seen_from(args.a) for each in found if {each.first, each.second} == {args.a, args.b}]
     if args.json:
@@ -150,8 +148,6 @@ def _pairs(run: Run, measure: str) -> list[tuple[MeasureDifference, ...]]:
     todo = f"Run mauve-lens measure {run.id} --measure {measure}{scorer}"
     if measured is None or measure not in measured.measures:
         raise InputError(f"The measure {measure} was not computed for run {run.id}", todo=todo)
-    if needs_tests(measured, measure):
-        raise InputError(f"The measure {measure} was stored with run {run.id} before there were tests", todo=todo)
     pairs: dict[tuple[str, str], list[MeasureDifference]] = {}
     for each in (*measured.tests(measure), *measured.tests(measure, "value")):
         pairs.setdefault((each.first, each.second), []).append(each)

@@ -1,7 +1,7 @@
 """What commands print with ``--json``: the name and version of each shape, and where its type is.
 
 A shape has its name from the first command that prints it. The version stands in the output as ``schema``, such as
-``mauve-lens/compare/3``, except where that is a list. Whoever changes a shape raises its version
+``mauve-lens/compare/1``, except where that is a list. Whoever changes a shape raises its version
 (``tests/cli/test_schemas.py``), so that scripts notice.
 """
 
@@ -54,30 +54,30 @@ class Shape:
 
     @property
     def id(self) -> str:
-        """Such as ``mauve-lens/compare/3``; an action follows its command after a hyphen."""
+        """Such as ``mauve-lens/compare/1``; an action follows its command after a hyphen."""
         return f"mauve-lens/{self.commands[0].replace(' ', '-')}/{self.version}"
 
 
 SHAPES = (
-    Shape(3, "run_output:RunJson", ("compare", "study", "runs show", "runs again")),
+    Shape(1, "run_output:RunJson", ("compare", "study", "runs show", "runs again")),
     Shape(1, "sharding_output:ShardedJson", ("shard-merge",)),
-    Shape(2, "shard_costs:ShardCostsJson", ("shard-run",)),
+    Shape(1, "shard_costs:ShardCostsJson", ("shard-run",)),
     Shape(1, "mauve_core.reporting.gate_summary:GateJson", ("gate",)),
     Shape(1, "measuring:MeasureJson", ("measure",)),
     Shape(1, "methods:MethodsJson", ("methods",)),
-    Shape(2, "encoders:EncodersJson", ("encoders",)),
+    Shape(1, "encoders:EncodersJson", ("encoders",)),
     Shape(1, "clusters:ClustersJson", ("clusters",)),
     Shape(1, "clusters:TextsJson", ("texts",)),
-    Shape(3, "explaining:ExplainJson", ("explain",)),
+    Shape(1, "explaining:ExplainJson", ("explain",)),
     Shape(1, "diversity_output:DiversityJson", ("diversity",)),
     Shape(1, "differences:TestJson", ("test",), named=False),
     Shape(1, "judging:RankingsJson", ("ratings rank",)),
-    Shape(2, "probing:ProbeJson", ("probe",)),
+    Shape(1, "probing:ProbeJson", ("probe",)),
     Shape(1, "attributes:AttributesJson", ("attributes",)),
     Shape(1, "mauve_core.experiments.published:PublishedJson", ("published",)),
     Shape(1, "sweeping:SweepJson", ("sweep",)),
-    Shape(3, "stored:RunsJson", ("runs", "runs list")),
-    Shape(3, "stored:BinJson", ("runs bin",)),
+    Shape(1, "stored:RunsJson", ("runs", "runs list")),
+    Shape(1, "stored:BinJson", ("runs bin",)),
     Shape(1, "stored:DiskJson", ("runs disk",)),
     Shape(1, "library:RunsComparedJson", ("runs compare",)),
     Shape(1, "working:JobsJson", ("jobs",)),

@@ -244,9 +244,9 @@ class Corpus:
             notes=tuple(header["notes"]),
             exclusions=tuple(Exclusion(e["reason"], e["count"], tuple(e["examples"])) for e in header["exclusions"]),
             fields=None if fields is None else Fields(**{**fields, "metadata": tuple(fields["metadata"])}),
-            normalized=tuple(from_json(Change, each) for each in header.get("normalized", ())),
-            generation=header.get("generation"),
-            numbered=header.get("numbered", fields is not None and fields["id"] is None),
-            kind=header.get("kind", TEXT),
+            normalized=tuple(from_json(Change, each) for each in header["normalized"]),
+            generation=header["generation"],
+            numbered=header["numbered"],
+            kind=header["kind"],
             media=None if stored.digests is None else Media(stored.digests, Thumbnails(thumbnails)),
         )

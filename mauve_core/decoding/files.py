@@ -70,9 +70,7 @@ def finished_texts(parts: Path) -> dict[str, str]:
     """Return the texts of the parts by id, whatever batches they were written in."""
     found: dict[str, str] = {}
     for part in sorted(parts.glob("*.json")):
-        texts = json.loads(part.read_text(encoding="utf-8"))
-        if isinstance(texts, dict):  # a list, without ids, is of a version that wrote batches of one size
-            found |= texts
+        found |= json.loads(part.read_text(encoding="utf-8"))
     return found
 
 

@@ -308,19 +308,15 @@ def _continued(
 
 def _settings_key(loaded: LoadedModel, prompts: Prompts, decoder: Decoder, settings: GenerationSettings) -> str:
     """Digest of everything that the texts depend on."""
-    parts: tuple[object, ...] = (
+    parts = (
         loaded.identity.digest,
         prompts.digest,
         decoder.spec,
         settings.max_new_tokens,
         settings.min_new_tokens,
         settings.seed,
+        settings.repeats,
+        DRAW,
+        loaded.model.generation_config.eos_token_id,
     )
-    if decoder.kind.draws:
-        parts += ("draw", DRAW)
-    if settings.repeats > 1:  # without repeats, files that were written before there were any are kept
-        parts += (settings.repeats,)
-    ends = loaded.model.generation_config.eos_token_id
-    if loaded.writing_notes or ends not in (None, [getattr(loaded.model.config, "eos_token_id", None)]):
-        parts += ("ends", ends)  # of other models, files that were written before ends were read are kept
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -12,7 +12,7 @@ from typing import Annotated
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import check_fields
 from mauve_core.base.text_lists import text_list
-from mauve_core.base.validation import Later, Within
+from mauve_core.base.validation import Within
 from mauve_core.corpus import corpus_from_table
 from mauve_core.corpus.fields import guess_prompt
 from mauve_core.corpus.reading import read_table
@@ -42,7 +42,7 @@ class GenerationSettings:
     seed: Annotated[int, Within(0, 2**63 - 1)] = 0
     batch_rows: Annotated[int, Within(1, 1_000_000)] | None = None
     batch_tokens: Annotated[int, Within(1, 2**31)] | None = None
-    repeats: Annotated[int, Within(1, MAX_REPEATS), Later()] = 1
+    repeats: Annotated[int, Within(1, MAX_REPEATS)] = 1
 
     def __post_init__(self) -> None:
         check_fields(self, "setting")

@@ -19,14 +19,12 @@ from mauve_core.analysis.phrases import distinctive_of_counts
 from mauve_core.analysis.words import count_words
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
-from mauve_core.base.validation import Count, Within, require_different, require_within
+from mauve_core.base.validation import Count, Within
 from mauve_core.corpus.text_properties import stop_words
 from mauve_core.experiments.over_shards import stored_over_shards
-from mauve_core.numerics.divergences.kl import integral_terms
 from mauve_core.shards.collecting import KeptCluster, KeptSide, KeptText, kept_clusters
-from mauve_core.shards.keepsakes import MOST_CLUSTERS, NEAREST, RANDOM
+from mauve_core.shards.keepsakes import RANDOM
 from mauve_core.shards.plan import Work
-from mauve_core.shards.result import ShardedComparison
 from mauve_core.store import Run
 
 ATTACHMENT = "shards-clusters"
@@ -120,52 +118,6 @@ class ClustersOverAll:
         """SHA-256 of all of it: equal on every engine."""
         return hashlib.sha256(json.dumps(dataclass_to_json(self), sort_keys=True).encode()).hexdigest()
 
-    def check(self, found: ShardedComparison) -> None:
-        """Raise InputError unless they are clusters of a comparison, and what belongs together agrees."""
-        names = [candidate.name for candidate in found.candidates]
-        if [candidate.name for candidate in self.candidates] != names:
-            raise InputError("The clusters over all texts do not belong to the run", allowed=", ".join(names))
-        for each, side in zip(self.candidates, found.sides[1:], strict=True):
-            _check(each, found[each.name].k, (found.sides[0].n, side.n), found.score.seeds)
-
-
-def _check(candidate: CandidateOverAll, k: int, sizes: tuple[int, int], seeds: int) -> None:
-    clusters = candidate.clusters
-    require_within("The seed of clusters over all texts", [candidate.seed], 0, seeds - 1)
-    require_within("The number of clusters", [len(clusters)], 0, min(k, MOST_CLUSTERS))
-    require_within("The number of a cluster", [cluster.number for cluster in clusters], 0, k - 1)
-    require_different([cluster.number for cluster in clusters], "A cluster")
-    for size, sides in zip(sizes, zip(*((one.human, one.model) for one in clusters), strict=True), strict=False):
-        require_within("The texts of clusters", [sum(side.n for side in sides)], 0, size)
-        require_within("The effect of prompts", [side.effect for side in sides], 1, size)
-    for cluster in clusters:
-        for own in (cluster.human, cluster.model):
-            require_within("The number of random texts", [own.sampled], 0, own.n)
-            random, nearest = min(own.sampled, MOST_READ), min(own.sampled, NEAREST)
-            if (len(own.random), len(own.nearest)) != (random, nearest):
-                allowed = f"{random} random and {nearest} nearest"
-                raise InputError("Texts of a cluster over all texts are missing", allowed=allowed)
-            require_within("The number of phrases", [len(own.phrases)], 0, MOST_PHRASES)
-            require_different([each.text for each in own.phrases], "A phrase")
-            for name, side in (("human", cluster.human), ("model", cluster.model)):
-                with_it = [getattr(each, name) for each in own.phrases]
-                require_within("The texts with a phrase", with_it, int(side is own), side.n)
-            if any(not _is_of(each, own, cluster) for each in own.phrases):
-                raise InputError("A phrase is more often in texts of the other side than of its own")
-    terms = integral_terms(*(np.array([_n(one) for one in clusters], dtype=float).reshape(-1, 2) / sizes).T)
-    if (np.diff(terms) > 1e-12).any():
-        raise InputError("Clusters over all texts do not stand in the order of their terms")
-
-
-def _is_of(phrase: CountedPhrase, own: SideOverAll, cluster: ClusterOverAll) -> bool:
-    """Whether the share of texts that have a phrase is larger on its side."""
-    human, model = phrase.human * cluster.model.n, phrase.model * cluster.human.n
-    return human > model if own is cluster.human else model > human
-
-
-def _n(cluster: ClusterOverAll) -> tuple[int, int]:
-    return cluster.human.n, cluster.model.n
-
 
 def clusters_over_all(work: Work) -> ClustersOverAll:
     """Name the clusters of all candidates, and find their phrases; call it after ``compare_shards``."""
@@ -225,5 +177,7 @@ def stored_clusters_over_all(run: Run) -> ClustersOverAll | None:
     found, of = from_json(ClustersOverAll, values), stored_over_shards(run)
     if of is None:
         raise InputError("There are clusters over all texts, and no scores", allowed="both or neither")
-    found.check(of)
+    names = [candidate.name for candidate in of.candidates]
+    if [candidate.name for candidate in found.candidates] != names:
+        raise InputError("The clusters over all texts do not belong to the run", allowed=", ".join(names))
     return found

@@ -45,7 +45,6 @@ def stored_over_shards(run: Run) -> ShardedComparison | None:
     if values is None:
         return None
     found = from_json(ShardedComparison, values)
-    found.check()
     named = [side.name for side in found.sides]
     allowed = [HUMAN, *(candidate.name for candidate in run.comparison.candidates)]
     if named != allowed:
@@ -102,7 +101,7 @@ def closest_over_all(found: ShardedComparison) -> Sentence:
 
 def settled(found: ShardedComparison, run: Run | None) -> ShardedComparison:
     """The same with the run's tests between candidates if it has all texts: they exchange texts rather than groups."""
-    if run is None or is_sample(run, found) or run.comparison.differences is None:
+    if run is None or is_sample(run, found):
         return found
     return dataclasses.replace(found, differences=run.comparison.differences)
 

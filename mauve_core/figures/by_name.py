@@ -81,8 +81,8 @@ def figure(
     Raises
     ------
     InputError
-        The figure, candidate or partition does not exist, the weight is not in (0, 1), the comparison has no map, its
-        differences were not tested, or there is no gap to explain.
+        The figure, candidate or partition does not exist, the weight is not in (0, 1), the comparison has no map or
+        no differences, or there is no gap to explain.
 
     Examples
     --------

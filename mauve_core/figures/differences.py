@@ -99,17 +99,10 @@ class Scale:
 
 
 def ranked_pairs(comparison: Comparison, score: str) -> list[Difference]:
-    """The tests of every two candidates under one score, each seen from the better-placed one, the best pairs first.
-
-    Raises
-    ------
-    InputError
-        The differences were not tested when the comparison was made.
-    """
-    if comparison.differences is None:
-        raise InputError("Differences were not tested when this run was made", todo="Compare its texts again")
+    """The tests of every two candidates under one score, each seen from the better-placed one, the best pairs first."""
     tests = {frozenset((each.first, each.second)): each for each in comparison.differences if each.score == score}
-    return [tests[frozenset(pair)].seen_from(pair[0]) for pair in combinations(_order(comparison, score), 2)]
+    pairs = combinations(_order(comparison, score), 2)
+    return [tests[frozenset(pair)].seen_from(pair[0]) for pair in pairs if frozenset(pair) in tests]
 
 
 def differences_frame(comparison: Comparison) -> pd.DataFrame:
@@ -152,7 +145,7 @@ def measure_differences_frame(measurements: Measurements) -> pd.DataFrame:
     rows = [
         {**{name: getattr(each, name) for name in columns}, "confidence": CONFIDENCE, "told_apart": each.told_apart}
         | {"paired": each.paired, "n": each.n}
-        for each in measurements.differences or ()
+        for each in measurements.differences
     ]
     names = {"first": "candidate", "second": "other", "p_value": "p"}
     return pd.DataFrame(rows, columns=[*columns, "confidence", "told_apart", "paired", "n"]).rename(columns=names)
@@ -180,7 +173,7 @@ def measure_differences_figure(
     Raises
     ------
     InputError
-        Fewer than two candidates have the measure, or it was stored before there were tests.
+        Fewer than two candidates have the measure.
     """
     tests = ranked_tests(measurements, measure, order)
     if not tests:
@@ -205,10 +198,10 @@ def differences_figure(comparison: Comparison, score: str = "mauve") -> go.Figur
     Raises
     ------
     InputError
-        There is one candidate, or the differences were not tested when the comparison was made.
+        There is one candidate, or they are those of two runs.
     """
-    if len(comparison.candidates) < 2:
-        raise InputError("There is no difference to draw", allowed="two or more candidates", received="one candidate")
+    if not comparison.differences:
+        raise InputError("There is no difference to draw", allowed="two or more candidates of one run")
     scale = Scale(
         TITLES[score],
         comparison.config.score.confidence,

@@ -275,8 +275,8 @@ def _interval(estimate: Estimate, row: int, name: str, style: Style) -> list[Tra
 
 
 def tie_in_words(comparison: Comparison) -> str:
-    """What a shared rank means: by a test, or, in a run whose differences were not tested, by intervals."""
-    return "not told apart" if comparison.differences is not None else "the intervals overlap"
+    """What a shared rank means: by a test, or, on a leaderboard over two runs, by intervals."""
+    return "not told apart" if comparison.is_tested else "the intervals overlap"
 
 
 def _ties(placed: Sequence[Standing], estimates: Sequence[Estimate], reason: str) -> list[Trace]:

@@ -187,14 +187,12 @@ def _spread(comparison: Comparison) -> str:
             "; for candidates with several generations, the mean of the generations' scores is taken under each seed, "
             "and the standard deviation over generations is given beside that over seeds"
         )
-    drawn = "clusters held fixed, centered on the estimate"
-    if comparison.differences is not None:
-        shared = pairing_in_words(comparison)
-        unit = f"{'ids' if comparison.prompts_by == 'ids' else 'prompts'} ({shared})" if shared else items
-        drawn = (
-            f"{unit} drawn with replacement, clusters held fixed, {items} exchanged between the two sides at the rate "
-            "at which the resamples have the observed divergence on average, centered on the estimate"
-        )
+    shared = pairing_in_words(comparison)
+    unit = f"{'ids' if comparison.prompts_by == 'ids' else 'prompts'} ({shared})" if shared else items
+    drawn = (
+        f"{unit} drawn with replacement, clusters held fixed, {items} exchanged between the two sides at the rate "
+        "at which the resamples have the observed divergence on average, centered on the estimate"
+    )
     return (
         f"{means}; intervals are {score.confidence:.0%} bootstrap intervals over {items} ({score.bootstrap} "
         f"resamples, {drawn}) and hold for scores at this number of {items} and clusters, not for their limit."
@@ -205,8 +203,6 @@ def _ranks(comparison: Comparison) -> str:
     """How ties are decided; empty for one candidate."""
     if len(comparison.candidates) < 2:
         return ""
-    if comparison.differences is None:
-        return "Candidates whose interval overlaps that of the first of their group share a rank."
     found = [each for each in comparison.differences if each.score == SCORES[0]]
     told = tests_sentence(found, comparison.words)
     return f"Candidates that are not told apart from the first of their group share a rank. {told}"

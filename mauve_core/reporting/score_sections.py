@@ -83,7 +83,7 @@ def leaderboard_section(comparison: Comparison) -> Section:
 
 
 def _like_for_like(comparison: Comparison) -> tuple[Table, ...]:
-    """Every candidate at the size of human vs. human, folded; none in a run without these scores."""
+    """Every candidate at the size of human vs. human, folded; none without human vs. human."""
     columns, rows = like_for_like_rows(comparison)
     if not rows:
         return ()
@@ -93,8 +93,8 @@ def _like_for_like(comparison: Comparison) -> tuple[Table, ...]:
 
 
 def _tests(comparison: Comparison) -> tuple[Table, ...]:
-    """The tests of every two candidates, folded; none for one candidate, or if they were not tested."""
-    found = [] if comparison.differences is None else ranked_pairs(comparison, SCORES[0])
+    """The tests of every two candidates, folded; none for one candidate."""
+    found = ranked_pairs(comparison, SCORES[0])
     if not found:
         return ()
     rows = tuple(

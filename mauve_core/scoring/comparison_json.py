@@ -194,13 +194,13 @@ class PairingJson(TypedDict):
 
     Attributes
     ----------
-    by : {"prompts", "ids"} or None
-        What tells; None if unknown.
+    by : {"prompts", "ids"}
+        What tells.
     shared : mapping of str to int
         By candidate, the number in common with the human side.
     """
 
-    by: MatchedBy | None
+    by: MatchedBy
     shared: Mapping[str, Count]
 
 
@@ -220,8 +220,8 @@ class ComparisonJson(TypedDict):
     halves : SizedJson or None
         Human vs. human: about the scores of a candidate that writes like people, at that size; None if the human texts
         could not be split.
-    differences : list of DifferenceJson or None
-        Of every two candidates under every score; None if they were not tested.
+    differences : list of DifferenceJson
+        Of every two candidates under every score.
     normalization : list of str
         Steps applied to the texts of every side.
     pairing : PairingJson or None
@@ -235,7 +235,7 @@ class ComparisonJson(TypedDict):
     warnings: list[str]
     candidates: list[CandidateJson]
     halves: SizedJson | None
-    differences: list[DifferenceJson] | None
+    differences: list[DifferenceJson]
     normalization: list[str]
     pairing: PairingJson | None
     environment: Mapping[str, Any]
@@ -260,7 +260,7 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
             for candidate in comparison.candidates
         ],
         "halves": None if comparison.halves is None else _halves_json(comparison.halves),
-        "differences": None if comparison.differences is None else [*map(difference_json, comparison.differences)],
+        "differences": [*map(difference_json, comparison.differences)],
         "normalization": list(comparison.normalization),
         "pairing": _pairing_json(comparison),
         "environment": dict(comparison.environment),

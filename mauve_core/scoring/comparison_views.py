@@ -51,13 +51,7 @@ class ComparisonViews:
         return frame
 
     def pairs(self) -> pd.DataFrame:
-        """Return the tests of every two candidates; see :func:`mauve_core.analysis.frames.pairs`.
-
-        Raises
-        ------
-        InputError
-            Differences were not tested when this comparison was made.
-        """
+        """Return the tests of every two candidates; see :func:`mauve_core.analysis.frames.pairs`."""
         frame: pd.DataFrame = view("comparison.pairs")(self)
         return frame
 

@@ -165,11 +165,7 @@ def score_basis(
     sides = {name: generation_sides(comparison, kind, name, device) for name in names}
     basis = {name: basis_of_generations(each, score, smoothing) for name, each in sides.items()}
     if kind == "pairwise" and halves is not None:
-        if comparison.like_for_like is None:  # all seeds have one split
-            parts = _two_parts(halves.name, halves.partitions, score, device)
-            basis[HUMAN] = basis_of_sides(parts, score, smoothing)
-        else:
-            basis[HUMAN] = _basis_of_splits(halves.name, halves.partitions, score, smoothing, device)
+        basis[HUMAN] = _basis_of_splits(halves.name, halves.partitions, score, smoothing, device)
     return basis
 
 
@@ -248,7 +244,6 @@ def scored(
         The basis of the pairwise scores.
     """
     kinds: tuple[PartitionKind, ...] = ("joint", "pairwise")
-    comparison = dataclasses.replace(comparison, like_for_like=())
     basis: dict[str, ScoreBasis] = {}
     for done, kind in enumerate(kinds):
         progress("scoring", done, len(kinds) + 1)
@@ -291,13 +286,9 @@ def rescored(comparison: Comparison, kind: PartitionKind, basis: Mapping[str, Sc
         candidates.append(_with_scores(candidate, kind, estimates))
     halves = comparison.halves
     if halves is not None and HUMAN in basis:
-        by_split = comparison.like_for_like is not None
-        halves = _with_scores(halves, kind, estimates_of(basis[HUMAN], scale, score.confidence, splits=by_split))
+        halves = _with_scores(halves, kind, estimates_of(basis[HUMAN], scale, score.confidence, splits=True))
     config = dataclasses.replace(comparison.config, score=score)
-    references = None if comparison.like_for_like is None else ()
-    return dataclasses.replace(
-        comparison, candidates=tuple(candidates), config=config, halves=halves, like_for_like=references
-    )
+    return dataclasses.replace(comparison, candidates=tuple(candidates), config=config, halves=halves, like_for_like=())
 
 
 def _with_scores(candidate: Candidate, kind: PartitionKind, scores: Mapping[str, Estimate]) -> Candidate:

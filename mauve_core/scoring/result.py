@@ -17,21 +17,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import HUMAN, SCORE_BOUNDS, CompareConfig, PartitionKind
+from mauve_core.base.config import HUMAN, CompareConfig, PartitionKind
 from mauve_core.base.errors import InputError
 from mauve_core.base.names import named
-from mauve_core.base.validation import (
-    ROUNDING,
-    Count,
-    Holds,
-    Later,
-    NotNegative,
-    PValue,
-    Within,
-    close,
-    require_interval,
-    require_within,
-)
+from mauve_core.base.validation import Count, Holds, NotNegative, PValue, Within
 from mauve_core.base.words import Words
 from mauve_core.corpus.kinds import KINDS, TEXT, kind_of
 from mauve_core.corpus.normalizing_steps import Change, steps_of
@@ -43,7 +32,7 @@ from mauve_core.numerics.resampling.exchange import (
     separate_prompts,
 )
 from mauve_core.scoring.comparison_views import ComparisonViews
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.spread import Estimate, Scores
 
 
 @dataclass(frozen=True)
@@ -125,9 +114,9 @@ class Source:
     cut: Count
     notes: tuple[str, ...] = ()
     normalized: tuple[Change, ...] | None = None
-    generations: Annotated[int, Within(1, 2**31), Later()] = 1
-    n_smallest: Annotated[Count | None, Later()] = None
-    kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS)), Later()] = TEXT
+    generations: Annotated[int, Within(1, 2**31)] = 1
+    n_smallest: Count | None = None
+    kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS))] = TEXT
 
     @property
     def file_name(self) -> str:
@@ -228,15 +217,6 @@ class Difference:
     paired: bool
     n: Annotated[int, Within(1, 2**53)]
 
-    def check(self, first: Estimate, second: Estimate) -> None:
-        """Raise InputError unless it is the difference of these two scores and lies in its range."""
-        low, high = SCORE_BOUNDS[self.score]
-        what = f"The difference of {self.first} and {self.second} in {self.score}"
-        require_within(what, (self.difference, self.low, self.high, self.joint_difference), low - high, high - low)
-        require_interval(what, self.low, self.high)
-        if not close(self.difference, first.mean - second.mean) or self.p_adjusted < self.p_value - ROUNDING:
-            raise InputError(f"{what} is not that of their scores, or its adjusted p-value is the smaller one")
-
     @property
     def told_apart(self) -> bool:
         """Whether the difference is significant, and neither the joint partition nor the interval speaks against it.
@@ -288,7 +268,7 @@ class LikeForLike:
     candidate: str
     n: Count
     k: Annotated[int, Within(1, 2**31)]
-    scores: Mapping[str, Estimate]
+    scores: Scores
 
 
 @dataclass(frozen=True)
@@ -313,23 +293,21 @@ class Comparison(ComparisonViews):
         Human vs. human: one part of the human texts against another, ``OTHER_HALF``, with other prompts; about the
         score of a candidate that writes like people, at that size. Each k-means seed has a random split of its own,
         into halves, or into parts as large as the smallest candidate if that is less; the clusters are as large as the
-        first candidate's. No joint scores. None if the human texts are too few or too alike to be split. In a run
-        without ``like_for_like``, all seeds share one split.
+        first candidate's. No joint scores. None if the human texts are too few or too alike to be split.
     map_fitted : int or None
         Number of texts on which the map was fitted; every other text is placed among its nearest of these. None
-        without a map, or in a run stored before large maps were made this way.
+        without a map.
     prompts : mapping of str to (n,) int32 array, or None
         The prompt of each text of every source: equal numbers, equal prompts (``mauve_core.corpus.pairing``). Texts of
         one prompt are resampled and exchanged together. None if no two sources have a prompt in common.
     prompts_by : {"prompts", "ids"} or None
-        Whether texts belong to one prompt because their prompts are equal, or their ids. None without ``prompts``, and
-        in a run stored before this was recorded.
-    differences : tuple of Difference, or None
-        Of every two candidates under every score, at the settings of the comparison. None in a run stored before
-        differences were tested.
-    like_for_like : tuple of LikeForLike, or None
+        Whether texts belong to one prompt because their prompts are equal, or their ids. None without ``prompts``.
+    differences : tuple of Difference
+        Of every two candidates under every score, at the settings of the comparison. Empty on a leaderboard over two
+        runs, whose candidates are not tested against each other.
+    like_for_like : tuple of LikeForLike
         Each candidate's texts in the place of ``OTHER_HALF``, at the settings of the comparison; without candidates
-        that answer too few of its prompts. None in a run stored before these were scored.
+        that answer too few of its prompts.
     generations : mapping of str to (n,) int32 array
         For each candidate with several generations, that of each text, from 0.
     """
@@ -344,9 +322,9 @@ class Comparison(ComparisonViews):
     halves: Candidate | None = None
     map_fitted: int | None = None
     prompts: Mapping[str, NDArray[np.int32]] | None = None
-    differences: tuple[Difference, ...] | None = None
+    differences: tuple[Difference, ...] = ()
     prompts_by: MatchedBy | None = None
-    like_for_like: tuple[LikeForLike, ...] | None = None
+    like_for_like: tuple[LikeForLike, ...] = ()
     generations: Mapping[str, NDArray[np.int32]] = field(default_factory=dict)
 
     @property
@@ -373,6 +351,11 @@ class Comparison(ComparisonViews):
         if name is None and len(self.candidates) != 1:
             raise InputError("Which candidate is meant must be said", allowed=", ".join(each.name for each in self))
         return self.candidates[0] if name is None else self.candidate(name)
+
+    @property
+    def is_tested(self) -> bool:
+        """Whether tests tell every two candidates apart, rather than their intervals."""
+        return bool(self.differences) or len(self.candidates) < 2
 
     @property
     def normalization(self) -> tuple[str, ...]:
@@ -414,13 +397,11 @@ class Comparison(ComparisonViews):
 
     def at_size_of_halves(self, candidate: str) -> LikeForLike | None:
         """Return the candidate's entry of ``like_for_like``, if there is one."""
-        return next((each for each in self.like_for_like or () if each.candidate == candidate), None)
+        return next((each for each in self.like_for_like if each.candidate == candidate), None)
 
     def difference(self, score: str, one: str, other: str) -> Difference | None:
         """Return the tested difference of two candidates, in the order in which it is stored; None if not tested."""
-        found = (
-            each for each in self.differences or () if each.score == score and {each.first, each.second} == {one, other}
-        )
+        found = (each for each in self.differences if each.score == score and {each.first, each.second} == {one, other})
         return next(found, None)
 
     def prompt_groups(self, candidate: str) -> PromptGroups:

@@ -22,7 +22,7 @@ from mauve_core.base.json_codec import dataclass_to_json
 from mauve_core.base.validation import As, Count, NotNegative, Within
 from mauve_core.corpus.pairing import MatchedBy
 from mauve_core.scoring.result import Candidate, Comparison, Difference, LikeForLike, Partition, Source
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.spread import Estimate, Scores
 
 JOINT, PROJECTION, HALVES, PROMPTS, GENERATIONS = "joint", "projection", "halves", "prompts", "generations"
 
@@ -40,14 +40,10 @@ def record_of_comparison(comparison: Comparison) -> dict[str, Any]:
         "map_fitted": comparison.map_fitted,
         "prompts": comparison.prompts is not None,
         "prompts_by": comparison.prompts_by,
-        **({"generations": True} if comparison.generations else {}),
-        "differences": None
-        if comparison.differences is None
-        else [dataclasses.asdict(d) for d in comparison.differences],
+        "generations": bool(comparison.generations),
+        "differences": [dataclasses.asdict(each) for each in comparison.differences],
         "halves": None if comparison.halves is None else _record_of_candidate(comparison.halves),
-        "like_for_like": None
-        if comparison.like_for_like is None
-        else [dataclasses.asdict(each) for each in comparison.like_for_like],
+        "like_for_like": [dataclasses.asdict(each) for each in comparison.like_for_like],
     }
 
 
@@ -85,20 +81,12 @@ class CandidateRecord:
     """A candidate without the labels of its partitions."""
 
     source: Source
-    scores: Mapping[str, Estimate]
+    scores: Scores
     joint_scores: Mapping[str, Estimate]
     partitions: tuple[PartitionRecord, ...]
 
     def __post_init__(self) -> None:
-        if set(self.scores) != set(SCORES) or not set(self.joint_scores) <= set(SCORES):
-            raise InputError(
-                "A candidate has different scores", allowed=", ".join(SCORES), received=", ".join(self.scores)
-            )
-        for name, estimate in [*self.scores.items(), *self.joint_scores.items()]:
-            estimate.check(name)
-        _check_partitions(self.partitions)
-        if any(len(estimate.values) != len(self.partitions) for estimate in self.scores.values()):
-            raise InputError("A candidate does not have one value of each score for each partition")
+        _require_values(self.scores, self.partitions)
 
 
 class Environment(TypedDict, total=False):
@@ -122,13 +110,13 @@ class ComparisonRecord:
     warnings: tuple[str, ...]
     environment: Annotated[Mapping[str, Any], As(Environment)]
     projection: bool
-    map_fitted: Annotated[int, Within(1, 2**53)] | None = None
-    halves: CandidateRecord | None = None
-    prompts: bool = False
-    differences: tuple[Difference, ...] | None = None
-    prompts_by: MatchedBy | None = None
-    like_for_like: tuple[LikeForLike, ...] | None = None
-    generations: bool = False
+    map_fitted: Annotated[int, Within(1, 2**53)] | None
+    halves: CandidateRecord | None
+    prompts: bool
+    differences: tuple[Difference, ...]
+    prompts_by: MatchedBy | None
+    like_for_like: tuple[LikeForLike, ...]
+    generations: bool
 
     def __post_init__(self) -> None:
         names = [source.name for source in self.sources]
@@ -137,76 +125,33 @@ class ComparisonRecord:
             raise InputError(
                 "The sources cannot be used", allowed=f"{HUMAN} first, all names different, each with texts"
             )
-        for each in self.sources:
-            if each.cut > each.n:
-                raise InputError(f"The encoder cut more texts of {each.name} than there are", received=f"{each.cut}")
-        _check_partitions(self.joint)
         for partitions in (self.joint, *(candidate.partitions for candidate in self.candidates)):
-            if partitions and not self._made(partitions):
-                raise InputError("The partitions are not those of the settings: other seeds or numbers of clusters")
-        for candidate in self.candidates:
-            if self.joint and set(candidate.joint_scores) != set(SCORES):
+            if partitions and len(partitions) != self.config.score.seeds:
+                raise InputError("There is not one partition for each seed")
+        for candidate in self.candidates if self.joint else ():
+            if not set(SCORES) <= set(candidate.joint_scores):
                 raise InputError(f"The candidate {candidate.source.name} lacks scores of the joint partitions")
-            counts = {len(estimate.values) for estimate in candidate.joint_scores.values()}
-            if self.joint and counts != {len(self.joint)}:
-                raise InputError("A candidate does not have one value of each score for each joint partition")
-        if self.differences is not None:
-            pairs = combinations([candidate.source.name for candidate in self.candidates], 2)
-            tested = [(each.first, each.second, each.score) for each in self.differences]
-            if tested != [(*pair, score) for pair in pairs for score in SCORES]:
-                raise InputError("The tested differences are not those of every two candidates' scores, in order")
-            by_name = {candidate.source.name: candidate for candidate in self.candidates}
-            for test in self.differences:
-                first, second = by_name[test.first], by_name[test.second]
-                test.check(first.scores[test.score], second.scores[test.score])
-                if test.n > first.source.n + second.source.n:
-                    raise InputError("A difference was tested with more texts than there are", received=f"{test.n}")
-        self._check_like_for_like()
-        repeated = [each for each in self.candidates if each.source.generations > 1]
-        if bool(repeated) != self.generations or self.human.generations > 1:
+            _require_values(candidate.joint_scores, self.joint)
+        tested = [(each.first, each.second, each.score) for each in self.differences if each.score in SCORES]
+        if tested and tested != [(*pair, score) for pair in combinations(names[1:], 2) for score in SCORES]:
+            raise InputError("The tested differences are not those of every two candidates' scores, in order")
+        repeated = any(candidate.source.generations > 1 for candidate in self.candidates)
+        if repeated != self.generations or self.human.generations > 1:
             raise InputError("The sources do not say which candidates have several generations")
-        for candidate in repeated:
-            for estimate in (*candidate.scores.values(), *candidate.joint_scores.values()):
-                if len(estimate.generations or ()) != candidate.source.generations:
-                    raise InputError("A candidate does not have one value of each score for each generation")
-        if self.map_fitted is not None and self.map_fitted > sum(source.n for source in self.sources):
-            raise InputError("The map was fitted to more texts than there are", received=f"{self.map_fitted}")
-
-    def _made(self, partitions: tuple[PartitionRecord, ...]) -> bool:
-        score = self.config.score
-        return len(partitions) == score.seeds and all(score.k in (None, partition.k) for partition in partitions)
-
-    def _check_like_for_like(self) -> None:
-        found = self.like_for_like or ()
-        names = [each.candidate for each in found]
-        if names != [candidate.source.name for candidate in self.candidates if candidate.source.name in names]:
-            raise InputError("The scores like for like are not those of the candidates, in order")
-        if found and (self.halves is None or {each.n for each in found} != {self.halves.source.n}):
-            raise InputError("The scores like for like are not at the size of human vs. human")
-        for each in found:
-            if set(each.scores) != set(SCORES):
-                raise InputError(f"The candidate {each.candidate} lacks scores like for like")
-            for name, estimate in each.scores.items():
-                estimate.check(name)
+        if self.prompts and self.prompts_by is None:
+            raise InputError("The prompts lack what tells which texts belong to one")
 
     @property
     def sources(self) -> tuple[Source, ...]:
         return (self.human, *(candidate.source for candidate in self.candidates))
 
     @property
-    def label_keys(self) -> list[str]:
-        """Keys of the arrays of labels."""
-        keys = [JOINT] if self.joint else []
-        keys += [_pairwise(index) for index in range(len(self.candidates))]
-        return keys + ([HALVES] if self.halves else [])
-
-    @property
     def array_keys(self) -> list[str]:
         """Keys of the arrays that belong to the record."""
-        keys = self.label_keys
-        keys += [PROJECTION] if self.projection else []
-        keys += [PROMPTS] if self.prompts else []
-        return keys + ([GENERATIONS] if self.generations else [])
+        keys = [JOINT] if self.joint else []
+        keys += [_pairwise(index) for index in range(len(self.candidates))]
+        exist = {HALVES: self.halves, PROJECTION: self.projection, PROMPTS: self.prompts, GENERATIONS: self.generations}
+        return keys + [key for key, part in exist.items() if part]
 
 
 def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArray[Any]]) -> Comparison:
@@ -237,7 +182,7 @@ def comparison_from_record(record: ComparisonRecord, arrays: Mapping[str, NDArra
         halves=None if halves is None or one_half is None else _candidate(halves, arrays[HALVES], one_half),
         map_fitted=record.map_fitted,
         prompts=_prompts(arrays[PROMPTS], record.sources) if record.prompts else None,
-        differences=record.differences,
+        differences=tuple(each for each in record.differences if each.score in SCORES),
         prompts_by=record.prompts_by if record.prompts else None,
         like_for_like=record.like_for_like,
         generations=_generations(arrays[GENERATIONS], record.sources) if record.generations else {},
@@ -266,12 +211,13 @@ def _generations(codes: NDArray[np.int32], sources: Sequence[Source]) -> dict[st
 
 def _candidate(item: CandidateRecord, labels: NDArray[np.int32], human: Source) -> Candidate:
     partitions = _partitions("pairwise", item.partitions, labels, [human, item.source])
-    return Candidate(item.source, item.scores, item.joint_scores, partitions)
+    scores, joint = ({name: own[name] for name in SCORES if name in own} for own in (item.scores, item.joint_scores))
+    return Candidate(item.source, scores, joint, partitions)
 
 
-def _check_partitions(partitions: Sequence[PartitionRecord]) -> None:
-    if [partition.seed for partition in partitions] != list(range(len(partitions))):
-        raise InputError("The partitions are not those of seeds 0, 1, 2 ...")
+def _require_values(scores: Mapping[str, Estimate], partitions: Sequence[PartitionRecord]) -> None:
+    if any(len(scores[name].values) != len(partitions) for name in SCORES):
+        raise InputError("A candidate does not have one value of each score for each partition")
 
 
 def _record_of_candidate(candidate: Candidate) -> dict[str, Any]:

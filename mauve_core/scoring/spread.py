@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mauve_core.base.config import SCORE_BOUNDS
-from mauve_core.base.errors import InputError
+from mauve_core.base.config import SCORES
 from mauve_core.base.formatting import SCORE_DECIMALS, interval, with_named_spreads, with_plain_spaces, with_spread
-from mauve_core.base.validation import Later, NotNegative, close, require_interval, require_within
+from mauve_core.base.validation import Holds, NotNegative
+
+Values = Annotated[tuple[float, ...], Holds(bool, "one number or more")]
+Generations = Annotated[tuple[float, ...], Holds(lambda values: len(values) > 1, "two numbers or more")]
 
 
 @dataclass(frozen=True)
@@ -37,21 +39,8 @@ class Estimate:
     sd: NotNegative | None
     low: float
     high: float
-    values: tuple[float, ...]
-    generations: Annotated[tuple[float, ...] | None, Later()] = None
-
-    def check(self, name: str) -> None:
-        """Raise InputError unless all numbers lie in the range of that score and belong together."""
-        _require_spread(f"A score {name}", self)
-        numbers = (self.mean, self.low, self.high, *self.values, *(self.generations or ()))
-        require_within(f"A score {name}", numbers, *SCORE_BOUNDS[name])
-        require_interval(f"a score {name}", self.low, self.high)
-        if self.generations is not None and (
-            len(self.generations) < 2 or not close(self.mean, sum(self.generations) / len(self.generations))
-        ):
-            raise InputError(
-                f"A score {name} is not the mean of two or more generations", received=f"{self.generations}"
-            )
+    values: Values
+    generations: Generations | None = None
 
     def __float__(self) -> float:
         return self.mean
@@ -82,6 +71,10 @@ class Estimate:
         return None if self.generations is None else float(np.std(self.generations, ddof=1))
 
 
+Scores = Annotated[Mapping[str, Estimate], Holds(lambda scores: set(SCORES) <= set(scores), ", ".join(SCORES))]
+"""A candidate's scores by name. Those of a later version may be among them."""
+
+
 @dataclass(frozen=True)
 class SeedSpread:
     """A score under every k-means seed, or under every seed and split.
@@ -98,7 +91,7 @@ class SeedSpread:
 
     mean: float
     sd: NotNegative | None
-    values: tuple[float, ...]
+    values: Values
 
     @classmethod
     def of(cls, values: Sequence[float] | NDArray[np.float64]) -> Self:
@@ -106,19 +99,3 @@ class SeedSpread:
         array = np.asarray(values, dtype=np.float64)
         sd = float(array.std(ddof=1)) if array.size > 1 else None
         return cls(float(array.mean()), sd, tuple(array.tolist()))
-
-    def check(self, name: str, bounds: tuple[float, float]) -> None:
-        """Raise InputError unless the values lie in that range, and mean and sd are theirs."""
-        _require_spread(f"A score {name}", self)
-        require_within(f"A score {name}", self.values, *bounds)
-
-
-def _require_spread(what: str, stored: Estimate | SeedSpread) -> None:
-    """Raise InputError unless there are values, of which mean and standard deviation are those that are stored."""
-    if not stored.values:
-        raise InputError(f"{what} has no value")
-    found = SeedSpread.of(stored.values)
-    both = found.sd is not None and stored.sd is not None and close(found.sd, stored.sd)
-    if not close(found.mean, stored.mean) or not (both or found.sd is stored.sd):
-        allowed = f"mean {found.mean:g} and standard deviation {found.sd}"
-        raise InputError(f"{what} is not that of its values", allowed=allowed, received=f"{stored.mean:g}, {stored.sd}")

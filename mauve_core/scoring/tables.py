@@ -75,8 +75,8 @@ def standings(comparison: Comparison, score: str = "mauve", kind: PartitionKind 
 
     Candidates are sorted by the mean of ``score``. The first opens a group. A candidate ties with the group if the
     test does not tell it apart from the group's first candidate (``mauve_core.scoring.differences``); otherwise it
-    opens the next group. Every member of a group has the rank of its first candidate. In a run whose differences were
-    not tested, candidates tie where their intervals overlap.
+    opens the next group. Every member of a group has the rank of its first candidate. Candidates of two runs, which are
+    not tested, tie where their intervals overlap.
 
     Raises
     ------
@@ -101,11 +101,8 @@ def rank_sentence(comparison: Comparison, score: str = "mauve") -> str:
     if len(comparison.candidates) < 2:
         return "Rank: there is one candidate, so nothing is ranked."
     rule = f"Rank: by mean {TITLES[score]}. From the top, a candidate "
-    if comparison.differences is None:
-        return (
-            f"{rule}whose interval overlaps that of its group's first ties with it (=). Differences were not tested "
-            "when this run was made; compare its texts again."
-        )
+    if not comparison.is_tested:
+        return f"{rule}whose interval overlaps that of its group's first ties with it (=)."
     found = [each for each in comparison.differences if each.score == score]
     told = tests_sentence(found, comparison.words)
     return f"{rule}ties with the first of its group (=) unless the two are told apart. {told}"
@@ -134,14 +131,13 @@ def texts_interval(confidence: float | None = None, items: str = "texts") -> str
 
 
 def pairing_sentence(comparison: Comparison) -> str:
-    """Say what the intervals resample: prompts, and how many, or single texts; empty where a run does not tell."""
+    """Say what the intervals resample: prompts, and how many, or single texts; empty for candidates of two runs."""
     shared = pairing_in_words(comparison)
     if shared:
         return f"Resampled by {'id' if comparison.prompts_by == 'ids' else 'prompt'}: {shared}."
-    # Both are missing in a run stored before texts were matched, and on a leaderboard over two runs.
-    known = comparison.prompts is not None or comparison.differences is not None
-    said = comparison.words.said
-    return said("Human texts and candidates share no prompts: texts are resampled one by one.") if known else ""
+    if not comparison.is_tested:
+        return ""
+    return comparison.words.said("Human texts and candidates share no prompts: texts are resampled one by one.")
 
 
 def pairing_in_words(comparison: Comparison) -> str:
@@ -152,8 +148,7 @@ def pairing_in_words(comparison: Comparison) -> str:
     number = f"{min(counts):,}" if min(counts) == max(counts) else f"{min(counts):,} to {max(counts):,}"
     if comparison.prompts_by == "ids":
         return f"{number} ids shared with the {comparison.words.reference_items}"
-    matched = ", matched by equal prompts" if comparison.prompts_by == "prompts" else ""
-    return f"{number} prompts shared with the {comparison.words.reference_items}{matched}"
+    return f"{number} prompts shared with the {comparison.words.reference_items}, matched by equal prompts"
 
 
 def to_table(comparison: Comparison) -> str:

@@ -53,8 +53,8 @@ def letters_of(items: Sequence[_Item], tied: Callable[[_Item, _Item], bool]) -> 
 def tie_rule(comparison: Comparison, score: str, estimates: Mapping[str, Estimate]) -> Callable[[str, str], bool]:
     """Return what says of two candidates that they are not told apart under a score.
 
-    The test does (``mauve_core.scoring.differences``); where differences were not tested, the overlap of the intervals
-    of the ``estimates``.
+    The test does (``mauve_core.scoring.differences``); of candidates of two runs, the overlap of the intervals of the
+    ``estimates``.
     """
 
     def tied(one: str, other: str) -> bool:
@@ -77,7 +77,7 @@ def letters_sentence(comparison: Comparison) -> str:
     """Explain the letters in a sentence; empty for one candidate."""
     if len(comparison.candidates) < 2:
         return ""
-    shared = "have overlapping intervals" if comparison.differences is None else "are not told apart"
+    shared = "are not told apart" if comparison.is_tested else "have overlapping intervals"
     return f"Candidates that share a letter {shared}."
 
 

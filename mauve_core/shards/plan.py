@@ -25,7 +25,7 @@ from mauve_core.shards.places import holds_features, is_url
 from mauve_core.shards.stamps import Stamp
 from mauve_core.shards.texts import Named
 
-FORMAT, ENCODED_FORMAT = 3, 2
+FORMAT, ENCODED_FORMAT = 1, 1
 """Raised when the same plan gives other results, so that no folder mixes two kinds: the second when those of the first
 pass are others, because all shards are encoded again then."""
 

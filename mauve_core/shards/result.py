@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from mauve_core.base.config import SCORES, EncoderConfig, ScoreConfig
+from mauve_core.base.config import EncoderConfig, ScoreConfig
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json
-from mauve_core.base.validation import Count, Later, NotNegative, Within, require_within
+from mauve_core.base.validation import Count, NotNegative, Within
 from mauve_core.scoring.result import Difference
-from mauve_core.scoring.spread import Estimate
+from mauve_core.scoring.spread import Scores
 
 PARTS = ("text", "prompt", "id")
 """What the fields of a row hold."""
@@ -46,7 +46,7 @@ class ShardedSide:
     cut: Count
     tokens: Count
     digest: str
-    fields: Annotated[tuple[str | None, ...] | None, Later()] = None
+    fields: tuple[str | None, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class ShardedHalves:
     """
 
     n: Annotated[int, Within(2)]
-    human: Mapping[str, Estimate]
-    candidate: Mapping[str, Estimate]
+    human: Scores
+    candidate: Scores
 
 
 @dataclass(frozen=True)
@@ -103,12 +103,8 @@ class ShardedCandidate:
     iterations: tuple[Count, ...]
     objectives: tuple[NotNegative, ...]
     counts: str
-    scores: Mapping[str, Estimate]
-    halves: Annotated[ShardedHalves | None, Later()] = None
-
-    def all_scores(self) -> tuple[Mapping[str, Estimate], ...]:
-        """Those over all texts, and those of halves."""
-        return (self.scores,) if self.halves is None else (self.scores, self.halves.human, self.halves.candidate)
+    scores: Scores
+    halves: ShardedHalves | None = None
 
 
 @dataclass(frozen=True)
@@ -159,7 +155,7 @@ class ShardedComparison:
     engine: str
     passes: tuple[Pass, ...]
     differences: tuple[Difference, ...] = ()
-    texts_missing: Annotated[str | None, Later()] = None
+    texts_missing: str | None = None
 
     def __getitem__(self, name: str) -> ShardedCandidate:
         return {candidate.name: candidate for candidate in self.candidates}[name]
@@ -174,32 +170,6 @@ class ShardedComparison:
     def __post_init__(self) -> None:
         if [side.name for side in self.sides[1:]] != [candidate.name for candidate in self.candidates]:
             raise InputError("Sides and candidates over shards do not belong together")
-
-    def check(self) -> None:
-        """Raise InputError unless every score lies in its range and belongs to its values."""
-        for candidate in self.candidates:
-            every = candidate.all_scores()
-            by_seed = [candidate.iterations, candidate.objectives]
-            by_seed += [one.values for scores in every for one in scores.values()]
-            if any(len(values) != self.score.seeds for values in by_seed):
-                raise InputError(
-                    "Scores over shards are not those of every seed", allowed=f"{self.score.seeds:,} of each"
-                )
-            for scores in every:
-                if set(scores) != set(SCORES):
-                    raise InputError("Scores over shards are not complete", allowed=", ".join(SCORES))
-                for name, score in scores.items():
-                    score.check(name)
-            if candidate.halves is not None:
-                require_within("The texts of halves", [candidate.halves.n], 2, self.sides[0].n // 2)
-        named = {candidate.name: candidate for candidate in self.candidates}
-        tested = [(found.first, found.second, found.score) for found in self.differences]
-        if sorted(tested) != sorted((*pair, score) for pair in {one[:2] for one in tested} for score in SCORES):
-            raise InputError("Differences over shards are not those of every score", allowed=", ".join(SCORES))
-        for found in self.differences:
-            if not {found.first, found.second} <= set(named):
-                raise InputError("A difference over shards is not one of two candidates", allowed=", ".join(named))
-            found.check(*(named[name].scores[found.score] for name in (found.first, found.second)))
 
     def digest(self) -> str:
         """SHA-256 of sides, settings, histograms and scores: equal on every engine, however often it was resumed."""

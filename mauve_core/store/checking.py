@@ -13,13 +13,10 @@ from mauve_core.corpus.parquet import ParquetTable
 from mauve_core.numerics.feature_space.stacked import require_usable
 from mauve_core.store.folder import (
     COMPARISON,
-    MAX_WORD,
     Run,
-    RunSummary,
     parse_json,
     read_record,
     read_run,
-    read_summary,
 )
 
 
@@ -46,7 +43,6 @@ def checked_run(folder: Path, names: set[str]) -> Run:
         features = run.features(item.name)
         if features is not None:
             require_usable(features, name=f"features of {item.name!r}", ids=run.corpora[item.name].ids)
-    _check_line(run.summary, read_summary(folder), read_record(folder).name)
     return run
 
 
@@ -69,11 +65,6 @@ def _check_names(folder: Path, names: set[str]) -> None:
         raise InputError(
             f"missing or unexpected files: {', '.join(sorted(stored ^ (arrays | tables | features)))}"[:500]
         )
-
-
-def _check_line(line: RunSummary, stored: RunSummary, name: str) -> None:
-    if line != stored or len(name) > MAX_WORD:
-        raise InputError("its summary does not match its comparison")
 
 
 def _check_file(folder: Path, name: str) -> None:

@@ -8,12 +8,11 @@ int32 labels, the human side first), ``halves.npy`` (labels of the halves of the
 ``attached/<name>.json`` (measures, sweeps) and ``ratings.sqlite``; ``about.json`` has name, tags and notes.
 
 The record is written last and holds the SHA-256 of every array, so that labels or features that were exchanged are
-noticed where they are read. In runs stored before, the labels must give the stored scores (``scoring/label_check.py``).
+noticed where they are read.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import os
@@ -53,8 +52,8 @@ from mauve_core.store.run_views import RunViews
 COMPARISON = "comparison.json"
 ATTACHED = "attached"
 RATINGS = "ratings.sqlite"
-FORMAT = 1
-"""Version of the folder layout; other versions are refused."""
+FORMAT = 2
+"""Version of the folder layout; others are refused. Versions of the program before 0.2.0 wrote 1."""
 
 MADE_BY = {
     "measures": "measure {run}",
@@ -135,53 +134,28 @@ class RunSummary:
 
 
 @dataclass(frozen=True)
-class Line:
-    """The part of a run's summary that is known when the run is made and stored in its record."""
-
-    name: str
-    created: str
-    human: str
-    candidates: tuple[str, ...]
-    n: Count
-    encoder: str | None
-
-    def __post_init__(self) -> None:
-        datetime.fromisoformat(self.created)
-        for word in (self.name, self.human, *self.candidates, self.encoder or ""):
-            if len(word) > MAX_WORD:
-                raise InputError("A name is too long", allowed=f"up to {MAX_WORD:,} characters", received=word[:80])
-
-
-@dataclass(frozen=True)
 class RunRecord:
-    """Content of ``comparison.json``.
-
-    ``files`` has the SHA-256 of each array by the name of its file; None in a run stored before these were kept.
-    """
+    """Content of ``comparison.json``; ``files`` has the SHA-256 of each array by the name of its file."""
 
     format: int
     name: str
     created: str
-    summary: Line
     comparison: serialization.ComparisonRecord
-    files: Mapping[str, Digest] | None = None
+    files: Mapping[str, Digest]
 
     def __post_init__(self) -> None:
-        if (self.name, self.created) != (self.summary.name, self.summary.created):
-            raise InputError("Its summary has a different name or time", received=f"{self.name!r}, {self.created}")
-        human, candidates = self.comparison.human, self.comparison.candidates
-        encoder = self.comparison.config.encoder
-        names, model = tuple(each.source.name for each in candidates), None if encoder is None else encoder.model
-        line = self.summary
-        if (line.human, line.candidates, line.n, line.encoder) != (human.origin, names, human.n, model):
-            raise InputError("Its summary does not match its comparison")
+        datetime.fromisoformat(self.created)
+        encoder, names = self.comparison.config.encoder, [source.name for source in self.comparison.sources]
+        for word in (self.name, self.comparison.human.origin, *names, "" if encoder is None else encoder.model):
+            if len(word) > MAX_WORD:
+                raise InputError("A name is too long", allowed=f"up to {MAX_WORD:,} characters", received=word[:80])
 
 
 @dataclass(frozen=True)
 class Run(RunViews):
     """A stored comparison with its texts; ``corpora`` has a key for each source, ``human`` included.
 
-    ``files`` is as in :class:`RunRecord`, empty if there are no digests.
+    ``files`` is as in :class:`RunRecord`.
     """
 
     id: str
@@ -241,14 +215,6 @@ class Run(RunViews):
                     f"{what} does not belong to run {self.id}", allowed=", ".join(known), received=repr(name)[:80]
                 )
 
-    def require_texts(self, counts: Iterable[int], what: str) -> None:
-        """Raise InputError unless all counts, of texts or of their clusters, are possible in this run."""
-        most = sum(item.n for item in self.comparison.sources)
-        for count in counts:
-            if not 1 <= count <= most:
-                allowed = f"counts from 1 to {most:,}"
-                raise InputError(f"{what} does not belong to run {self.id}", allowed=allowed, received=str(count))
-
     @property
     def ratings_path(self) -> Path:
         """Path of people's ratings of this run's texts; the file need not exist yet."""
@@ -282,7 +248,7 @@ class Run(RunViews):
     def summary(self) -> RunSummary:
         """Return the run as lists show it."""
         about = About(None, self.tags, self.notes)
-        return _described(summary_of(self.id, self.name, self.created, self.comparison), about, folder_bytes(self.path))
+        return _summary(self.path, self.name, self.created, self.comparison, about)
 
 
 def digest_of(comparison: Comparison) -> str:
@@ -310,10 +276,10 @@ def read_run(folder: Path) -> Run:
         if corpus.media is not None:
             thumbnails = archive_beside(folder / file)
             with damaged(folder.name, thumbnails.name, todo=cure):
-                _require_digest(thumbnails, meta.files or {})
+                _require_digest(thumbnails, meta.files)
     about = about_run(folder)
     name = meta.name if about.name is None else about.name
-    return Run(folder.name, name, meta.created, comparison, corpora, folder, about.tags, about.notes, meta.files or {})
+    return Run(folder.name, name, meta.created, comparison, corpora, folder, about.tags, about.notes, meta.files)
 
 
 def _texts(path: Path, run_id: str, cure: str) -> Corpus:
@@ -328,20 +294,13 @@ def read_comparison(folder: Path, meta: RunRecord) -> Comparison:
     """Read the comparison of that record with its arrays, without texts; StorageError if a file is damaged."""
     arrays = _read_arrays(folder, meta)
     with damaged(folder.name, "the labels or the map"):
-        comparison = serialization.comparison_from_record(meta.comparison, arrays)
-        if any(f"{key}.npy" not in (meta.files or {}) for key in meta.comparison.label_keys):
-            from mauve_core.scoring.label_check import require_labels_of_scores  # for runs stored before
-
-            require_labels_of_scores(comparison)
-        return comparison
+        return serialization.comparison_from_record(meta.comparison, arrays)
 
 
 def read_summary(folder: Path) -> RunSummary:
     """Read a run's summary without its texts or features."""
     record = read_record(folder)
-    kind, origin = record.comparison.human.kind, record.comparison.config.features_from
-    summary = RunSummary(folder.name, **vars(record.summary), kind=kind, features_from=origin)
-    return _described(summary, about_run(folder), folder_bytes(folder))
+    return _summary(folder, record.name, record.created, record.comparison, about_run(folder))
 
 
 def about_run(folder: Path) -> About:
@@ -370,8 +329,10 @@ def write_run(
     comparison: Comparison,
     corpora: Mapping[str, Corpus],
     features: Mapping[str, NDArray[np.floating]] | None,
-) -> None:
-    """Fill the folder. The record is written last, so a folder with a record is complete."""
+) -> dict[str, str]:
+    """Fill the folder and return the digests of its arrays. The record is written last, so a folder with a record is
+    complete.
+    """
     arrays = serialization.arrays_of_comparison(comparison)
     for key, array in arrays.items():
         write_array(folder / f"{key}.npy", array)
@@ -382,7 +343,9 @@ def write_run(
         if features is not None:
             names.append(f"features-{index}.npy")
             write_features(folder / names[-1], features[source.name])
-    _write_record(folder, name, created, comparison, {each: digest_of_file(folder / each) for each in names})
+    files = {each: digest_of_file(folder / each) for each in names}
+    _write_record(folder, name, created, comparison, files)
+    return files
 
 
 def write_map(folder: Path, meta: RunRecord, comparison: Comparison) -> None:
@@ -392,14 +355,12 @@ def write_map(folder: Path, meta: RunRecord, comparison: Comparison) -> None:
     """
     path = folder / f"{serialization.PROJECTION}.npy"
     write_array(path, serialization.arrays_of_comparison(comparison)[serialization.PROJECTION])
-    files = {**(meta.files or {}), path.name: digest_of_file(path)}
+    files = {**meta.files, path.name: digest_of_file(path)}
     _write_record(folder, meta.name, meta.created, comparison, files)
 
 
 def _write_record(folder: Path, name: str, created: str, comparison: Comparison, files: Mapping[str, str]) -> None:
-    line = dataclasses.asdict(summary_of("", name, created, comparison))
-    summary = {item.name: line[item.name] for item in dataclasses.fields(Line)}
-    meta: dict[str, Any] = {"format": FORMAT, "name": name, "created": created, "summary": summary}
+    meta: dict[str, Any] = {"format": FORMAT, "name": name, "created": created}
     meta |= {"comparison": serialization.record_of_comparison(comparison), "files": dict(files)}
     text = json.dumps(meta, ensure_ascii=False, indent=1, allow_nan=False)
     write_atomically(folder / COMPARISON, lambda stream: stream.write(text.encode()))
@@ -420,17 +381,25 @@ def check_sources(
                 )
 
 
-def summary_of(identifier: str, name: str, created: str, comparison: Comparison) -> RunSummary:
-    encoder, origin = comparison.config.encoder, comparison.config.features_from
-    human, names = comparison.human, tuple(candidate.name for candidate in comparison.candidates)
-    model = None if encoder is None else encoder.model
-    start = RunSummary(identifier, name, created, human.origin, names, human.n, model)
-    return dataclasses.replace(start, kind=human.kind, features_from=origin)
-
-
-def _described(summary: RunSummary, about: About, size: int) -> RunSummary:
-    name = summary.name if about.name is None else about.name
-    return dataclasses.replace(summary, name=name, tags=about.tags, notes=about.notes, bytes=size)
+def _summary(
+    folder: Path, name: str, created: str, comparison: Comparison | serialization.ComparisonRecord, about: About
+) -> RunSummary:
+    human, *others = comparison.sources
+    encoder = comparison.config.encoder
+    return RunSummary(
+        folder.name,
+        name if about.name is None else about.name,
+        created,
+        human.origin,
+        tuple(source.name for source in others),
+        human.n,
+        None if encoder is None else encoder.model,
+        about.tags,
+        about.notes,
+        folder_bytes(folder),
+        human.kind,
+        comparison.config.features_from,
+    )
 
 
 def run_id(name: str) -> str:
@@ -450,6 +419,10 @@ def is_id(text: str) -> bool:
     return ID_PATTERN.fullmatch(text) is not None
 
 
+class LayoutError(StorageError):
+    """A run is of a version of the program whose runs this one does not read."""
+
+
 @contextmanager
 def damaged(run_id: str, what: str, *, todo: str = "") -> Iterator[None]:
     """Turn exceptions from a broken file into a StorageError that names the run."""
@@ -466,14 +439,13 @@ def read_record(folder: Path) -> RunRecord:
     """Read ``comparison.json`` and check every leaf; StorageError if it is damaged or of another layout."""
     with damaged(folder.name, COMPARISON):
         values = parse_json(read_stored(folder / COMPARISON, limits.document_bytes()))
-        if type(values["format"]) is int and values["format"] > FORMAT:
-            raise StorageError(
-                f"Run {folder.name} was written by a newer version of MAUVE Lens (layout {values['format']})",
-                allowed=f"layout {FORMAT}",
-                todo="Update the program",
+        if type(values["format"]) is int and values["format"] != FORMAT:
+            newer = values["format"] > FORMAT
+            raise LayoutError(
+                f"Run {folder.name} cannot be read because it was made by a version of MAUVE Lens "
+                f"{'newer than this one' if newer else 'before 0.2.0'}",
+                todo="Update the program" if newer else "Compare its texts again",
             )
-        if values["format"] != FORMAT:
-            raise ValueError(f"layout {values['format']}; this program reads layout {FORMAT}")
         return from_json(RunRecord, values, "run")
 
 
@@ -506,16 +478,15 @@ def _read_arrays(folder: Path, meta: RunRecord) -> dict[str, NDArray[Any]]:
         with damaged(folder.name, path.name):
             arrays[key] = load_array(path)
             arrays[key].setflags(write=False)
-            _require_digest(path, meta.files or {})
+            _require_digest(path, meta.files)
     return arrays
 
 
 def _require_digest(path: Path, files: Mapping[str, str]) -> None:
-    """Raise ValueError if a file is not the one whose digest the run's record has; OSError if it is gone."""
-    if path.name in files:
-        about = path.stat()
-        if _digest_at(path, (about.st_mtime_ns, about.st_ino, about.st_size)) != files[path.name]:
-            raise ValueError("it is not the file that was stored with the scores")
+    """Raise ValueError unless a file is the one whose digest the run's record has; OSError if it is gone."""
+    about = path.stat()
+    if _digest_at(path, (about.st_mtime_ns, about.st_ino, about.st_size)) != files.get(path.name):
+        raise ValueError("it is not the file that was stored with the scores")
 
 
 @lru_cache(maxsize=1024)

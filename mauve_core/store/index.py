@@ -29,20 +29,12 @@ INDEX = "index.sqlite"
 ASIDE = "index.damaged.sqlite"
 """Name under which the last damaged index is put aside; nothing reads it."""
 
-FORMAT = 3
+FORMAT = 1
 """Layout of the table and its summaries, kept as the file's user_version; raise it when either changes."""
 
 WAIT_S = 5
 """Seconds to wait for another writer, who takes milliseconds."""
 
-SERVER_VARIABLE = "MAUVE_LENS_DATABASE"
-SERVER_MARK = ".root-id"
-"""File that earlier versions left in each folder of runs, to identify it on the server that the variable named."""
-
-_NOTICE = (
-    f"The PostgreSQL server named by {SERVER_VARIABLE} is no longer used: the index is now a file next to the runs."
-    f" Nothing is lost: names, tags and notes are in the runs' folders. Unset {SERVER_VARIABLE}"
-)
 _TABLE = (
     "DROP TABLE IF EXISTS runs",
     "CREATE TABLE runs (id TEXT PRIMARY KEY, fingerprint TEXT NOT NULL, summary TEXT NOT NULL)",
@@ -63,7 +55,7 @@ _failed: dict[Path, StorageError] = {}
 
 
 class IndexWarning(UserWarning):
-    """The index was damaged and is rebuilt, cannot be used, or is no longer on a server."""
+    """The index was damaged and is rebuilt, or cannot be used."""
 
 
 class _DamagedIndexError(StorageError):
@@ -100,7 +92,6 @@ class RunIndex:
 
     def _listed(self, sizes: Mapping[str, int] | None = None) -> _Listed:
         """List runs by the index if possible, with the bytes in ``sizes`` where given."""
-        self._tell_of_server()
         try:
             found = self._mended(sizes or {})
             _failed.pop(self.root, None)
@@ -196,13 +187,6 @@ class RunIndex:
                 raise _DamagedIndexError(f"The index {self.path} is damaged: {words_of(error)}") from error
             todo = "Free some space or check its permissions; if the file is deleted, it is rebuilt from the runs"
             raise StorageError(f"The index {self.path} cannot be used: {words_of(error)}", todo=todo) from error
-
-    def _tell_of_server(self) -> None:
-        """Warn once for each folder of runs that was used with an index on a server."""
-        if os.environ.get(SERVER_VARIABLE):
-            with suppress(OSError):  # it did not exist, or another process was first
-                (self.root / SERVER_MARK).unlink()
-                warnings.warn(_NOTICE, IndexWarning, stacklevel=5)
 
 
 def _is_current(connection: sqlite3.Connection) -> bool:

@@ -126,13 +126,13 @@ class RunStore:
         check_sources(comparison, corpora, features)
         created = datetime.now(UTC).isoformat(timespec="seconds")
         with storage_errors(self.root), partial_folder(self.root) as partial:
-            write_run(partial, name, created, comparison, corpora, features)
+            files = write_run(partial, name, created, comparison, corpora, features)
             if replace and (self.root / base).exists():
                 final = self._replaced(partial, self.root / base)
             else:
                 final = put(partial, self.root, base)
         about = about_run(final)
-        return Run(final.name, name, created, comparison, dict(corpora), final, about.tags, about.notes)
+        return Run(final.name, name, created, comparison, dict(corpora), final, about.tags, about.notes, files)
 
     def list(self, query: str = "", tags: Iterable[str] = ()) -> Summaries:
         """List complete runs, the newest first, without the :meth:`damaged` ones; reads neither texts nor features.

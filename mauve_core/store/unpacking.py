@@ -24,7 +24,7 @@ from mauve_core.base.files import require_plain_file, storage_errors, sync_tree
 from mauve_core.judgments import RatingStore
 from mauve_core.store.archive import CHUNK, FORMAT, KNOWN_FILES, MANIFEST
 from mauve_core.store.checking import checked_run
-from mauve_core.store.folder import RATINGS, Run, is_id, parse_json, run_id
+from mauve_core.store.folder import RATINGS, LayoutError, Run, is_id, parse_json, run_id
 
 MAX_BYTES = 20 << 30
 """Limit for all files of one run together."""
@@ -189,7 +189,8 @@ def _check_run(folder: Path, source: Path, check: Callable[[Run], object] | None
     except (StorageError, ValueError, KeyError, TypeError, MemoryError, RecursionError, AttributeError) as error:
         reason = error.wrong if isinstance(error, StorageError | InputError) else words_of(error)
         reason = reason.replace(f"Run {folder.name} cannot be read because ", "").replace(f"{folder}{os.sep}", "")
-        raise _refused(source, f"the run in it cannot be read: {reason}") from error
+        todo = {"todo": error.todo} if isinstance(error, LayoutError) else {}
+        raise _refused(source, f"the run in it cannot be read: {reason}", **todo) from error
     return run
 
 

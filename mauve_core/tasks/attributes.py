@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import Later, NotBlank, Within
+from mauve_core.base.validation import NotBlank, Within
 from mauve_core.experiments.attributes_over_k import (
     SPLITS,
     AttributeTable,
@@ -46,9 +46,9 @@ class AttributesTask(RunTask):
     source: NotBlank = HUMAN
     candidate: NotBlank | None = None
     splits: Splits = SPLITS
-    other_run: Annotated[NotBlank | None, Later()] = None
-    other_file: Annotated[TextFile | None, Later()] = None
-    device: Annotated[NotBlank, Later()] = "auto"
+    other_run: NotBlank | None = None
+    other_file: TextFile | None = None
+    device: NotBlank = "auto"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -95,7 +95,7 @@ class Task(ABC):
     @classmethod
     def from_json(cls, values: object) -> Self:
         """Return the task that ``to_json`` wrote; InputError if it is unusable. Fields with defaults may be missing."""
-        return from_json(cls, values)
+        return from_json(cls, values, strict=True)
 
     def absolute(self) -> Self:
         """Return the task with absolute paths, for a process that runs in another folder."""

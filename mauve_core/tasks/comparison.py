@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.extras import require_map
 from mauve_core.base.names import require_text
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import Later, NotBlank
+from mauve_core.base.validation import NotBlank
 from mauve_core.corpus import Corpus, Table, read_corpus, read_table
 from mauve_core.corpus.by_source import split_by
 from mauve_core.corpus.equalizing import drawn, equal_draws
@@ -57,8 +57,8 @@ class TextFile:
     id_field: str | None = None
     metadata_fields: tuple[str, ...] | None = None
     features: FilePath | None = None
-    by: Annotated[str | None, Later()] = None
-    source: Annotated[str | None, Later()] = None
+    by: str | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         if (self.by is None) != (self.source is None):
@@ -121,7 +121,7 @@ class ComparisonTask(NewRunTask):
     config: CompareConfig = field(default_factory=CompareConfig)
     device: NotBlank = "auto"
     normalize: tuple[str, ...] | None = None
-    equalize: Annotated[bool, Later()] = False
+    equalize: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

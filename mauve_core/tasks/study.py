@@ -25,7 +25,7 @@ from mauve_core.base.errors import InputError
 from mauve_core.base.files import home
 from mauve_core.base.progress import Progress, silent
 from mauve_core.base.server_names import names_server, parse_server_name
-from mauve_core.base.validation import Later, NotBlank, Within
+from mauve_core.base.validation import NotBlank, Within
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import GENERATION
 from mauve_core.decoding import GenerationSettings, Prompts, generate_files, parse_decoder
@@ -87,8 +87,8 @@ class StudyTask(NewRunTask):
     config: CompareConfig = field(default_factory=CompareConfig)
     measures: bool = True
     device: NotBlank = "auto"
-    tokenizer: Annotated[NotBlank | None, Later()] = None
-    server: Annotated[ServerOptions | None, Later()] = None
+    tokenizer: NotBlank | None = None
+    server: ServerOptions | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -130,7 +130,7 @@ def test_scores_have_the_digits_of_the_leaderboard(server: MCPServer, run: Run) 
         tested = await session.ask("test_candidates", run=RUN, first="shifted", second="close")
         (own,) = (
             each.seen_from("shifted")
-            for each in run.comparison.differences or ()
+            for each in run.comparison.differences
             if each.score == "mauve" and {each.first, each.second} == {"shifted", "close"}
         )
         assert tested["difference"] == pytest.approx(own.difference, rel=1e-5)

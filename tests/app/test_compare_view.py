@@ -137,7 +137,7 @@ def saved_as(run: Run, comparison: Comparison) -> Run:
 def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: OpenPage, stored_run: Run) -> None:
     app = open_page()
     comparison = stored_run.comparison
-    found = [each for each in comparison.differences or () if each.score == "mauve"]
+    found = [each for each in comparison.differences if each.score == "mauve"]
     apart = [each for each in found if each.told_apart]
     assert len(apart) > 0
     assert f"Differences: {len(apart)} of {len(found)} pairs told apart" in expanders(app)
@@ -156,17 +156,6 @@ def test_the_differences_are_the_stored_tests_in_the_order_of_rank(open_page: Op
     captions = " ".join(caption.value for caption in app.caption)
     assert tables.tests_sentence(found, TEXTS) in captions
     assert "not tested" not in captions
-
-
-def test_a_run_made_before_there_were_tests_says_so(open_page: OpenPage, stored_run: Run) -> None:
-    run = saved_as(stored_run, dataclasses.replace(stored_run.comparison, differences=None))
-    app = open_page(scale="2")
-    assert not app.exception
-    (said,) = [caption.value for caption in app.caption if "were not tested when this run was made" in caption.value]
-    assert f"mauve-lens test {run.id}" in said
-    assert not any("Differences" in label for label in expanders(app))
-    assert figure_of(app, "differences_chart") is None
-    assert any("Gray bracket: tied, the intervals overlap." in caption.value for caption in app.caption)
 
 
 @pytest.mark.usefixtures("run_home")

@@ -365,67 +365,6 @@ def test_a_link_to_another_run_keeps_the_settings_of_the_visit() -> None:
     assert app.session_state["link"] == {"run": "b", **settings}
 
 
-OLD_LINK = {
-    "run": ("a", "run", "a"), "candidate": ("x", "candidate", "x"), "partition": ("joint", "partition", "joint"),
-    "cluster": ("3", "cluster", 3), "seed": ("1", "seed", 1), "weight": ("0.25", "weight", 0.25),
-    "scale": ("2", "scale", 2.0), "smoothing": ("laplace", "smoothing", "laplace"),
-    "lasso": ("0,0;1,0;1,1", "lasso", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))), "hidden": ("1,2", "map_hidden", (1, 2)),
-    "area_a": ("0,0;1,0;1,1", "lasso_kept", ((0.0, 0.0), (1.0, 0.0), (1.0, 1.0))),
-    "section": ("sweeps", "decoders_section", "sweeps"), "measure": ("recall", "ranking_measure", "recall"),
-    "across": ("zipf", "plot_x_measure", "zipf"), "along": ("length", "plot_y_measure", "length"),
-    "axis": ("k", "sweep_axis", "k"),
-    "score": ("mid", "score", "mid"), "tab": ("results", "judge_section", "results"),
-    "rater": ("Ann", "judge_rater", "Ann"),
-    "question": ("likely", "judge_question", "likely"), "pick": ("slice", "what_if_selection", "slice"),
-    "chosen": ("none", "what_if_clusters", ()), "field": ("topic", "what_if_field", "topic"),
-    "value": ("river", "what_if_value", "river"),
-    "side": ("both", "what_if_side", "both"), "action": ("cap", "what_if_action", "cap"),
-    "factor": ("2", "what_if_factor", 2.0),
-    "fix": ("drop", "greedy_action", "drop"), "part": ("flow", "probes_section", "flow"),
-    "perturbation": ("typos", "probes_perturbation", "typos"), "flow": ("3,4", "probes_flow", (3, 4)),
-    "shelf": ("bin", "runs_section", "bin"), "query": ("a b", "runs_query", "a b"),
-    "tags": ("y,z", "runs_tags", ("y", "z")),
-    "left": ("a", "first_run", "a"), "right": ("b", "second_run", "b"), "tour": ("2", "tour", 2),
-    "present": ("on", "presenting", True),
-    "order": ("p", "clusters_order", "p"),
-    "colour": ("cluster", "map_colour", "cluster"), "below": ("few", "gap_tab", "few"),
-    "form": ("table", "clusters_as", "table"), "detail": ("why", "cluster_tab", "why"),
-    "area": ("list", "area_tab", "list"), "human_text": ("4", "human_text", 4), "model_text": ("5", "model_text", 5),
-    "find": ('"a  b"', "search_query", '"a  b"'), "regex": ("on", "search_pattern", True),
-    "in": ("x", "search_source", "x"), "from_words": ("3", "search_shortest", 3),
-    "to_words": ("9", "search_longest", 9),
-    "where": ("topic", "search_field", "topic"), "is": ("", "search_value", ""), "read": ("12", "read_text", 12),
-    "beside": ("y", "beside", "y"), "shows": ("loop-1a2b3c4d", "search_finding", "loop-1a2b3c4d"),
-    "versus": ("close", "reference", "close"),
-    "of_all": ("6", "cluster_of_all", 6), "drawn": ("nearest", "texts_of_all", "nearest"),
-    "paired": ("on", "texts_paired", True),
-    "pair": ("1", "nearest_pair", 1), "column": ("topic", "metadata_column", "topic"),
-    "captured": ("table", "attributes_as", "table"),
-    "categories": ("1,3", "categorical_columns", (1, 3)), "numbers": ("0", "numeric_columns", (0,)),
-    "whose": ("human", "purity_side", "human"), "pure": ("topic", "purity_column", "topic"),
-    "measured": ("table", "measures_as", "table"), "swept": ("table", "sweep_as", "table"),
-    "by": ("mauve", "probes_order", "mauve"), "yardstick": ("off", "probes_other_sources", False),
-    "less": ("control", "probes_baseline", "control"), "moves": ("largest", "flow_tab", "largest"),
-    "sheet": ("2", "flow_page", 2), "source": ("x", "tried_source", "x"), "text": ("7", "tried_text", 7),
-    "tried": ("typos\nlowercase", "tried_perturbations", ("typos", "lowercase")),
-    "ties": ("random", "judge_ties", "random"),
-    "seconds": ("45", "judge_min_seconds", 45), "paper": ("neurips-2021", "published_paper", "neurips-2021"),
-    "published": ("self_bleu", "published_measure", "self_bleu"),
-    "against": ("stories,x", "published_reference", ("stories", "x")),
-    "vary": ("encoders", "methods_section", "encoders"),
-    "plane": ("ranks", "published_axes", "ranks"), "table": ("news_grover", "published_table", "news_grover"),
-}  # fmt: skip
-"""A parameter by its name in the URL: what stands there, the field of the state, and its value."""
-
-
-def test_links_keep_their_names() -> None:
-    query = {name: text for name, (text, _, _) in OLD_LINK.items()}
-    state = State(**{field: value for _, field, value in OLD_LINK.values()})
-    assert parse(query) == state
-    assert to_query(state) == query
-    assert {field for _, field, _ in OLD_LINK.values()} == set(PARAMETERS)
-
-
 def test_another_field_of_metadata_forgets_the_value() -> None:
     before = State(run="a", what_if_field="topic", what_if_value="river")
     assert changed(before, what_if_field="words") == State(run="a", what_if_field="words")

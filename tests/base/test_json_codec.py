@@ -63,20 +63,51 @@ def test_a_dataclass_reads_back_and_is_written_as_it_was() -> None:
     )
 
 
+def test_what_has_a_default_may_be_missing() -> None:
+    assert from_json(Inner, {"name": "x"}) == Inner("x")
+    found = from_json(OuterThing, {name: VALUES[name] for name in VALUES if name not in ("limit", "notes")})
+    assert (found.limit, found.notes) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"more": 1}, "The outer thing"),
+        ({"inner": {"name": "x", "more": 1}}, "The entry inner of the outer thing"),
+        ({"by_name": {"one": [{"name": "x", "more": 1}]}}, r"The entry by_name.one\[0\] of the outer thing"),
+    ],
+)
+def test_unknown_entries_are_ignored_unless_reading_is_strict(change: dict[str, Any], place: str) -> None:
+    values = {**VALUES, **change}
+    assert "more" not in json.dumps(dataclass_to_json(from_json(OuterThing, values)))
+    with pytest.raises(InputError, match=rf"^{place} cannot be used\. Allowed: the entries .*Received: 'more'"):
+        from_json(OuterThing, values, strict=True)
+    assert from_json(OuterThing, VALUES, strict=True).kind == "a"
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"kind": "c"}, r"entry kind of the outer thing cannot be used\. Allowed: a, b\. Received: 'c'"),
         ({"inner": {"name": " "}}, r"entry inner\.name of .* Allowed: text"),
-        ({"inner": {"title": "x"}}, r"entry inner of .* Allowed: the entries name, share; required: name\. .*'title'"),
+        ({"inner": {"name": "x", "share": 2}}, r"entry inner\.share of .* Allowed: a number from 0 to 1\. Received: 2"),
+        ({"inner": {"title": "x"}}, r"entry inner of .* Allowed: the entries name\. .*'title'"),
         ({"by_name": {"one": [{}]}}, r"entry by_name\.one\[0\] of"),
         ({"labels": [2**40]}, r"whole numbers of int32"),
         ({"value": "nan"}, "Allowed: a finite number"),
+        ({"value": math.nan}, "Allowed: a finite number"),
+        ({"even": 3}, "Allowed: an even number"),
+        ({"word": 5}, "entry word of .* Allowed: text"),
     ],
 )
 def test_what_is_refused_says_where_it_stands(change: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         from_json(OuterThing, {**VALUES, **change})
+
+
+def test_the_message_says_what_the_caller_calls_it() -> None:
+    with pytest.raises(InputError, match=r"^The line of a list cannot be used\. Allowed: an object"):
+        from_json(Inner, [], "line of a list")
 
 
 @pytest.mark.parametrize("wrong", [{"name": ""}, {"name": 3}, {"name": "x", "share": True}])

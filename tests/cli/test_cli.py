@@ -64,7 +64,7 @@ def test_compare_prints_one_json_object_and_stores_the_run(study: Path, capsys: 
     assert record == json.loads(
         json.dumps(
             {
-                "schema": "mauve-lens/compare/3",
+                "schema": "mauve-lens/compare/1",
                 "verdict": verdict(run).as_dict(),
                 **to_json(run.comparison),
                 "preflight": found,

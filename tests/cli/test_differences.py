@@ -1,4 +1,4 @@
-"""``mauve-lens test``: a table, JSON, what is refused, and runs and measures stored before there were tests."""
+"""``mauve-lens test``: a table, JSON, and what is refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_every_pair_is_listed(run: Run, capsys: pytest.CaptureFixture[str]) -> N
     found = found_in(capsys, run.id)
     assert [(each["a"], each["b"]) for each in found] == list(combinations(NAMES, 2))
     assert all(set(each) == KEYS and each["score"] == "mauve" for each in found)
-    for each, stored in zip(found, (run.comparison.differences or ())[:: len(SCORES)], strict=True):
+    for each, stored in zip(found, run.comparison.differences[:: len(SCORES)], strict=True):
         assert (stored.score, stored.difference, stored.p_value) == ("mauve", each["difference"], each["p"])
         assert each["low"] <= each["difference"] <= each["high"]
         assert each["p"] <= each["p_adjusted"]
@@ -117,7 +117,7 @@ def test_names_from_files_cannot_steer_the_terminal(own_home: Path, capsys: pyte
         "candidates": (first, second),
         "joint": (),
         "prompts": None,
-        "differences": tuple(type(each)(**{**vars(each), "second": evil}) for each in comparison.differences or ()),
+        "differences": tuple(type(each)(**{**vars(each), "second": evil}) for each in comparison.differences),
     }
     corpora = _renamed(make_corpora(), evil)
     RunStore().save("evil", Comparison(**{**vars(comparison), **changed}), corpora)

@@ -273,7 +273,7 @@ def test_every_pair_is_clustered_with_the_human_texts_alone(monkeypatch: pytest.
 
 def test_the_difference_is_that_of_the_scores_on_the_leaderboard() -> None:
     comparison = scored_by_hand(made(PARTLY))
-    for each in comparison.differences or ():
+    for each in comparison.differences:
         one, other = comparison.candidate(each.first), comparison.candidate(each.second)
         pairwise = one.scores[each.score].mean - other.scores[each.score].mean
         joint = one.joint_scores[each.score].mean - other.joint_scores[each.score].mean
@@ -479,7 +479,7 @@ def test_a_nearer_candidate_is_told_apart_with_the_sign_of_each_score() -> None:
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, bootstrap=100), projection=False)
     given = {name: features[name] for name in (HUMAN, *names)}
     comparison = compare(human, {name: candidates[name] for name in names}, config, features=given)
-    found = {each.score: each for each in comparison.differences or ()}
+    found = {each.score: each for each in comparison.differences}
     for name in SCORES:
         sign = 1 if name.startswith("mauve") else -1
         assert sign * found[name].difference > 0
@@ -500,7 +500,7 @@ def test_a_candidate_under_two_names_is_not_told_apart_from_itself(matched: bool
         others = {name: dataclasses.replace(corpus, ids=ids[name]) for name, corpus in others.items()}
     config = CompareConfig(encoder=None, score=ScoreConfig(seeds=2, bootstrap=100), projection=False)
     comparison = compare(dataclasses.replace(human, prompts=None), others, config, features=given)
-    for each in comparison.differences or ():
+    for each in comparison.differences:
         assert each.joint_difference == 0
         assert each.p_value == each.p_adjusted == 1
         assert not each.told_apart

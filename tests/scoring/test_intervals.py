@@ -15,11 +15,11 @@ from mauve_core.corpus import Corpus
 from mauve_core.numerics.divergences.scores import score_counts
 from mauve_core.numerics.resampling.exchange import Draws, separate_prompts
 from mauve_core.scoring.compare import compare
-from mauve_core.scoring.estimates import basis_of_sides, estimates_of, resamples, rescored, score_basis, two_sides
+from mauve_core.scoring.estimates import basis_of_sides, estimates_of, resamples, two_sides
 from mauve_core.scoring.replicates import TwoSides
-from mauve_core.scoring.result import OTHER_HALF, Comparison, Partition
+from mauve_core.scoring.result import Comparison, Partition
 from mauve_core.scoring.spread import Estimate
-from mauve_core.scoring.streams import half_seeds, stream
+from mauve_core.scoring.streams import stream
 from tests.plain_exchange import PlainGroups, plain_groups, plain_rate, plain_resamples
 from tests.synthetic import make_comparison_inputs
 
@@ -156,19 +156,6 @@ def test_plain_twin(comparisons: dict[str, Comparison], how: str, kind: Partitio
     candidate, twin = comparison.candidate(name), twin_of(comparison, kind, name)
     assert two_sides(comparison, kind, name).exchange_rate(comparison.config.score.bootstrap) == twin.rate
     assert_intervals(dict(candidate.joint_scores if kind == "joint" else candidate.scores), twin)
-
-
-def test_plain_twin_of_human_halves_of_one_split(comparisons: dict[str, Comparison]) -> None:
-    comparison = comparisons["shared"]
-    halves, score = comparison.halves, comparison.config.score
-    assert halves is not None
-    groups = PlainGroups([], list(range(N // 2)), list(range(N // 2, N)))
-    twin = PlainTwin(halves.partitions, OTHER_HALF, groups, score, half_seeds(score).resampling)
-    before = dataclasses.replace(comparison, like_for_like=None)  # as stored before each seed had a split of its own
-    found = rescored(before, "pairwise", score_basis(before, "pairwise", "none"), score.scale)
-    assert found.halves is not None
-    assert found.like_for_like is None
-    assert_intervals(dict(found.halves.scores), twin)
 
 
 @pytest.mark.parametrize("kind", ["pairwise", "joint"])

@@ -34,7 +34,7 @@ def large_comparison() -> Comparison:
         dataclasses.replace(first, source=dataclasses.replace(first.source, name=f"{number}{HOSTILE}"))
         for number in range(CROWD)
     )
-    return dataclasses.replace(made, candidates=candidates, differences=None)
+    return dataclasses.replace(made, candidates=candidates)
 
 
 def large_partition() -> Partition:

@@ -31,9 +31,7 @@ def comparison(*apart: set[str], tested: bool = True) -> Comparison:
         Difference("mauve", one, other, 0.2, 0.1, 0.3, 0.2, 0.01, 0.04 if {one, other} in apart else 0.06, False, 9)
         for one, other in combinations(NAMES, 2)
     )
-    return dataclasses.replace(
-        template, candidates=tuple(candidates), differences=differences if tested else None, like_for_like=None
-    )
+    return dataclasses.replace(template, candidates=tuple(candidates), differences=differences if tested else ())
 
 
 def letters(found: Comparison) -> dict[str, str]:

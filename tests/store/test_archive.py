@@ -211,11 +211,6 @@ def _changed(file: bytes, **values: object) -> bytes:
     return json.dumps({**json.loads(file), **values}).encode()
 
 
-def _summary(file: bytes, **values: object) -> bytes:
-    meta = json.loads(file)
-    return json.dumps({**meta, **values, "summary": {**meta["summary"], **values}}).encode()
-
-
 def _with_trigger(file: bytes, folder: Path) -> bytes:
     path = folder / "triggered.sqlite"
     path.write_bytes(file)
@@ -239,10 +234,8 @@ NAN = np.full((7, 4), np.nan, np.float32)
 HOSTILE: dict[str, Callable[[Files, Path], Files]] = {
     "absolute name": lambda files, folder: {**files, str(folder / "outside"): b"x"},
     "name that climbs": lambda files, _: {**files, "../outside": b"x"},
-    "name that climbs back in": lambda files, _: {**files, "attached/../../outside.json": b"{}"},
     "backslashes": lambda files, _: {**files, "..\\outside": b"x"},
     "unknown name": lambda files, _: {**files, "run.py": b"x"},
-    "derived": lambda files, _: {**files, "derived/basis.npz": b"x"},
     "hidden name": lambda files, _: {**files, "attached/.x.json": b"{}"},
     "newline in a name": lambda files, _: {**files, "about.json\n": b"{}"},
     "no comparison": lambda files, _: _without(files, "comparison.json"),
@@ -254,20 +247,15 @@ HOSTILE: dict[str, Callable[[Files, Path], Files]] = {
     "promised array": lambda files, _: {**files, "joint.npy": _header("(9000000000, 9000)")},
     "not finite": lambda files, _: _honest({**files, "features-0.npy": _npy(NAN)}),
     "features that were exchanged": lambda files, _: {**files, "features-0.npy": _npy(np.ones((7, 4), np.float32))},
-    "labels that were exchanged": lambda files, _: {**files, "joint.npy": _npy(np.full((2, 18), 2, np.int32))},
-    "features of others": lambda files, _: {**files, "features-0.npy": _npy(np.ones((3, 4), np.float32))},
-    "labels out of range": lambda files, _: {**files, "joint.npy": _npy(np.full((2, 18), 99, np.int32))},
+    "features of others": lambda files, _: _honest({**files, "features-0.npy": _npy(np.ones((3, 4), np.float32))}),
+    "labels out of range": lambda files, _: _honest({**files, "joint.npy": _npy(np.full((2, 18), 99, np.int32))}),
     "broken record": lambda files, _: {**files, "comparison.json": b"{"},
     "deep record": lambda files, _: {**files, "comparison.json": b"[" * 100_000},
     "not a number": lambda files, _: {**files, "attached/measures.json": b'{"a": NaN}'},
-    "another layout": lambda files, _: {**files, "comparison.json": _changed(files["comparison.json"], format=2)},
+    "another version": lambda files, _: {**files, "comparison.json": _changed(files["comparison.json"], format=1)},
     "no settings": lambda files, _: {**files, "comparison.json": _changed(files["comparison.json"], comparison={})},
-    "name of no text": lambda files, _: {**files, "comparison.json": _summary(files["comparison.json"], name=["x"])},
-    "no date": lambda files, _: {**files, "comparison.json": _summary(files["comparison.json"], created="<b>")},
-    "summary of another": lambda files, _: {
-        **files,
-        "comparison.json": _changed(files["comparison.json"], created="2020-01-01T00:00:00+00:00"),
-    },
+    "name of no text": lambda files, _: {**files, "comparison.json": _changed(files["comparison.json"], name=["x"])},
+    "no date": lambda files, _: {**files, "comparison.json": _changed(files["comparison.json"], created="<b>")},
     "texts of another side": lambda files, _: {**files, "texts-0.parquet": files["texts-1.parquet"]},
     "changed text": lambda files, _: {
         **files,
@@ -288,18 +276,18 @@ HOSTILE: dict[str, Callable[[Files, Path], Files]] = {
 REASONS = {
     "unknown name": "it contains a file that does not belong to a run.*Received: 'run.py'",
     "name that climbs": "it contains a file that does not belong to a run",
-    "derived": "it contains a file that does not belong to a run",
     "no texts": r"missing or unexpected files: .*texts-1\.parquet",
     "no prompts": r"missing or unexpected files: prompts\.npy",
     "array too many": r"missing or unexpected files: .*pairwise-7\.npy",
     "pickled array": "the run in it cannot be read: .*Python objects",
     "promised array": "the run in it cannot be read: joint.npy: its header declares",
     "features that were exchanged": "features-0.npy is damaged or missing: it is not the file that was stored",
-    "labels that were exchanged": "joint.npy is damaged or missing: it is not the file that was stored",
+    "features of others": "features-0.npy is damaged or missing: shape",
+    "labels out of range": "the labels or the map is damaged or missing: labels 99 to 99 of 3 clusters",
     "not finite": "the run in it cannot be read: .*finite",
     "not a number": "measures.json: it contains NaN",
     "name of no text": "name of the run cannot be used",
-    "summary of another": "Its summary has a different name or time",
+    "another version": r"it was made by a version of MAUVE Lens before 0\.2\.0\. Compare its texts again",
     "changed text": "cannot be read: texts-0.parquet no longer holds the texts that were stored in it",
     "ratings with a trigger": "its tables are not those of a ratings file",
     "compressed beyond measure": "would expand from .* to 8,388,[0-9]+ bytes.*Allowed: at most 300 to 1",

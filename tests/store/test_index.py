@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import fields
@@ -19,23 +18,9 @@ import pytest
 from mauve_core.base import locks
 from mauve_core.base.errors import StorageError
 from mauve_core.store import COMPARISON, RunStore, RunSummary, index
-from mauve_core.store.index import ASIDE, FORMAT, INDEX, SERVER_MARK, SERVER_VARIABLE, IndexWarning
+from mauve_core.store.index import ASIDE, FORMAT, INDEX, IndexWarning
 from mauve_core.store.placing import locked
 from tests.handmade import make_comparison, make_corpora
-
-FORMER_INDEX = """
-CREATE TABLE mauve_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY);
-INSERT INTO mauve_version VALUES ('0001');
-CREATE TABLE mauve_roots (id VARCHAR(32) NOT NULL PRIMARY KEY, path TEXT NOT NULL);
-INSERT INTO mauve_roots VALUES ('0123456789abcdef0123456789abcdef', '/elsewhere');
-CREATE TABLE mauve_runs (root VARCHAR(32) NOT NULL REFERENCES mauve_roots (id) ON DELETE CASCADE,
-    id VARCHAR(80) NOT NULL, name TEXT NOT NULL, created TEXT NOT NULL, human TEXT NOT NULL, candidates JSON NOT NULL,
-    n BIGINT NOT NULL, encoder TEXT, tags JSON NOT NULL, notes TEXT NOT NULL, bytes BIGINT NOT NULL,
-    sign TEXT NOT NULL, PRIMARY KEY (root, id));
-INSERT INTO mauve_runs VALUES ('0123456789abcdef0123456789abcdef', 'gone', 'gone', '2026', '/data', '["b"]', 7, NULL,
-    '[]', '', 0, '');
-"""
-"""The index of earlier versions, as it stands in their ``catalogue.sqlite``."""
 
 
 def save(store: RunStore, name: str) -> str:
@@ -80,7 +65,7 @@ def test_folders_are_read_only_when_they_have_changed(store: RunStore, monkeypat
 def test_the_number_of_the_layout_is_raised_with_what_is_in_it() -> None:
     """A line that another version wrote must not be taken for a whole one."""
     known = ("id", "name", "created", "human", "candidates", "n", "encoder", "tags", "notes", "bytes", "kind")
-    assert (FORMAT, tuple(item.name for item in fields(RunSummary))) == (3, (*known, "features_from"))
+    assert (FORMAT, tuple(item.name for item in fields(RunSummary))) == (1, (*known, "features_from"))
 
 
 @pytest.mark.parametrize("number", [0, FORMAT + 1])
@@ -93,21 +78,6 @@ def test_an_index_of_another_layout_is_made_anew(store: RunStore, number: int, t
     assert [(line.id, line.tags) for line in store.list()] == [("one", ("kept",))]
     assert version(store.root / INDEX) == FORMAT
     assert not (store.root / ASIDE).exists(), "there was nothing wrong with it"
-
-
-@pytest.mark.parametrize("name", ["catalogue.sqlite", INDEX])
-def test_the_index_of_earlier_versions_is_in_nobodys_way(store: RunStore, name: str) -> None:
-    save(store, "one")
-    store.describe("one", name="Named", tags=["t"], notes="notes")
-    (store.root / SERVER_MARK).write_text("0123456789abcdef0123456789abcdef")
-    (store.root / INDEX).unlink(missing_ok=True)
-    with opened(store.root / name) as old:
-        old.execute("PRAGMA journal_mode=WAL")
-        old.executescript(FORMER_INDEX)
-    assert [(line.id, line.name, line.tags, line.notes) for line in store.list()] == [("one", "Named", ("t",), "notes")]
-    assert store.describe("one", notes="later") == store.list()[0]
-    store.delete("one")
-    assert (store.list(), store.damaged(), store.index_failure()) == ([], {}, None)
 
 
 @pytest.mark.parametrize("first", ["list", "damaged", "describe", "save", "delete"])
@@ -417,23 +387,3 @@ def test_texts_that_no_page_takes_are_listed(store: RunStore) -> None:
     path = store.root / "one" / COMPARISON
     path.write_text(path.read_text().replace("/data/human.jsonl", "/data/\\u0000\\ud800"))
     assert [store.list()[0].human for _ in range(2)] == ["/data/\ufffd?"] * 2
-
-
-def test_a_home_whose_index_was_on_a_server_is_told_once(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    save(store, "one")
-    said = store.describe("one", name="Named", tags=["t"], notes="notes")
-    (store.root / SERVER_MARK).write_text("0123456789abcdef0123456789abcdef")
-    assert store.list() == [said], "nothing is said without the variable"
-    monkeypatch.setenv(SERVER_VARIABLE, "postgresql://me:secret@server/mauve")
-    with pytest.warns(
-        IndexWarning, match=r"index is now a file next to the runs. Nothing is lost: names, tags"
-    ) as caught:
-        assert store.list() == [said], "all of it lies in the folder"
-    assert len(caught) == 1
-    assert "secret" not in str(caught[0].message)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert RunStore(store.root).list() == [said]
-        (store.root / INDEX).unlink()
-        assert store.list() == [said]
-        assert RunStore(store.root.parent / "new").list() == [], "it never had one"

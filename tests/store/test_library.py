@@ -50,7 +50,6 @@ def test_every_word_is_looked_for_everywhere(store: RunStore) -> None:
 def test_an_encoder_is_found(store: RunStore) -> None:
     run = save(store, "one")
     record = json.loads((run.path / "comparison.json").read_text())
-    record["summary"]["encoder"] = "gpt2-large"
     record["comparison"]["config"]["encoder"] = EncoderConfig("gpt2-large").as_dict()
     (run.path / "comparison.json").write_text(json.dumps(record))
     assert ids(store, "GPT2") == {run.id}, "the comparison changed, so its line does"

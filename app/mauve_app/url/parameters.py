@@ -99,7 +99,7 @@ class Parameter:
 
 
 def parameter(codec: Codec[T], default: D, *, name: str = "", reset_by: tuple[str, ...] = ()) -> T | D:
-    """Declare a field of ``State``. Its URL name (``name``, else the field's) never changes, so that old links work."""
+    """Declare a field of ``State``. Its URL name is ``name``, else the field's."""
     metadata = {"codec": codec, "name": name, "reset_by": reset_by}
     return cast("T | D", dataclasses.field(default=default, metadata=metadata))
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from mauve_core.analysis.attributes import Attribute
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Later, Settings, require_different
+from mauve_core.base.validation import As, Settings
 from mauve_core.store import Run
 
 ATTACHMENT = "attributes"
@@ -40,11 +40,7 @@ class AttributeTable:
     rows: tuple[Attribute, ...]
     settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    foreign: Annotated[tuple[Attribute, ...] | None, Later()] = None
-
-    def __post_init__(self) -> None:
-        for rows in (self.rows, self.foreign or ()):
-            require_different([(row.column, row.kind, row.k) for row in rows], "A column at one k")
+    foreign: tuple[Attribute, ...] | None = None
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -84,6 +80,4 @@ def stored_attributes(run: Run) -> AttributeTable | None:
     values = run.attachment(ATTACHMENT)
     if values is None:
         return None
-    table = from_json(AttributeTable, values)
-    run.require_texts((row.n + row.missing for row in table.rows), "The table of columns")
-    return table
+    return from_json(AttributeTable, values)

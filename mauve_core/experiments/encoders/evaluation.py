@@ -106,7 +106,7 @@ def _result_of(comparison: Comparison, dimension: int | None) -> EncoderResult:
     return EncoderResult(
         encoder=comparison.config.encoder,
         scores={candidate.name: candidate.scores for candidate in comparison.candidates},
-        ceiling={} if comparison.halves is None else comparison.halves.scores,
+        ceiling=None if comparison.halves is None else comparison.halves.scores,
         differences=comparison.differences,
         dimension=dimension,
         tokens_median=comparison.human.tokens_median,

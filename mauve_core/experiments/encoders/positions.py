@@ -70,8 +70,6 @@ class EncoderPositions:
         counts = {len(each.values) for each in (self.untouched, self.beginning, self.end)}
         if len(counts) > 1:
             raise InputError("The divergences of an encoder are not those of the same seeds")
-        for each in (self.untouched, self.beginning, self.end):
-            each.check(POSITION_SCORE, FIVE_BOUNDS[POSITION_SCORE])
 
     @property
     def reads_the_end(self) -> bool:
@@ -180,9 +178,7 @@ def stored_positions(run: Run) -> PositionTable | None:
     values = run.attachment(ATTACHMENT)
     if values is None:
         return None
-    table = from_json(PositionTable, values)
-    run.require_texts([table.n], "The table of positions")
-    return table
+    return from_json(PositionTable, values)
 
 
 def _drawn(run: Run, texts: int) -> tuple[Rows, Split]:

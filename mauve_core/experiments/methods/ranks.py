@@ -100,14 +100,13 @@ def method_standings(
     """
     score = score_of(result.method, comparison)
     if score is not None and comparison is not None:
-        joined: Joined = "overlap" if comparison.differences is None else "test"
         return [
             MethodStanding(
                 each.candidate.name,
                 place,
                 each.rank,
                 each.tied,
-                joined if each.rank < place else "",
+                "test" if each.rank < place else "",
                 result.scores[each.candidate.name],
                 as_leaderboard=True,
             )
@@ -162,8 +161,7 @@ def _told_apart(result: MethodResult, one: str, other: str, comparison: Comparis
 def about_ranks(table: MethodTable, comparison: Comparison | None) -> str:
     """Say which methods have the leaderboard's ranks, and how the others' come about."""
     of_run = [score_of(result.method, comparison) is not None for result in table.results]
-    by = "tests of differences" if comparison is not None and comparison.differences is not None else "its intervals"
-    own = f"rows marked {MARK} as on the leaderboard, by {by}" if any(of_run) else ""
+    own = f"rows marked {MARK} as on the leaderboard, by tests of differences" if any(of_run) else ""
     rest = "by overlapping intervals over texts" if not all(of_run) else ""
     others = f"; the others {rest}" if own and rest else rest
     return f"Ranks: {own}{others}. From the top down, a candidate ties with the first of its group, or opens the next."

@@ -20,9 +20,6 @@ from mauve_core.base.validation import (
     PValue,
     Settings,
     Written,
-    check_t_interval,
-    require_different,
-    require_within,
 )
 from mauve_core.experiments.methods.method import Method, parse_method
 from mauve_core.numerics.resampling.multiple_tests import holm
@@ -66,12 +63,6 @@ class MethodScore:
     n: Count
     p_value: PValue | None = None
     z: float | None = None
-
-    def check(self, method: Method) -> None:
-        """Raise InputError unless value and interval lie in the method's range and belong together."""
-        what, (low, high) = f"The value of {method.spec}", method.bounds
-        check_t_interval(what, self.value, self.sd_texts, self.low, self.high, method.bounds)
-        require_within(f"{what} over seeds", [self.sd_seeds or 0.0], 0, high - low)
 
     def overlaps(self, other: MethodScore) -> bool:
         """Whether the intervals overlap; True if either score has no interval."""
@@ -189,9 +180,4 @@ def stored_methods(run: Run) -> MethodTable | None:
         return None
     table = from_json(MethodTable, values)
     run.require_sources(table.candidates, "The table of methods")
-    require_different([each.method for each in table.results], "A method")
-    for result in table.results:
-        for score in (*result.scores.values(), *([result.ceiling] if result.ceiling else [])):
-            score.check(result.method)
-            run.require_texts([score.n], "The table of methods")
     return table

@@ -41,7 +41,7 @@ TESTED_SCORE = "mauve"
 _ROUNDING = 1e-12
 """Bound on the rounding error of a p-value times the number of tests."""
 
-Outcome = Literal["detected", "not detected", "nothing changed", "not tested"]
+Outcome = Literal["detected", "not detected", "nothing changed"]
 
 
 def permutations_for(perturbations: int) -> int:
@@ -97,8 +97,8 @@ class Detection:
     ----------
     name, title : str
         The perturbation's spec, and its name for people.
-    outcome : {"detected", "not detected", "nothing changed", "not tested"}
-        Detected if ``p_adjusted`` is at most ``LEVEL``. Tables stored before the test existed are not tested.
+    outcome : {"detected", "not detected", "nothing changed"}
+        Detected if ``p_adjusted`` is at most ``LEVEL``.
     score, control : SeedSpread
         MAUVE of the perturbed half and of the untouched one, over splits and k-means seeds.
     p_value, p_adjusted : float or None
@@ -124,27 +124,22 @@ class Detection:
 def detections(table: ProbeTable) -> tuple[Detection, ...]:
     """All perturbations of a table: those detected first, and within each outcome the lowest MAUVE first."""
     lines = [line for line in table.lines if line.kind == "perturbation"]
-    raw = {line.name: combined_p_value(line.p_values) for line in lines if line.p_values and line.changed > 0}
+    raw = {line.name: combined_p_value(line.p_values) for line in lines if line.changed > 0}
     adjusted = holm(list(raw.values())).tolist() if raw else []
     by_name = {name: (raw[name], value) for name, value in zip(raw, adjusted, strict=True)}
     found = [_detection(table, line, *by_name.get(line.name, (None, None))) for line in lines]
-    order: tuple[Outcome, ...] = ("detected", "not detected", "nothing changed", "not tested")
+    order: tuple[Outcome, ...] = ("detected", "not detected", "nothing changed")
     return tuple(sorted(found, key=lambda each: (order.index(each.outcome), each.score.mean)))
 
 
 def summary(table: ProbeTable) -> str:
     """Answer in one sentence which perturbations MAUVE tells from untouched texts; empty without perturbations."""
     found, words = detections(table), table.words
-    tested = [each for each in found if each.outcome in ("detected", "not detected")]
+    tested = [each for each in found if each.outcome != "nothing changed"]
     if not found:
         return ""
     if not tested:
-        changed = any(each.outcome == "not tested" for each in found)
-        return (
-            "These probes were stored without a test: probe again to learn what MAUVE detects."
-            if changed
-            else words.said("No perturbation changed a text.")
-        )
+        return words.said("No perturbation changed a text.")
     noticed = [each.title for each in tested if each.outcome == "detected"]
     missed = [each.title for each in tested if each.outcome == "not detected"]
     halves = f"With halves of {table.control.n:,} {words.items}, MAUVE"
@@ -161,7 +156,7 @@ def about_test(table: ProbeTable) -> str:
     tested = sum(each.p_value is not None for each in detections(table))
     if not tested:
         return ""
-    splits = max(len(line.p_values or ()) for line in table.lines)
+    splits = max(len(line.p_values) for line in table.lines)
     over = "" if splits == 1 else f", twice the mean p-value of {splits} splits"
     corrected = "" if tested == 1 else f", corrected for {tested} perturbations by Holm's method"
     return table.words.said(
@@ -177,10 +172,8 @@ def _statistic(partition: Partition, scale: float) -> Statistic:
 
 
 def _detection(table: ProbeTable, line: ProbeLine, p_value: float | None, p_adjusted: float | None) -> Detection:
-    outcome: Outcome = "not tested"
-    if line.changed == 0:
-        outcome = "nothing changed"
-    elif p_adjusted is not None:
+    outcome: Outcome = "nothing changed"
+    if p_adjusted is not None:
         outcome = "detected" if p_adjusted <= LEVEL * (1 + _ROUNDING) else "not detected"
     scores = line.scores[TESTED_SCORE], table.control.scores[TESTED_SCORE]
     return Detection(line.name, line.title, outcome, *scores, p_value, p_adjusted)

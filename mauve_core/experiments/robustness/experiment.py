@@ -229,7 +229,7 @@ class Work:
         n = len(self.splits[0].reference)
         scores = {measure: SeedSpread.of(found) for measure, found in values.items()}
         k = self.score.k or default_k(n, n)
-        return ProbeLine(kind, name, n, k, changed, scores, p_values=tuple(p_values) or None)
+        return ProbeLine(kind, name, n, k, changed, scores, p_values=tuple(p_values))
 
     def _scores(self, parts: Sequence[Partition]) -> dict[str, list[float]]:
         """Each measure for each k-means seed; P is the reference half."""

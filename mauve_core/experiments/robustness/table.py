@@ -19,12 +19,10 @@ from mauve_core.base.validation import (
     As,
     Count,
     Holds,
-    Later,
     PValue,
     RangedByName,
     Settings,
     Share,
-    require_different,
 )
 from mauve_core.base.words import Words
 from mauve_core.corpus.kinds import KINDS, TEXT, kind_of, parse_perturbation
@@ -109,9 +107,9 @@ class ProbeLine:
         For a perturbation, of the first split's comparison half.
     notes : tuple of str
         Number of unchanged texts among those in any comparison half.
-    p_values : tuple of float or None
-        Of each split of a perturbation: :func:`mauve_core.experiments.robustness.detection.split_p_value`. None for
-        others, and in tables stored before there was a test.
+    p_values : tuple of float
+        Of each split of a perturbation: :func:`mauve_core.experiments.robustness.detection.split_p_value`. Empty for
+        others.
     """
 
     kind: LineKind
@@ -122,15 +120,13 @@ class ProbeLine:
     scores: Annotated[Mapping[str, SeedSpread], RangedByName(_BOUNDS)]
     flow: Flow | None = None
     notes: tuple[str, ...] = ()
-    p_values: Annotated[tuple[PValue, ...] | None, Later()] = None
+    p_values: tuple[PValue, ...] = ()
 
     def __post_init__(self) -> None:
         if not set(PROBE_SCORES) <= set(self.scores):
             raise InputError("A line of probes lacks scores", allowed=", ".join(PROBE_SCORES))
-        if self.p_values is not None and not self.p_values:
-            raise InputError("A tested line of probes has no p-value", allowed="one for each split")
-        for name, bounds in _BOUNDS.items():
-            self.scores[name].check(name, bounds)
+        if self.kind == "perturbation" and not self.p_values:
+            raise InputError("A perturbation was not tested", allowed="a p-value for each split")
         if len({len(self.scores[name].values) for name in _BOUNDS}) > 1:
             raise InputError("The scores of a line of probes are not those of the same splits and seeds")
 
@@ -162,10 +158,9 @@ class ProbeTable:
     lines: tuple[ProbeLine, ...]
     settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS)), Later()] = TEXT
+    kind: Annotated[str, Holds(KINDS.__contains__, ", ".join(KINDS))] = TEXT
 
     def __post_init__(self) -> None:
-        require_different([(line.kind, line.name) for line in self.lines], "A line of probes")
         for line in (self.control, *self.lines):  # raises without a control or for an invalid name
             if not line.title:
                 raise InputError("A line of probes has no name")
@@ -208,5 +203,7 @@ def stored_probes(run: Run) -> ProbeTable | None:
     if table.kind != kind:
         raise InputError("These probes are of items of another kind than the run", allowed=kind, received=table.kind)
     run.require_sources([table.source, *(line.name for line in table.lines if line.kind == "source")], "The table")
-    run.require_texts((count for line in table.lines for count in (line.n, line.k)), "The table of probes")
+    most = sum(source.n for source in run.comparison.sources)
+    if any(line.flow is not None and line.flow.k > most for line in table.lines):  # transitions have k x k numbers
+        raise InputError("These probes have more clusters than the run has texts", allowed=f"up to {most:,}")
     return table

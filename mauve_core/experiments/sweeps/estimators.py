@@ -8,7 +8,6 @@ texts, from a delete-a-group jackknife that fits the estimator again, and over s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from mauve_core.base.config import HUMAN
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Settings, require_different, require_within
+from mauve_core.base.validation import As, Settings
 from mauve_core.corpus.pairing import keys_of, prompt_names
 from mauve_core.encoders.feature_store import FeatureStore
 from mauve_core.experiments.methods import ESTIMATORS, Method, MethodScore
@@ -221,11 +220,6 @@ def stored_estimator_sweep(run: Run, over: EstimatorAxis) -> EstimatorSweep | No
         return None
     sweep = from_json(EstimatorSweep, values)
     run.require_sources(sweep.candidates, "The sweep")
-    run.require_texts((point.score.n for point in sweep.points), "The sweep")
-    require_different([(each.method, each.candidate, each.value) for each in sweep.points], "A point")
-    require_within("A value of the sweep", sweep.values, 0, math.inf)
-    for point in sweep.points:
-        point.score.check(Method(point.method))
     if sweep.over != over or not sweep.points:
         raise InputError("The sweep is over a different setting", allowed=over, received=sweep.over)
     return sweep

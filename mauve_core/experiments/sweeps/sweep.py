@@ -6,7 +6,6 @@ decoder's parameter (NeurIPS 2021, appendix, figures 7 and 8), and the scaling c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
@@ -14,7 +13,7 @@ from typing import Annotated, Any, Literal, get_args
 from mauve_core.base.config import SCORE_BOUNDS, SCORES
 from mauve_core.base.errors import InputError
 from mauve_core.base.json_codec import from_json
-from mauve_core.base.validation import As, Count, RangedByName, Settings, require_different, require_within
+from mauve_core.base.validation import As, Count, RangedByName, Settings
 from mauve_core.scoring.spread import SeedSpread
 from mauve_core.store import Run
 
@@ -55,10 +54,6 @@ class SweepPoint:
     def __post_init__(self) -> None:
         if not set(SCORES) <= set(self.scores):
             raise InputError("A point of a sweep lacks scores", allowed=", ".join(SCORES))
-        for name, bounds in SCORE_BOUNDS.items():
-            self.scores[name].check(name, bounds)
-        if len({len(self.scores[name].values) for name in SCORES}) > 1:
-            raise InputError("The scores of a point of a sweep are not those of the same seeds")
 
 
 @dataclass(frozen=True)
@@ -81,11 +76,6 @@ class Sweep:
     points: tuple[SweepPoint, ...]
     settings: Annotated[Mapping[str, Any], As(Settings)] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        require_different([(each.candidate, each.source, each.value) for each in self.points], "An entry")
-        if self.over != "decoder":  # a decoder's parameter has a range of its own
-            require_within(f"A value of the sweep over {self.over}", self.values, 0, math.inf)
 
     @property
     def candidates(self) -> tuple[str, ...]:
@@ -128,11 +118,8 @@ def stored_sweep(run: Run, over: Over) -> Sweep | None:
         return None
     sweep = from_json(Sweep, values)
     run.require_sources((point.source for point in sweep.points), "The sweep")
-    run.require_texts((count for point in sweep.points for count in (point.n, point.k)), "The sweep")
     if sweep.over != over or not sweep.points:
         raise InputError("The sweep is over a different setting", allowed=over, received=sweep.over)
-    if over == "k" and any(point.k != point.value for point in sweep.points):
-        raise InputError("A point of the sweep over k has another number of clusters")
     if over != "decoder":  # its lines are named after decoder families
         run.require_sources(sweep.candidates, "The sweep")
     return sweep

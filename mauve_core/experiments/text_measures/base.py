@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from mauve_core.base.errors import InputError
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import As, Count, Later, NotNegative, Within, require_interval
+from mauve_core.base.validation import As, Count, NotNegative, Within
 from mauve_core.experiments.text_measures.collection import Collection
 from mauve_core.experiments.text_measures.context import MeasureContext
 from mauve_core.scoring.result import SIGNIFICANT
+from mauve_core.scoring.spread import Generations
 
 Need = Literal["model", "features", "words"]
 """Requirements of a measure: a causal model that scores texts, or the features of both sides."""
@@ -62,12 +63,7 @@ class Value:
     sd: NotNegative | None = None
     low: float | None = None
     high: float | None = None
-    generations: Annotated[tuple[float, ...] | None, Later()] = None
-
-    def __post_init__(self) -> None:
-        if self.generations is not None and len(self.generations) < 2:
-            raise InputError("A value has a spread over fewer than two generations")
-        require_interval("a value", self.low, self.high, self.value)
+    generations: Generations | None = None
 
     @property
     def generations_sd(self) -> float | None:
@@ -178,19 +174,18 @@ class Measurements:
         How each measure was computed, by name: scorer, tokenizer, seed, groups, number of texts.
     notes : tuple of str
         Notes outside single rows, such as omitted measures; ``<measure>: <why>``.
-    differences : tuple of MeasureDifference or None
-        Of every two candidates that have the measure: gaps, if T(P) is defined, then values. A measure stored before
-        there were tests has none; None if all were.
+    differences : tuple of MeasureDifference
+        Of every two candidates that have the measure: gaps, if T(P) is defined, then values.
     """
 
     rows: tuple[Row, ...]
     settings: Annotated[Mapping[str, Mapping[str, Any]], As(Mapping[str, _MeasureSettings])]
     notes: tuple[str, ...] = ()
-    differences: tuple[MeasureDifference, ...] | None = None
+    differences: tuple[MeasureDifference, ...] = ()
 
     def __post_init__(self) -> None:
         rows = {(row.measure, row.candidate) for row in self.rows}
-        tested = {(each.measure, name) for each in self.differences or () for name in (each.first, each.second)}
+        tested = {(each.measure, name) for each in self.differences for name in (each.first, each.second)}
         if not tested <= rows:
             unknown = ", ".join(f"{measure} of {name}" for measure, name in sorted(tested - rows))
             raise InputError("Measurements have tests of values that they do not have", received=unknown)
@@ -211,7 +206,7 @@ class Measurements:
 
     def tests(self, measure: str, of: Quantity = "gap") -> tuple[MeasureDifference, ...]:
         """The tests of every two candidates under that measure, in order; empty if there are none."""
-        return tuple(each for each in self.differences or () if (each.measure, each.of) == (measure, of))
+        return tuple(each for each in self.differences if (each.measure, each.of) == (measure, of))
 
 
 class Terms(ABC):

@@ -53,7 +53,7 @@ from mauve_core.experiments.text_measures.over_axis import (
     orders_of,
 )
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_TEXTS, groups_of
-from mauve_core.experiments.text_measures.stored import check_rows, collection_of, run_context
+from mauve_core.experiments.text_measures.stored import collection_of, known_rows, run_context
 from mauve_core.store import Run
 
 ATTACHMENT = "lengths"
@@ -234,8 +234,7 @@ def stored_lengths(run: Run) -> LengthTable | None:
     if values is None:
         return None
     table = from_json(LengthTable, values)
-    check_rows(run, table.rows, OVER_LENGTH)
-    return table
+    return dataclasses.replace(table, rows=known_rows(run, table.rows, OVER_LENGTH))
 
 
 def length_measure_title(name: str) -> str:

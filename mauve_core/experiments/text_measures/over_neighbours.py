@@ -9,6 +9,7 @@ two random halves of the human side at every k.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -40,7 +41,7 @@ from mauve_core.experiments.text_measures.over_axis import (
     orders_of,
 )
 from mauve_core.experiments.text_measures.spread import CONFIDENCE, GROUPS, MIN_TEXTS
-from mauve_core.experiments.text_measures.stored import check_rows, collection_of
+from mauve_core.experiments.text_measures.stored import collection_of, known_rows
 from mauve_core.store import Run
 
 ATTACHMENT = "neighbours"
@@ -215,8 +216,7 @@ def stored_neighbours(run: Run) -> NeighbourTable | None:
     if values is None:
         return None
     table = from_json(NeighbourTable, values)
-    check_rows(run, table.rows, OVER_K)
-    return table
+    return dataclasses.replace(table, rows=known_rows(run, table.rows, OVER_K))
 
 
 def order_sentence(table: NeighbourTable, measure: str) -> str:

@@ -1,8 +1,7 @@
 """Who is closest to people by a text measure: ranks by the gap |T(Q) - T(P)|, with ties, and what they rest on.
 
 Ranks follow the rule of the leaderboard (:func:`mauve_core.scoring.tables.standings`): from the smallest gap on, a
-candidate ties with its group's first unless the test of their gaps tells the two apart. A measure stored before there
-were tests ties where intervals of gaps overlap.
+candidate ties with its group's first unless the test of their gaps tells the two apart.
 """
 
 from __future__ import annotations
@@ -12,9 +11,9 @@ from dataclasses import dataclass
 
 from mauve_core.base.formatting import decimals_of, printable
 from mauve_core.base.words import TEXTS, Words
-from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row, Value
+from mauve_core.experiments.text_measures.base import MeasureDifference, Measurements, Row
 from mauve_core.scoring.result import SIGNIFICANT
-from mauve_core.scoring.ties import overlap, shared_ranks
+from mauve_core.scoring.ties import shared_ranks
 
 
 @dataclass(frozen=True)
@@ -40,13 +39,8 @@ def measure_standings(measurements: Measurements, measure: str, order: Sequence[
     rows = [row for name in order if (row := measurements.row(measure, name)) is not None]
     gaps = {row.candidate: row.gap for row in rows if row.gap is not None}
     ranked = sorted((row for row in rows if row.gap is not None), key=lambda row: gaps[row.candidate].value)
-    tests = {frozenset((each.first, each.second)): each for each in measurements.tests(measure)}
-
-    def tied(one: str, other: str) -> bool:
-        found = tests.get(frozenset((one, other)))
-        return overlap(_ends(gaps[one]), _ends(gaps[other])) if found is None else not found.told_apart
-
-    ranks = shared_ranks([row.candidate for row in ranked], tied)
+    apart = _told_apart(measurements, measure)
+    ranks = shared_ranks([row.candidate for row in ranked], lambda *pair: frozenset(pair) not in apart)
     placed = [MeasureStanding(rank, shared, row) for (rank, shared), row in zip(ranks, ranked, strict=True)]
     return placed + [MeasureStanding(0, False, row) for row in rows if row.gap is None]
 
@@ -77,11 +71,11 @@ def closest_sentence(
     """
     closest = words.said("Closest to people")
     ranked = [each.row.candidate for each in measure_standings(measurements, measure, order) if each.rank]
-    tests = {frozenset((each.first, each.second)): each for each in measurements.tests(measure)}
-    if len(ranked) < 2 or not tests:
+    if len(ranked) < 2:
         return ""
+    apart = _told_apart(measurements, measure)
     best, *others = ranked
-    untold = [name for name in others if not tests[frozenset((best, name))].told_apart]
+    untold = [name for name in others if frozenset((best, name)) not in apart]
     if not untold:
         return f"{closest}: {name_of(best)}, told apart from every other candidate."
     if len(untold) == len(others) > 1:
@@ -89,11 +83,9 @@ def closest_sentence(
     return f"{closest}: {name_of(best)}. Not told apart from it: {_listed(list(map(name_of, untold)))}."
 
 
-def needs_tests(measurements: Measurements, measure: str) -> bool:
-    """Whether two or more candidates have the measure, and it was stored before there were tests."""
-    if any(each.measure == measure for each in measurements.differences or ()):
-        return False
-    return sum(row.measure == measure and row.model is not None for row in measurements.rows) > 1
+def _told_apart(measurements: Measurements, measure: str) -> set[frozenset[str]]:
+    """Every two candidates whose gaps the test tells apart."""
+    return {frozenset((each.first, each.second)) for each in measurements.tests(measure) if each.told_apart}
 
 
 def test_decimals(tests: Sequence[MeasureDifference]) -> int:
@@ -119,8 +111,3 @@ def _listed(names: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     *first, last = names
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _ends(value: Value) -> tuple[float, float]:
-    """The interval's limits; the value itself twice if they are unknown."""
-    return (value.value if value.low is None else value.low, value.value if value.high is None else value.high)

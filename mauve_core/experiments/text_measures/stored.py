@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import warnings
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +15,6 @@ from mauve_core.base.config import DEFAULT_MODEL, HUMAN
 from mauve_core.base.errors import InputError, StorageError
 from mauve_core.base.json_codec import dataclass_to_json, from_json
 from mauve_core.base.progress import Progress, silent
-from mauve_core.base.validation import ROUNDING, check_t_interval, close, require_different, require_interval
 from mauve_core.corpus import Corpus
 from mauve_core.corpus.generations import ids_of_prompts
 from mauve_core.decoding import parse_decoder
@@ -31,8 +32,6 @@ from mauve_core.experiments.text_measures import (
     measure,
     settings_of,
 )
-from mauve_core.experiments.text_measures.ranking import needs_tests
-from mauve_core.experiments.text_measures.spread import CONFIDENCE
 from mauve_core.store import Run, RunStore
 
 ATTACHMENT = "measures"
@@ -40,6 +39,8 @@ ATTACHMENT = "measures"
 
 DECODER_COLUMN = "decoder"
 """Metadata column for the decoder, as written by ``mauve-lens generate``."""
+
+_Row = TypeVar("_Row", bound=Row)
 
 
 def measure_run(
@@ -91,7 +92,7 @@ def measure_run(
 def answering(run: Run, names: Sequence[str] | None = None, *, model: str | None = None) -> Measurements | None:
     """The stored measurements if :func:`measure_run` would repeat them; parameters and errors as there.
 
-    None if a measure is not stored, was stored without tests of differences, or with other settings.
+    None if a measure is not stored, or was stored with other settings.
     """
     found = stored_measurements(run)
     if found is None:
@@ -102,7 +103,7 @@ def answering(run: Run, names: Sequence[str] | None = None, *, model: str | None
     for item in chosen:
         wanted = json.loads(json.dumps(settings_of(item, context)))
         known = {name: value for name, value in found.settings.get(item.name, {}).items() if name != "n"}
-        if item.name not in found.measures or known != wanted or needs_tests(found, item.name):
+        if item.name not in found.measures or known != wanted:
             return None
     return found
 
@@ -124,47 +125,16 @@ def stored_measurements(run: Run) -> Measurements | None:
     if values is None:
         return None
     found = from_json(Measurements, values)
-    check_rows(run, found.rows, MEASURES)
-    _check_tests(run, found)
-    return found
+    rows = known_rows(run, found.rows, MEASURES)
+    return dataclasses.replace(
+        found, rows=rows, differences=tuple(each for each in found.differences if each.measure in MEASURES)
+    )
 
 
-def check_rows(run: Run, rows: Sequence[Row], measures: Mapping[str, Measure]) -> None:
-    """InputError unless stored rows are of the run's candidates, and their values lie in the measures' ranges."""
+def known_rows(run: Run, rows: Sequence[_Row], measures: Mapping[str, Measure]) -> tuple[_Row, ...]:
+    """Rows of known measures; a later version may have others. InputError unless they are of the run's candidates."""
     run.require_sources((row.candidate for row in rows), "The table of measures")
-    places = [(row.measure, row.candidate, *(getattr(row, axis, None) for axis in ("k", "length"))) for row in rows]
-    require_different(places, "A row of measures")
-    for row in rows:
-        if row.measure not in measures:
-            raise InputError("No measure of that name", allowed=", ".join(measures), received=repr(row.measure)[:80])
-        bounds = measures[row.measure].bounds
-        for value, own in ((row.model, bounds), (row.human, bounds), (row.gap, (0.0, np.inf))):
-            if value is not None:
-                what = f"A value of {row.measure} of {row.candidate}"
-                check_t_interval(what, value.value, value.sd, value.low, value.high, own)
-        model, human, gap = row.model, row.human, row.gap
-        if gap and (not model or not human or not close(gap.value, abs(model.value - human.value))):
-            raise InputError(f"The gap of {row.candidate} in {row.measure} is not that of its values")
-
-
-def _check_tests(run: Run, found: Measurements) -> None:
-    """InputError unless the tested differences are those of the rows."""
-    require_different([(each.measure, each.of, each.first, each.second) for each in found.differences or ()], "A test")
-    for test in found.differences or ():
-        rows = [found.row(test.measure, name) for name in (test.first, test.second)]
-        first, second = (None if row is None else row.gap if test.of == "gap" else row.model for row in rows)
-        what = f"the difference of {test.first} and {test.second} in {test.measure}"
-        if first is None or second is None or not close(test.difference, first.value - second.value):
-            raise InputError(f"T{what[1:]} is not that of their values", received=f"{test.difference:g}")
-        require_interval(what, test.low, test.high, test.difference)
-        known = [each is not None for each in (test.low, test.p_value, test.p_adjusted)]
-        if len(set(known)) > 1 or (test.p_adjusted or 1) < (test.p_value or 0) - ROUNDING:
-            raise InputError(f"T{what[1:]} lacks its interval or a p-value, or its adjusted one is the smaller")
-        if test.low is not None and test.high is not None and test.p_value is not None:
-            clear = abs(test.p_value - 1 + CONFIDENCE) > ROUNDING
-            if clear and (test.low <= 0 <= test.high) != (test.p_value > 1 - CONFIDENCE):
-                raise InputError(f"T{what[1:]} has an interval and a p-value that contradict each other")
-    run.require_texts((test.n for test in found.differences or ()), "The tests of measures")
+    return tuple(row for row in rows if row.measure in measures)
 
 
 def decoder_of(name: str, corpus: Corpus) -> str | None:
@@ -204,8 +174,8 @@ def _merged(existing: Measurements, fresh: Measurements, candidates: tuple[str, 
     )
     measured = {row.measure for row in ordered}
     notes = tuple(note for note in (*existing.notes, *fresh.notes) if note.split(":")[0] not in measured)
-    kept = [each for each in existing.differences or () if each.measure not in fresh.measures]
-    found = [*kept, *(fresh.differences or ())]
+    kept = [each for each in existing.differences if each.measure not in fresh.measures]
+    found = [*kept, *fresh.differences]
     tests = [each for name in MEASURES for each in found if each.measure == name]
     settings = {**existing.settings, **fresh.settings}
     return Measurements(ordered, settings, tuple(dict.fromkeys(notes)), tuple(tests))

@@ -112,7 +112,7 @@ def test_a_plain_twin_by_loops(sides: dict[str, Collection], measured: Measureme
         "gap": [plain_gap(sides[one], sides[other], sides["human"]) for one, other in pairs],
         "value": [plain_sum([(1, sides[one]), (-1, sides[other])]) for one, other in pairs],
     }
-    assert [(each.of, each.first, each.second) for each in measured.differences or ()] == [
+    assert [(each.of, each.first, each.second) for each in measured.differences] == [
         (of, *pair) for of in ("gap", "value") for pair in pairs
     ]
     for of in ("gap", "value"):
@@ -128,7 +128,7 @@ def test_a_plain_twin_by_loops(sides: dict[str, Collection], measured: Measureme
 
 def test_an_interval_contains_zero_exactly_if_p_is_large(measured: Measurements) -> None:
     seen = set()
-    for each in measured.differences or ():
+    for each in measured.differences:
         assert each.p_value is not None
         assert each.low is not None
         assert each.high is not None

@@ -20,20 +20,9 @@ _SCORE = SCORES[0]
 
 
 def show(run: Run) -> None:
-    """The matrix at the run's own settings; a sentence for a run made before there were tests; nothing for one
-    candidate.
-    """
-    comparison = run.comparison
-    if len(comparison.candidates) < 2:
-        return
-    if comparison.differences is None:
-        st.caption(
-            "Differences between candidates were not tested when this run was made, so candidates tie where their "
-            "intervals overlap. To test them, duplicate the run on *Runs*; for the tests alone, enter "
-            f"`mauve-lens test {run.id}`."
-        )
-        return
-    _folded(run.id)
+    """The matrix at the run's own settings; nothing for one candidate."""
+    if run.comparison.differences:
+        _folded(run.id)
 
 
 @st.fragment

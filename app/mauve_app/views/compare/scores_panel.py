@@ -70,7 +70,7 @@ def _about_ties(run: Run, shown: Comparison, state: State) -> str:
         return ""
     own = run.comparison.config.score.scale
     changed = shown.config.score.scale != own or state.smoothing != "none"
-    tested = f" at the run's own c = {own:g}, without smoothing" if changed and shown.differences is not None else ""
+    tested = f" at the run's own c = {own:g}, without smoothing" if changed else ""
     return f" Gray bracket: tied, {leaderboard.tie_in_words(shown)}{tested}. {letters_sentence(shown)}"
 
 

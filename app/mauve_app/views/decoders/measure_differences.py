@@ -7,25 +7,15 @@ from collections.abc import Sequence
 import streamlit as st
 
 from mauve_app.components import charts
-from mauve_core.experiments.text_measures import MEASURES, Measurements, measure_title
-from mauve_core.experiments.text_measures.ranking import measure_tests_sentence, needs_tests, ranked_tests
+from mauve_core.experiments.text_measures import Measurements, measure_title
+from mauve_core.experiments.text_measures.ranking import measure_tests_sentence, ranked_tests
 from mauve_core.experiments.text_measures.spread import CONFIDENCE
 from mauve_core.figures import differences
 from mauve_core.store import Run
 
 
 def show(run: Run, measurements: Measurements, measure: str, order: Sequence[str]) -> None:
-    """The matrix of gaps, or of values where T(P) is not defined; how to get the tests of a measure without them;
-    nothing for one candidate.
-    """
-    if needs_tests(measurements, measure):
-        scorer = " --scorer MODEL" if measure in MEASURES and "model" in MEASURES[measure].needs else ""
-        st.caption(
-            "Differences between candidates were not tested when this was measured, so candidates tie where their "
-            f"intervals overlap. To test them, measure again, here or by `mauve-lens measure {run.id} --measure "
-            f"{measure}{scorer}`."
-        )
-        return
+    """The matrix of gaps, or of values where T(P) is not defined; nothing for one candidate."""
     found = ranked_tests(measurements, measure, order)
     if not found:
         return

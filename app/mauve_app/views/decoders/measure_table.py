@@ -16,7 +16,7 @@ from mauve_app.views.decoders import measure_differences, measure_lengths, measu
 from mauve_core.base.config import HUMAN
 from mauve_core.base.formatting import NONE, UNKNOWN
 from mauve_core.experiments.text_measures import MEASURES, Measurements, measure_title
-from mauve_core.experiments.text_measures.ranking import closest_sentence, needs_tests
+from mauve_core.experiments.text_measures.ranking import closest_sentence
 from mauve_core.figures import measures as figures
 from mauve_core.figures.theme import short_name
 from mauve_core.scoring.tables import mean_and_spread, rank_label, standings
@@ -148,8 +148,7 @@ def _wide_table(frame: pd.DataFrame, key: str) -> None:
 
 
 def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None:
-    tested = [name for name in (*_QUALITY, *measurements.measures) if not needs_tests(measurements, name)]
-    measure = _picker("ranking_measure", "Measure", measurements.measures, tested)
+    measure = _picker("ranking_measure", "Measure", measurements.measures, (*_QUALITY, *measurements.measures))
     frame = figures.ranking_frame(measurements, measure, order)
     known, words = MEASURES.get(measure), run.comparison.words
     if known is not None:
@@ -158,11 +157,10 @@ def _ranking(run: Run, measurements: Measurements, order: Sequence[str]) -> None
     if closest:
         st.markdown(closest)
     st.table(ranking_table(run, frame), border="horizontal", hide_index=True)
-    ties = "where intervals of gaps overlap" if needs_tests(measurements, measure) else "where gaps are not told apart"
     st.caption(
         words.said(
-            f"Smallest gap |T(Q) − T(P)| first; = {ties}. Value ± sd over texts, below it the 95% interval. MAUVE: the "
-            "leaderboard's, of pairwise partitions: mean ± sd over seeds, and its rank."
+            "Smallest gap |T(Q) − T(P)| first; = where gaps are not told apart. Value ± sd over texts, below it the "
+            "95% interval. MAUVE: the leaderboard's, of pairwise partitions: mean ± sd over seeds, and its rank."
             f"{_about_generations(measurements)}"
         )
     )
