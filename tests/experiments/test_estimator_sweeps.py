@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from mauve_core.base.config import HUMAN
 from mauve_core.base.files import HOME_VARIABLE
 from mauve_core.experiments.methods import Method, methods_run
-from mauve_core.experiments.sweeps import ESTIMATOR_AXES, EstimatorAxis, EstimatorSweep, estimator_sweep
+from mauve_core.experiments.sweeps import EstimatorAxis, EstimatorSweep, estimator_sweep
 from mauve_core.experiments.sweeps.estimators import DEFAULTS, PARAMETER
 from mauve_core.store import Run
 from tests.experiments.methods import plain_estimators as plain
@@ -20,6 +22,7 @@ pytestmark = pytest.mark.slow
 
 N = 60
 NAMES = ("close", "collapsed")
+AXES = ["neighbors", "bandwidth", pytest.param("components", marks=pytest.mark.trial)]
 ELSEWHERE: dict[EstimatorAxis, float] = {"neighbors": 7, "components": 3, "bandwidth": 2.5}
 
 
@@ -34,8 +37,8 @@ def run(home: Path) -> Run:
 
 
 @pytest.fixture(scope="module")
-def sweeps(run: Run) -> dict[EstimatorAxis, EstimatorSweep]:
-    return {axis: estimator_sweep(run, axis, (ELSEWHERE[axis], DEFAULTS[axis])) for axis in ESTIMATOR_AXES}
+def sweep(run: Run) -> Callable[[EstimatorAxis], EstimatorSweep]:
+    return cache(lambda axis: estimator_sweep(run, axis, (ELSEWHERE[axis], DEFAULTS[axis])))
 
 
 @pytest.fixture(autouse=True)
@@ -43,15 +46,15 @@ def stored(home: Path, run: Run, own_home: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(HOME_VARIABLE, str(home))
 
 
-@pytest.mark.parametrize("axis", ESTIMATOR_AXES)
+@pytest.mark.parametrize("axis", AXES)
 def test_at_the_default_it_is_the_methods_own_score(
-    run: Run, sweeps: dict[EstimatorAxis, EstimatorSweep], axis: EstimatorAxis
+    run: Run, sweep: Callable[[EstimatorAxis], EstimatorSweep], axis: EstimatorAxis
 ) -> None:
     table = methods_run(run, [Method(name) for name in PARAMETER[axis]])
     for result in table.results:
         for name in NAMES:
             (point,) = (
-                item for item in sweeps[axis].line(result.method.estimator, name) if item.value == DEFAULTS[axis]
+                item for item in sweep(axis).line(result.method.estimator, name) if item.value == DEFAULTS[axis]
             )
             assert point.score == result.scores[name]
             assert point.score.sd_texts is not None
@@ -59,10 +62,10 @@ def test_at_the_default_it_is_the_methods_own_score(
 
 
 @pytest.mark.parametrize("estimator", ["knn", "kde"])
-@pytest.mark.parametrize("axis", ESTIMATOR_AXES)
+@pytest.mark.parametrize("axis", AXES)
 def test_elsewhere_it_is_the_plain_twins(
     run: Run,
-    sweeps: dict[EstimatorAxis, EstimatorSweep],
+    sweep: Callable[[EstimatorAxis], EstimatorSweep],
     axis: EstimatorAxis,
     estimator: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -79,9 +82,9 @@ def test_elsewhere_it_is_the_plain_twins(
         at_p, at_q = _wider(x_p, x_q, value, monkeypatch)
     else:
         at_p, at_q = getattr(plain, estimator)(x_p, x_q)
-    (point,) = (item for item in sweeps[axis].line(estimator, "collapsed") if item.value == value)
+    (point,) = (item for item in sweep(axis).line(estimator, "collapsed") if item.value == value)
     assert point.score.value == pytest.approx(plain.mauve(at_p, at_q, "union", plain.CONSTANTS[estimator]), abs=1e-6)
-    (default,) = (item for item in sweeps[axis].line(estimator, "collapsed") if item.value == DEFAULTS[axis])
+    (default,) = (item for item in sweep(axis).line(estimator, "collapsed") if item.value == DEFAULTS[axis])
     assert abs(default.score.value - point.score.value) > 1e-3
 
 
