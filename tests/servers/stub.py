@@ -172,7 +172,7 @@ def cut_off(handler: Handler, body: dict[str, Any]) -> None:
 
 def held(handler: Handler, body: dict[str, Any]) -> None:
     """Answer nothing until released."""
-    handler.server.stub.released.wait(60)
+    handler.server.stub.released.wait()
     handler.close_connection = True
 
 
