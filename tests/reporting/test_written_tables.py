@@ -118,11 +118,9 @@ def test_a_test_decides_ties_and_its_rule_is_stated() -> None:
     for text in (latex_table(apart), markdown_table(apart).replace("\\", ""), methods_paragraph(apart)):
         assert "exchanging texts between two candidates within prompts" in " ".join(text.split()).replace("{}", "")
         assert "overlap" not in text
-    for text in (latex_table(comparison()), markdown_table(comparison()), methods_paragraph(comparison())):
-        assert "interval overlaps that of" in text
     for text in (latex_table(comparison()), markdown_table(comparison())):
+        assert "interval overlaps that of" in text
         assert "Candidates that share a letter have overlapping intervals." in text.replace("\\", "")
-    for text in (latex_table(comparison()), markdown_table(comparison()), methods_paragraph(comparison())):
         assert "told apart" not in text
 
 
@@ -131,9 +129,8 @@ def test_the_paragraph_says_how_intervals_were_drawn() -> None:
     prompts = {source.name: np.arange(source.n, dtype=np.int32) for source in tested.sources}
     assert "texts drawn with replacement, clusters held fixed, texts exchanged" in methods_paragraph(tested)
     by_prompt = methods_paragraph(dataclasses.replace(tested, prompts=prompts))
-    shared = "prompts (5 to 6 prompts shared with the human texts)"
+    shared = "prompts (5 to 6 prompts shared with the human texts, matched by equal prompts)"
     assert f"{shared} drawn with replacement, clusters held fixed, texts exchanged" in by_prompt
-    assert "exchanged" not in methods_paragraph(comparison())
 
 
 def test_one_candidate_has_no_rule_of_ranks() -> None:
