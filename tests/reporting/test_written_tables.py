@@ -74,12 +74,27 @@ def test_a_test_decides_ties_and_its_rule_is_stated() -> None:
     for text in (latex_table(apart), markdown_table(apart).replace("\\", ""), methods_paragraph(apart)):
         assert "exchanging texts between two candidates within prompts" in " ".join(text.split()).replace("{}", "")
         assert "overlap" not in text
-    for text in (latex_table(comparison()), markdown_table(comparison()), methods_paragraph(comparison())):
-        assert "interval overlaps that of" in text
     for text in (latex_table(comparison()), markdown_table(comparison())):
+        assert "interval overlaps that of" in text
         assert "Candidates that share a letter have overlapping intervals." in text.replace("\\", "")
-    for text in (latex_table(comparison()), markdown_table(comparison()), methods_paragraph(comparison())):
         assert "told apart" not in text
+
+
+def test_one_candidate_has_no_rule_of_ranks() -> None:
+    alone = dataclasses.replace(comparison(), candidates=comparison().candidates[:1], differences=())
+    for text in (latex_table(alone), markdown_table(alone), methods_paragraph(alone)):
+        assert "told apart" not in text
+        assert "overlap" not in text
+        assert "etter" not in text
+
+
+def test_one_seed_has_no_spread_and_says_so() -> None:
+    alone = dataclasses.replace(comparison(sd=None), config=CompareConfig(encoder=None, score=ScoreConfig(seeds=1)))
+    alone = dataclasses.replace(alone, halves=None)
+    assert r"\pm" not in latex_table(alone).split("midrule")[1]
+    assert "One k-means seed, so no spread is known" in latex_table(alone)
+    assert "One k-means seed" in markdown_table(alone)
+    assert "from one k-means seed" in methods_paragraph(alone)
 
 
 def test_names_do_nothing_in_latex() -> None:
