@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,8 @@ NO_GPU = "THE CUDA TESTS RAN ON STAND-INS ALONE: no CUDA device on this machine"
 BEGUN = pytest.StashKey[float]()
 """When the first test began."""
 
+HOMES = itertools.count()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--within", type=float, metavar="SECONDS", help="begin no test so many seconds after the first")
@@ -52,9 +55,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Long files first, the browser's before all: a worker takes whole files, and a long one at the end runs alone."""
     _leave_out_gpu(config, items)
+    if config.getoption("--within") is not None:
+        return  # the nearest first
     rank: dict[Path, int] = {}
     for item in items:
-        own = 0 if "browser" in item.keywords else 1 if "slow" in item.keywords else 2
+        marks = {mark.name for mark in item.iter_markers()}
+        own = 0 if "browser" in marks else 1 if "slow" in marks else 2
         rank[item.path] = min(own, rank.get(item.path, 2))
     items.sort(key=lambda item: rank[item.path])
 
@@ -123,8 +129,8 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(shared_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home of the program, so that no test sees the user's runs or another test's."""
-    home = tmp_path / "home"
+    home = shared_home.with_name(f"home-{next(HOMES)}")
     monkeypatch.setenv("MAUVE_LENS_HOME", str(home))
     return home
